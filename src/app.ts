@@ -186,11 +186,7 @@ export async function openLocalApp({
   if (!hasMirror(dir))
     throw new Failure('incomplete', `${mirrorFile(dir)} does not exist yet: run market-mirror sync or start`);
   const store = await openUpgradedStore(dir, jobs, clock.now);
-  return {
-    jobs,
-    retryRefused: (job) => retryRefused(job, store),
-    close: () => store.close(),
-  };
+  return { jobs, retryRefused: (job) => retryRefused(job, store), close: () => store.close() };
 }
 
 function holdHook(dir: string, job: string) {

@@ -12,7 +12,6 @@ import {
   planUntilMore,
   type Spending,
 } from './plan/spacing.ts';
-import type { Intervals } from './plan/turn.ts';
 import { runsWithin } from './schedule.ts';
 import { type Connection, readMirror } from './store/read.ts';
 
@@ -77,6 +76,14 @@ export type DatasetPlan = {
   glanceEverySeconds: number | null;
   /** The same until more calls come, for what is left until then: what the daemon holds itself to; null where unknown. */
   now: Intervals | null;
+};
+
+/** The read intervals that the plan holds a dataset to until more calls come. */
+export type Intervals = {
+  everySeconds: number | null;
+  glanceEverySeconds: number | null;
+  /** Whether a walk costs more than is left, and would be cut in two. */
+  waitsForMore: boolean;
 };
 
 /** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */

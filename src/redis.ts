@@ -89,10 +89,7 @@ const replies: Record<string, Omit<RedisProblem, 'code'> & { pattern?: RegExp }>
     message: 'Redis does not keep the scripts of the queue',
     advice: 'see what removes them, such as a proxy before Redis, and let EVAL pass',
   },
-  LOADING: {
-    message: 'Redis still loads its data',
-    advice: 'wait until it has',
-  },
+  LOADING: { message: 'Redis still loads its data', advice: 'wait until it has' },
   BUSY: {
     message: 'Redis is kept busy by a script of somebody else',
     advice: 'wait, or end it by SCRIPT KILL',
@@ -121,8 +118,8 @@ const replies: Record<string, Omit<RedisProblem, 'code'> & { pattern?: RegExp }>
   },
 };
 
-/** RedisProblem that is no reply of Redis: of the way to it, or with what lies there. */
-const ways = {
+/** Problems that are no reply of Redis: of the connection, or with what lies there. */
+const otherProblems = {
   lost: {
     code: 'lost',
     message: 'the connection to Redis is lost',
@@ -169,9 +166,9 @@ const ways = {
 export class RedisError extends Error {
   readonly problem: RedisProblem;
 
-  constructor(way: keyof typeof ways, detail: string) {
+  constructor(problem: keyof typeof otherProblems, detail: string) {
     super(detail);
-    this.problem = ways[way];
+    this.problem = otherProblems[problem];
   }
 }
 
@@ -179,7 +176,7 @@ export function diagnose(error: Error): RedisProblem {
   if (error instanceof RedisError) return error.problem;
   for (const [code, { pattern = reply(code), message, advice }] of Object.entries(replies))
     if (pattern.test(error.message)) return { code, message, advice };
-  if (isConnectionError(error)) return ways.lost;
+  if (isConnectionError(error)) return otherProblems.lost;
   return {
     code: 'other',
     message: 'a step of the queue failed',
@@ -192,17 +189,16 @@ export function diagnose(error: Error): RedisProblem {
  * that a connection was closed, which follows from many a problem.
  */
 export function saysMore(later: RedisProblem, known: RedisProblem): boolean {
-  if (later.code === ways.lost.code) return false;
-  const vague: RedisProblem[] = [ways.unreachable, ways.silent];
-  const isOneOf = (some: RedisProblem[], { code }: RedisProblem) => some.some((one) => one.code === code);
-  return later.code !== known.code && !(isOneOf(vague, later) && isOneOf(Object.values(ways), known));
+  if (later.code === 'lost' || later.code === known.code) return false;
+  const isVague = later.code === 'unreachable' || later.code === 'silent';
+  return !(isVague && Object.values(otherProblems).some(({ code }) => code === known.code));
 }
 
 export function isRefusal(error: Error): boolean {
   return diagnose(error).code === 'NOAUTH';
 }
 
-/** True for what the link reports: the connection, not a command. */
+/** True for an error of the connection, which the link reports, not of a command. */
 export function isConnectionError(error: Error): boolean {
   return 'syscall' in error || /^(Connection is closed|Socket timeout|connect E)/.test(error.message);
 }

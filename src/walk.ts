@@ -1,31 +1,34 @@
 /**
  * Reads a dataset list page by list page, and says what the pages prove of it (`verdictOf`). A walk reads to the end. A glance
- * reads the head alone, until a page ends in rows that the mirror knew.
+ * reads the head alone, until a page ends in rows that the mirror knew. A published snapshot is read here, any other list by
+ * `walk/anchored.ts`.
  */
 
 import { advanceAnchored, mostCalls } from './walk/anchored.ts';
 import {
   type Anomaly,
+  advanceOf,
   anchored,
+  beginning,
   type Checkpoint,
   endsIn,
+  endsTooEarly,
+  freshRows,
+  goOn,
+  isReplaced,
+  lookBeyond,
   type MetRowsChange,
   PAGE_ROWS,
   type PageFacts,
   requestOffset,
+  reset,
+  type SnapshotCheckpoint,
   type Step,
+  stepOf,
+  turnPage,
+  unkeyedRows,
   withAnomalies,
 } from './walk/checkpoint.ts';
-import { advanceSnapshot, isOfSnapshot, MAX_RESTARTS } from './walk/snapshot.ts';
-
-type WalkedPage<Page> = {
-  page: Page;
-  /** How far the walk has come with this page, and what the page does to the rows met: to be saved with it. */
-  checkpoint: Checkpoint;
-  metRows: MetRowsChange;
-  /** Set on the last page. */
-  end: WalkEnd | undefined;
-};
 
 /**
  * `snapshot`: all pages of one published snapshot, every key once, as many as `total`.
@@ -42,7 +45,7 @@ export type WalkEnd = {
   verdict: Verdict | null;
   /** What kept a union from being a proof, for people; undefined where nothing went wrong. */
   unproven: string | undefined;
-  /** Set where no answer of the API ended the walk: its checkpoint is worth nothing. */
+  /** Set where no response of the API ended the walk: its checkpoint is worth nothing. */
   stuck: 'stuck' | 'bound' | undefined;
   /** True where one request showed that what the previous walk proved still stands. */
   isRenewal: boolean;
@@ -58,11 +61,20 @@ export type Previous = {
   isComplete: boolean;
 };
 
+type WalkedPage<Page> = {
+  page: Page;
+  /** How far the walk has come with this page, and what the page does to the rows met: to be saved with it. */
+  checkpoint: Checkpoint;
+  metRows: MetRowsChange;
+  /** Set on the last page. */
+  end: WalkEnd | undefined;
+};
+
 /**
  * Yields each page with the checkpoint behind it, from `checkpoint` to the end of what is to be read. The walk requests the
  * next page only when the consumer, who has saved the last one, comes back: `met` then knows its rows.
- * Bounded in calls (`mostCalls`, `isEndless`), whatever the API answers.
- * @param read asks the API for a page from an offset, as a walk at this checkpoint needs it; its errors pass through.
+ * Bounded in calls (`mostCalls`, `isEndless`), whatever the API sends.
+ * @param read requests a page from an offset, as a walk at this checkpoint needs it; its errors pass through.
  * @param previous the walk before this one, whose proof the first page may renew.
  */
 export async function* walk<Page extends PageFacts>(
@@ -148,6 +160,46 @@ function verdictOf({ anomalies, mode }: Checkpoint): Verdict {
 function describeAnomalies({ anomalies }: Checkpoint): string | undefined {
   const wrong = Object.entries(anomalies).filter(([kind]) => kind !== 'inferred-end');
   return wrong.map(([kind, times]) => `${kind} ×${times}`).join(', ') || undefined;
+}
+
+/*
+ * One published snapshot, by the specification's rule to the letter: go on while `hasMore`, and add `returned` to the offset.
+ * Its rows are all there when every key came once and they are as many as `total`.
+ */
+
+/** A snapshot that is replaced while it is read is begun again this often, and then read by anchors. */
+const MAX_RESTARTS = 2;
+
+/** Whether a pass that begins with this page can hold to a snapshot; without a total nothing would add up. */
+function isOfSnapshot({ generatedAt, pagination }: PageFacts): boolean {
+  return typeof generatedAt === 'string' && pagination.total !== undefined;
+}
+
+function advanceSnapshot(before: SnapshotCheckpoint, page: PageFacts): Step {
+  const turned = turnPage(before, page);
+  if (isReplaced(before, page)) return beginAgain(turned);
+  const checkpoint = withAnomalies(
+    {
+      ...turned,
+      offset: page.offset + advanceOf(page),
+      rows: before.rows + freshRows(page),
+      unkeyed: before.unkeyed + unkeyedRows(page),
+      firstPage: before.firstPage ?? page.digest ?? null,
+    },
+    page.met.includes(true) && 'repeat',
+  );
+  if (page.pagination.hasMore) return goOn(checkpoint, page);
+  if (endsTooEarly(checkpoint) && !checkpoint.lookedBeyond) return lookBeyond(checkpoint);
+  const { rows, unkeyed, total, totalFirst } = checkpoint;
+  // As many rows as the snapshot says it has, and it said the same throughout.
+  const addsUp = rows + unkeyed === total && total === totalFirst;
+  return stepOf(withAnomalies(checkpoint, !addsUp && 'total'), 'end');
+}
+
+/** Some publish anew for every response, and some while we read: such a list is read like one without `generatedAt`. */
+function beginAgain(turned: SnapshotCheckpoint): Step {
+  const { pages, restarts, totalOfWalk } = turned;
+  return reset(restarts < MAX_RESTARTS ? { ...beginning, pages, restarts, totalOfWalk } : anchored(turned));
 }
 
 /*

@@ -1,17 +1,17 @@
 /**
  * The health and the status of a running daemon over HTTP, on a unix socket in the mirror's folder.
- * Who may open the socket is decided by the folder's mode; no port is opened, so no other host, and no page in a
+ * The folder's mode decides who may open the socket; no port is opened, so no other host, and no page in a
  * browser, can reach it.
  */
 
 import { chmodSync, rmSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { Failure, toError } from '../errors.ts';
 import { fitsSocket } from '../socket-path.ts';
 
-/** What an answer that is under way has to arrive in when the daemon ends. */
-const LAST_ANSWER_MS = 500;
+/** Left to a response in progress when the daemon ends. */
+const LAST_RESPONSE_MS = 500;
 
 type Parts = {
   dir: string;
@@ -28,7 +28,11 @@ type HealthSocket = { socket: string; close(): Promise<void> };
 export async function openHealthSocket({ dir, status }: Parts): Promise<HealthSocket | undefined> {
   const socket = join(dir, 'http.sock');
   if (!fitsSocket(socket)) return undefined;
-  const server = createServer({ requestTimeout: 5_000 }, answer(status));
+  const server = createServer({ requestTimeout: 5_000 }, ({ method, url }, response) => {
+    const [code, body] = respond(status, method, url);
+    const headers = { 'content-type': 'application/json', 'cache-control': 'no-store', connection: 'close' };
+    response.writeHead(code, headers).end(`${JSON.stringify(body)}\n`);
+  });
   try {
     // The caller holds the folder, so a socket that lies there is a dead daemon's.
     rmSync(socket, { force: true });
@@ -37,51 +41,28 @@ export async function openHealthSocket({ dir, status }: Parts): Promise<HealthSo
   } catch (cause) {
     await closeServer(server);
     const { code } = cause as NodeJS.ErrnoException;
-    throw new Failure('disk', `${socket}: cannot be made a socket (${code}): move away what lies there`, {
-      cause,
-    });
+    const message = `${socket}: cannot be made a socket (${code}): move away what lies there`;
+    throw new Failure('disk', message, { cause });
   }
   return { socket, close: () => closeServer(server) };
 }
 
-function answer(status: Parts['status']): RequestListener {
-  const routes = new Map<string, () => { code: number; body: unknown }>(
-    Object.entries({
-      '/health': () => {
-        const healthy = status().exitCode === 0;
-        return { code: healthy ? 200 : 503, body: { healthy } };
-      },
-      '/status': () => ({ code: 200, body: status() as unknown }),
-    }),
-  );
-  return ({ method, url }, response) => {
-    const route = routes.get(url ?? '');
-    const { code, body } =
-      method !== 'GET'
-        ? { code: 405, body: { error: 'only GET is answered' } }
-        : route
-          ? attempt(route)
-          : { code: 404, body: { error: `known are ${[...routes.keys()].join(' and ')}` } };
-    response.writeHead(code, {
-      'content-type': 'application/json',
-      'cache-control': 'no-store',
-      connection: 'close',
-    });
-    response.end(`${JSON.stringify(body)}\n`);
-  };
-}
-
-function attempt(route: () => { code: number; body: unknown }) {
+function respond(status: Parts['status'], method?: string, url?: string): [code: number, body: unknown] {
+  if (method !== 'GET') return [405, { error: 'only GET is answered' }];
+  if (url !== '/health' && url !== '/status') return [404, { error: 'known are /health and /status' }];
   try {
-    return route();
+    const current = status();
+    if (url === '/status') return [200, current];
+    const healthy = current.exitCode === 0;
+    return [healthy ? 200 : 503, { healthy }];
   } catch (thrown) {
-    return { code: 500, body: { error: toError(thrown).message } };
+    return [500, { error: toError(thrown).message }];
   }
 }
 
-/** Answers are written at once; a connection that has asked for nothing by then is cut. */
+/** Responses are written at once; a connection that has sent no request by then is cut. */
 async function closeServer(server: Server): Promise<void> {
-  const cut = setTimeout(() => server.closeAllConnections(), LAST_ANSWER_MS);
+  const cut = setTimeout(() => server.closeAllConnections(), LAST_RESPONSE_MS);
   await new Promise((resolve) => server.close(resolve));
   clearTimeout(cut);
 }

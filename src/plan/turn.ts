@@ -1,22 +1,67 @@
-/** What a dataset runs next, and when: a walk where one is due, else a glance; spaced as the plan has it. */
+/**
+ * What a dataset runs next, and when: a walk where one is due, else a glance, spaced as the plan has it. Without turns, whoever
+ * comes first takes the calls until none is left, and all datasets grow old until more come.
+ */
 
 import { DAY_MS } from '../clock.ts';
+import type { Config } from '../config.ts';
+import type { Job } from '../job.ts';
+import { datasetsOf } from '../job-list.ts';
+import { type DayPlan, type Intervals, readPlan } from '../plan.ts';
 import { intervalOf, type Schedule } from '../schedule.ts';
+import type { Store } from '../store.ts';
+
+export type Turns = {
+  /** What the job runs next, and when; where nothing keeps it waiting, not after now. */
+  of(job: Job): Turn;
+};
+
+type TurnsParts = { config: Config; jobs: readonly Job[]; store: Pick<Store, 'lastRun' | 'lastLook'> };
+
+export function createTurns({ config, jobs, store }: TurnsParts, now: () => number): Turns {
+  let plan: DayPlan | undefined;
+  /** The last walks that it knows of, by job: from each it may learn. */
+  let known = new Map<string, number | null>();
+
+  function planAt(name: string, walkedAt: number | null): DayPlan {
+    if (plan && isRecent(plan, now()) && known.get(name) === walkedAt) return plan;
+    known = new Map(jobs.map((job) => [job.name, store.lastRun(job.name)]));
+    plan = readPlan(config.dir, datasetsOf(jobs, config.schedules), config.spending, now());
+    return plan;
+  }
+
+  return {
+    of({ name }) {
+      const walkedAt = store.lastRun(name);
+      const { datasets, quota } = planAt(name, walkedAt);
+      const dataset = datasets.find(({ job }) => job === name);
+      const state: DatasetState = {
+        schedule: config.schedules[name] ?? 'off',
+        targetSeconds: dataset?.targetSeconds ?? null,
+        intervals: dataset?.now ?? null,
+        walkedAt,
+        lookedAt: store.lastLook(name),
+        moreAt: nextReset(quota),
+      };
+      return nextTurn(state, now());
+    },
+  };
+}
+
+function isRecent({ at, quota }: DayPlan, now: number): boolean {
+  return Math.abs(now - at) < plannedForMs(nextReset(quota) - now);
+}
+
+/** In epoch milliseconds; infinite where it is not known. */
+const nextReset = ({ refill }: DayPlan['quota']) =>
+  refill.kind === 'window' ? refill.nextBy : Number.POSITIVE_INFINITY;
 
 export type Turn = {
   /** When it may run, in epoch milliseconds; not after now where nothing keeps it waiting. */
   at: number;
-  /** When to ask again, if it may not run yet: what is left may then be more than the plan of now gives it. */
+  /** When to ask again, if it may not run yet: other datasets may have left some of their calls by then. */
   askAt: number;
   kind: 'walk' | 'glance';
-};
-
-/** The read intervals that the plan holds a dataset to until more calls come. */
-export type Intervals = {
-  everySeconds: number | null;
-  glanceEverySeconds: number | null;
-  /** Whether a walk costs more than is left, and would be cut in two. */
-  waitsForMore: boolean;
 };
 
 /** What is known of a dataset when its next run is decided. */

@@ -24,6 +24,7 @@ import {
   type PageFacts,
   reset,
   type Step,
+  stepOf,
   turnPage,
   unkeyedRows,
   withAnomalies,
@@ -189,17 +190,12 @@ function isLast(before: AnchoredCheckpoint, { rereadUntil }: AnchoredCheckpoint,
 
 /** All rows are read. Now the walk looks at the head, unless one page has shown it all. */
 function endOfRows(checkpoint: AnchoredCheckpoint, { pagination }: PageFacts): Step {
-  if (pagination.hasMore === undefined)
-    return { checkpoint: withAnomalies(checkpoint, 'inferred-end'), next: 'end', metRows: 'add' };
+  if (pagination.hasMore === undefined) return stepOf(withAnomalies(checkpoint, 'inferred-end'), 'end');
   const tooEarly = endsTooEarly(checkpoint);
   if (tooEarly && !checkpoint.lookedBeyond) return lookBeyond(checkpoint);
   const at = withAnomalies(checkpoint, tooEarly && 'total');
   if (at.pagesOfPass === 1) return finish(at, 0);
-  return {
-    checkpoint: { ...at, phase: 'head', offset: 0, anchor: null, tries: 0, totalBeforeHead: at.total },
-    next: 'go on',
-    metRows: 'add',
-  };
+  return stepOf({ ...at, phase: 'head', offset: 0, anchor: null, tries: 0, totalBeforeHead: at.total });
 }
 
 /** Looks until a page ends in rows that the walk has met, and no row is known to be lacking. */
@@ -220,14 +216,14 @@ function lookAtHead(before: AnchoredCheckpoint, page: PageFacts, mayBeNew: numbe
   const isCalm = endsIn(page.met, page);
   const lacksRows = lackingByTotal(checkpoint) > 0 || lackingByShift(checkpoint, mayBeNew) > 0;
   if (isCalm && !lacksRows) return finish(checkpoint, mayBeNew);
-  if (checkpoint.tries < MAX_HEAD_PAGES) return { checkpoint, next: 'go on', metRows: 'add' };
+  if (checkpoint.tries < MAX_HEAD_PAGES) return stepOf(checkpoint);
   return finish(withAnomalies(checkpoint, !isCalm && 'restless-head'), mayBeNew);
 }
 
 /** The end of the walk, with an anomaly where rows must be there that no page has shown. */
 function finish(at: AnchoredCheckpoint, mayBeNew: number): Step {
   const lacking = lackingByTotal(at) > 0 ? 'total' : lackingByShift(at, mayBeNew) > 0 && 'unfound';
-  return { checkpoint: withAnomalies(at, lacking), next: 'end', metRows: 'add' };
+  return stepOf(withAnomalies(at, lacking), 'end');
 }
 
 /**

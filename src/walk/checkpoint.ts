@@ -205,6 +205,12 @@ export type MetRowsChange = 'add' | 'skip' | 'clear';
 /** The checkpoint behind a page. `stuck`: no request leads on. */
 export type Step = { checkpoint: Checkpoint; next: 'go on' | 'end' | 'stuck'; metRows: MetRowsChange };
 
+export const stepOf = (checkpoint: Checkpoint, next: Step['next'] = 'go on'): Step => ({
+  checkpoint,
+  next,
+  metRows: 'add',
+});
+
 /** The checkpoint, with one more of each anomaly. */
 export function withAnomalies<Of extends Checkpoint>(
   checkpoint: Of,
@@ -266,12 +272,10 @@ const MAX_EMPTY_PAGES = 2;
  */
 export function goOn(checkpoint: Checkpoint, page: PageFacts, isRereading = false): Step {
   const advance = advanceOf(page);
-  if (freshRows(page) > 0 || (isRereading && advance > 0))
-    return { checkpoint: { ...checkpoint, fruitless: 0 }, next: 'go on', metRows: 'add' };
+  if (freshRows(page) > 0 || (isRereading && advance > 0)) return stepOf({ ...checkpoint, fruitless: 0 });
   const fruitless = checkpoint.fruitless + 1;
-  if (fruitless >= (advance === 0 ? MAX_EMPTY_PAGES : MAX_FRUITLESS_PAGES))
-    return { checkpoint: withAnomalies(checkpoint, 'stuck'), next: 'stuck', metRows: 'add' };
-  return { checkpoint: { ...checkpoint, fruitless }, next: 'go on', metRows: 'add' };
+  const isStuck = fruitless >= (advance === 0 ? MAX_EMPTY_PAGES : MAX_FRUITLESS_PAGES);
+  return isStuck ? stepOf(withAnomalies(checkpoint, 'stuck'), 'stuck') : stepOf({ ...checkpoint, fruitless });
 }
 
 /** Whether the API calls this the end although its `total` says that more follows. */
@@ -281,7 +285,7 @@ export function endsTooEarly({ offset, total }: Checkpoint): boolean {
 
 /** Asks once for rows behind what the API called the end. */
 export function lookBeyond(checkpoint: Checkpoint): Step {
-  return { checkpoint: { ...checkpoint, lookedBeyond: true }, next: 'go on', metRows: 'add' };
+  return stepOf({ ...checkpoint, lookedBeyond: true });
 }
 
 /** Back to the beginning, behind a page that does not continue what was read. */

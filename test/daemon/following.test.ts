@@ -32,11 +32,7 @@ function follow(
     },
     words: { goesOn: 'it goes on', fails: 'nothing arrives', lacks: 'not all arrives' },
     jobs: ['ai-signals', 'news'],
-    clock: {
-      ...systemClock,
-      now: () => 0,
-      sleep: async (ms, signal) => void (await sleep(ms, signal)),
-    },
+    clock: { ...systemClock, now: () => 0, sleep: async (ms, signal) => void (await sleep(ms, signal)) },
     random: () => 1,
     log: { info: hear, warn: hear } as never,
     note: (note) => void notes.push(structuredClone(note)),

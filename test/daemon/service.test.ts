@@ -7,13 +7,7 @@ import { keepServing, type Timing } from '../../src/daemon/service.ts';
 import { isAlive } from '../../src/process-name.ts';
 import type { Trouble } from '../../src/reading/status.ts';
 
-const quick: Timing = {
-  firstMs: 8,
-  longestMs: 40,
-  hopelessMs: 77,
-  steady: 60_000,
-  grace: 10_000,
-};
+const quick: Timing = { firstMs: 8, longestMs: 40, hopelessMs: 77, steady: 60_000, grace: 10_000 };
 
 /** A child that runs `script` in place of the service; time stands still but for pauses. */
 function child(script: string, timing: Partial<Timing> = {}) {

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { mean } from '../../lab/figures.ts';
 import { openApp } from '../../src/app.ts';
-import { createTurns } from '../../src/daemon/turns.ts';
 import type { State } from '../../src/governor/state.ts';
+import { createTurns } from '../../src/plan/turn.ts';
 import type { PlanJson } from '../../src/plan.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { live, othersOff } from '../helpers/virtual-life.ts';
@@ -12,11 +12,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /** Twice as many calls as there are. */
-const settings = {
-  MIRROR_SCHEDULE_AI_SIGNALS: 'every 3m',
-  MIRROR_SCHEDULE_NEWS: 'every 10m',
-  ...othersOff,
-};
+const settings = { MIRROR_SCHEDULE_AI_SIGNALS: 'every 3m', MIRROR_SCHEDULE_NEWS: 'every 10m', ...othersOff };
 
 const longest = (ages: number[] = []) => Math.max(...ages);
 

@@ -210,12 +210,7 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
     };
     try {
       const walk = await bench.mirror(job, undefined, stop.signal, kind).finally(ended);
-      const passage = {
-        ...now,
-        walk,
-        after: mirroredVersions(bench, job),
-        heldAfter: heldRows(bench, job),
-      };
+      const passage = { ...now, walk, after: mirroredVersions(bench, job), heldAfter: heldRows(bench, job) };
       life.passages.push(passage);
       watcher?.afterPassage(passage);
       under[kind] = begin();

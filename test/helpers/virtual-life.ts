@@ -2,8 +2,8 @@
 
 import { setImmediate as breath } from 'node:timers/promises';
 import { openApp } from '../../src/app.ts';
-import { createTurns } from '../../src/daemon/turns.ts';
 import { Snooze } from '../../src/errors.ts';
+import { createTurns } from '../../src/plan/turn.ts';
 import { intervalOf } from '../../src/schedule.ts';
 import type { setupSync } from './sync-bench.ts';
 

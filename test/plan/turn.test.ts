@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type DatasetState, type Intervals, nextTurn } from '../../src/plan/turn.ts';
+import { type DatasetState, nextTurn } from '../../src/plan/turn.ts';
+import type { Intervals } from '../../src/plan.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -43,11 +43,7 @@ const cases: Record<string, Case> = {
     verdict: 'verified',
     calls: QUIET,
   },
-  'a row is inserted among those read': {
-    edits: { 4: insert(150) },
-    verdict: 'verified',
-    calls: QUIET + 2,
-  },
+  'a row is inserted among those read': { edits: { 4: insert(150) }, verdict: 'verified', calls: QUIET + 2 },
   'a row is inserted among those to be read': {
     edits: { 3: insert(300) },
     verdict: 'verified',
@@ -70,11 +66,7 @@ const cases: Record<string, Case> = {
     verdict: 'verified',
     calls: QUIET + 1,
   },
-  'many rows are deleted among those read': {
-    edits: { 4: remove(10, 250) },
-    verdict: 'verified',
-    calls: 7,
-  },
+  'many rows are deleted among those read': { edits: { 4: remove(10, 250) }, verdict: 'verified', calls: 7 },
   'the dataset shrinks below the place of the walk': {
     edits: { 4: remove(30, 320) },
     verdict: 'verified',
@@ -120,12 +112,7 @@ const cases: Record<string, Case> = {
       anomalies: { 'restless-head': 1 },
     },
   'the order is turned round': { edits: { 3: turnRound }, verdict: 'verified', calls: 7 },
-  'the order is shuffled': {
-    edits: { 3: shuffle },
-    verdict: 'union',
-    calls: 7,
-    anomalies: { repeat: 2 },
-  },
+  'the order is shuffled': { edits: { 3: shuffle }, verdict: 'union', calls: 7, anomalies: { repeat: 2 } },
   'all rows are replaced': { edits: { 3: replaceAll }, verdict: 'verified', calls: 10 },
   'a row read before is changed': {
     edits: { 3: change(5, { headline: 'corrected' }) },
