@@ -48,13 +48,13 @@ type HeadState = Pick<DatasetPlan, 'head' | 'graded'>;
 /** Whether glances at the dataset are worth their calls, and how many new rows they have found; follows its name. */
 export function renderHead({ head, graded }: HeadState): string {
   const grade = graded
-    ? `; ${number(graded.brought)} of ${number(graded.of)} rows new at the last walk were found by glances before`
+    ? `; ${number(graded.brought, 0)} of ${number(graded.of, 0)} rows new at the last walk were found by glances before`
     : '';
   return `${reasons[head.why](head)}${grade}`;
 }
 
 const counted = (head: HeadState['head']) =>
-  `${number(head.inHead)} of ${number(head.new)} new rows were on the first pages`;
+  `${number(head.inHead, 0)} of ${number(head.new, 0)} new rows were on the first pages`;
 
 const reasons: Record<HeadState['head']['why'], (head: HeadState['head']) => string> = {
   'in-head': (head) => `worth glances, ${counted(head)}`,

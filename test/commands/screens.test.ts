@@ -31,7 +31,7 @@ async function expectScreen(name: string, text: string, folder: string): Promise
     .replace(/X-Request-ID [\w-]+/g, 'X-Request-ID r-1')
     .replace(/(?<=market-mirror |Node\.js |SQLite )\d+\.\d+\.\d+.*/g, '1.2.3')
     .replace(/(?:Redis|Valkey) [\d.]+, .*(?=, which)/g, 'Redis 1.2.3, /bin/redis-server')
-    .replace(/[\d.]+ GB free, the mirror takes [\d.]+ MB/g, '10.0 GB free, the mirror takes 0.4 MB');
+    .replace(/\d+ GB free, the mirror takes [\d.]+ [kM]B/g, '10 GB free, the mirror takes 340 kB');
   await expect(masked).toMatchFileSnapshot(`screens/${name}.txt`);
 }
 
