@@ -1,12 +1,14 @@
-/** How mutants are tested: in one process, by the tests of one room, without what only tests of whole programs need. */
+/** How mutants are tested: as `npm test` does, by the tests of one room. */
 
-import { defineConfig } from 'vitest/config';
+import base from '../../vitest.config.ts';
 
-export default defineConfig({
+const { MUTATE_TESTS: tests = '[]', MUTATE_WITHOUT: without = '[]' } = process.env;
+
+export default {
   test: {
-    include: JSON.parse(process.env['MUTATE_TESTS'] ?? '[]'),
-    setupFiles: ['test/helpers/seeds.ts'],
+    ...base.test,
+    include: JSON.parse(tests),
+    exclude: JSON.parse(without),
     testTimeout: 60_000,
-    isolate: false,
   },
-});
+};
