@@ -173,7 +173,7 @@ function begin(connection: Connection, dir: string, jobs: readonly Job[], now: (
   chmodSync(connection.name, 0o600);
   createTables(connection);
   followDeclarations(connection, jobs);
-  ensureIdentity(connection, dir);
+  ensureIdentity(connection, dir, now());
   refuseLost(lost);
   return createStore(connection, dir, now, lost);
 }

@@ -16,6 +16,7 @@ import {
   discardCopy,
   folderToKeep,
   holdFolder,
+  noteRestore,
   refuseOpenDatabase,
   refuseOtherThanBackup,
   replaceDatabase,
@@ -83,6 +84,7 @@ export async function restore(
     refuseOpenDatabase(files.mirror);
     if (keysOf) refuseOpenDatabase(files.serve);
     const mirror = await copyBeside(backup, files.mirror, signal);
+    noteRestore(files.mirror, mirror, clock.now());
     let keys: RestoredKeys | null = null;
     const serve =
       keysOf &&

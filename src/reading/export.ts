@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts';
 import type { Cell, Rows } from '../output/answer.ts';
 import { csv, json, ndjson } from '../output/forms.ts';
 import { reportProgress } from '../progress.ts';
-import { quoted, readMirror, seqOf } from '../store/read.ts';
+import { isBeforeRestore, quoted, readMirror, seqOf } from '../store/read.ts';
 import { columnNames } from './query/as-of.ts';
 import { type Answer, latestSeq, refuseGap, type Source } from './query/sources.ts';
 import type { Params } from './query/statement.ts';
@@ -132,6 +132,11 @@ export function changedSince(dir: string, table: string, since: string, now: num
   return readMirror(dir, (connection) => {
     const columns = columnNames(connection, table);
     if (columns.length === 0) throw new Failure('usage', `there is no table ${table} in the mirror`);
+    if (isBeforeRestore(connection, Date.parse(since)))
+      throw new Failure(
+        'usage',
+        `--since: a restore of the mirror took back changes up to ${since}: export all of it, and go on from the receipt's seq`,
+      );
     // Where the clock was put back, the latest change is ahead of it.
     if (Date.parse(since) > Math.max(now, latestSeq(connection, null)))
       throw new Failure('usage', `--since: no change has the number ${Date.parse(since)} yet`);

@@ -3,6 +3,7 @@
 import { isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
+import { isBeforeRestore, lastSeqOf } from './identity.ts';
 import type { WalkRow } from './schema.ts';
 import { changeSources, isProof, PROOF, seqOf } from './sql.ts';
 
@@ -29,7 +30,7 @@ export type Changes = {
    * retries of refused rows. Null where it is no proof, or nothing changed.
    */
   of(job: Job, walk: WalkRow): Change | null;
-  /** The same up to the last proof, of all that changed after `seq`. */
+  /** The same up to the last proof, of all that changed after `seq`; all there is, where that is of the mirror before a restore. */
   since(job: Job, seq: number): Change | null;
 };
 
@@ -87,7 +88,8 @@ export function openChanges(connection: Connection): Changes {
     since(job, seq) {
       const proof = lastProof.get(job.name);
       if (!proof) return null;
-      return describe(job, proof, sum(job, sinceSeq.all({ job: job.name, proof: proof.id, seq })));
+      const from = isBeforeRestore(connection, seq) ? 0 : seq;
+      return describe(job, proof, sum(job, sinceSeq.all({ job: job.name, proof: proof.id, seq: from })));
     },
   };
 }
@@ -132,17 +134,12 @@ export function createSequence(
   connection: Connection,
   column: 'last_seq' | 'order_seq' = 'last_seq',
 ): (job: string, now: number) => number {
-  const latest = connection
-    .prepare<[], number | null>(
-      'SELECT max(max(coalesce(last_seq, 0), coalesce(order_seq, 0))) FROM datasets',
-    )
-    .pluck();
   const keep = connection.prepare<[string, number]>(
     `INSERT INTO datasets (job, ${column}) VALUES (?, ?) ON CONFLICT DO UPDATE SET ${column} = excluded.${column}`,
   );
   return (job, now) => {
     // The clock tells parts of milliseconds, which no time in the mirror does.
-    const seq = Math.max(Math.trunc(now), (latest.get() ?? 0) + 1);
+    const seq = Math.max(Math.trunc(now), lastSeqOf(connection) + 1);
     keep.run(job, seq);
     return seq;
   };

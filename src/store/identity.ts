@@ -67,7 +67,9 @@ export function nameOf(dir: string): string {
 export type Identity = { name: string; epoch: string };
 
 /** Gives a mirror its identity, once: the name of its folder, which others may know already. */
-export function ensureIdentity(connection: Connection, dir: string): void {
+export function ensureIdentity(connection: Connection, dir: string, now: number): void {
+  // A backup that was put here by hand.
+  endRestore(connection, now);
   if (identityOf(connection)) return;
   connection
     .prepare('INSERT OR IGNORE INTO identity (id, name, epoch) VALUES (1, ?, ?)')
@@ -79,10 +81,39 @@ export function identityOf(connection: Connection): Identity | undefined {
   return connection.prepare<[], Identity>('SELECT name, epoch FROM identity').get();
 }
 
-/** Begins another course, in a copy that may be put in the mirror's place one day. */
+/** Begins another epoch in a copy that may take the mirror's place one day: the copy lacks what changes in the mirror since. */
 export function renewEpoch(copy: Connection): void {
-  const has = copy.prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'identity'`).get();
-  if (has) copy.prepare('UPDATE identity SET epoch = ?').run(randomUUID());
+  if (hasTable(copy, 'identity')) copy.prepare('UPDATE identity SET epoch = ?').run(randomUUID());
+  if (!hasTable(copy, 'restores')) return;
+  copy.exec('DELETE FROM restores WHERE restored_seq IS NULL');
+  copy.prepare('INSERT INTO restores (backup_seq) VALUES (?)').run(lastSeqOf(copy));
+}
+
+const hasTable = (connection: Connection, name: string) =>
+  connection.prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?`).get(name) !== undefined;
+
+/** Says of a copy that takes the mirror's place, unless it is said, which numbers changes of the mirror before may have. */
+export function endRestore(copy: Connection, seq: number): void {
+  if (!hasTable(copy, 'restores')) return;
+  copy
+    .prepare('UPDATE restores SET restored_seq = max(?, backup_seq) WHERE restored_seq IS NULL')
+    .run(Math.trunc(seq));
+}
+
+/** The greatest number that a change has, or a new order of rows, here or in the mirror before a restore. */
+export function lastSeqOf(connection: Connection): number {
+  const sql = `SELECT max(seq) FROM (
+    SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS seq FROM datasets UNION ALL SELECT restored_seq FROM restores)`;
+  return connection.prepare<[], number | null>(sql).pluck().get() ?? 0;
+}
+
+/**
+ * Whether a change with the number `seq` was made by the mirror before a restore, and is none of this one: to go on from there
+ * would leave out what the restore took back.
+ */
+export function isBeforeRestore(connection: Connection, seq: number): boolean {
+  const sql = 'SELECT 1 FROM restores WHERE backup_seq < :seq AND :seq <= coalesce(restored_seq, :seq)';
+  return connection.prepare<[{ seq: number }]>(sql).get({ seq }) !== undefined;
 }
 
 /**

@@ -14,7 +14,7 @@ export { type Connection, openReadOnly } from './connection.ts';
 export { copyDatabase, sealCopy } from './copy.ts';
 export { storeFailure } from './failure.ts';
 export { filesystemAt, refuseNetworkFilesystem } from './filesystem.ts';
-export { hasMirror, type Identity, identityOf, mirrorFile } from './identity.ts';
+export { hasMirror, type Identity, identityOf, isBeforeRestore, mirrorFile } from './identity.ts';
 export { holderNote, livingHolder } from './lock.ts';
 export { countRows, orderReader, removalSql } from './orders.ts';
 export {

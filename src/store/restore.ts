@@ -20,11 +20,11 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { isoTime } from '../clock.ts';
 import { Failure } from '../errors.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, openReadOnly } from './connection.ts';
 import { copyDatabase, sealCopy } from './copy.ts';
 import { guarded, isBusy } from './failure.ts';
 import { refuseNetworkFilesystem } from './filesystem.ts';
-import { mirrorFile } from './identity.ts';
+import { endRestore, lastSeqOf, mirrorFile } from './identity.ts';
 import { isLock, tryLock } from './lock.ts';
 import { Database } from './sqlite.ts';
 import { openFit } from './version.ts';
@@ -154,6 +154,30 @@ export function replaceDatabase(
 export function refuseOpenDatabase(file: string): void {
   refuseUnlessFile(file);
   openAlone(file)?.close();
+}
+
+/** Notes in the copy of a backup that changes of the mirror `file`, up to now, are none of what takes its place. */
+export function noteRestore(file: string, copy: string, now: number): void {
+  const connection = new Database(copy, { fileMustExist: true });
+  try {
+    endRestore(connection, Math.max(now, lastSeqIn(file)));
+  } finally {
+    connection.close();
+  }
+}
+
+/** 0 where there is no mirror, or none that can be read. */
+function lastSeqIn(file: string): number {
+  try {
+    const connection = openReadOnly(file);
+    try {
+      return lastSeqOf(connection);
+    } finally {
+      connection.close();
+    }
+  } catch {
+    return 0;
+  }
 }
 
 /** A folder in `dir` that is not there yet, named by the time. */

@@ -355,3 +355,15 @@ export const identity = sqliteTable('identity', {
   /** Another one in every backup: a mirror that was restored from one has lost changes that others may have seen. */
   epoch: text().notNull(),
 });
+
+/**
+ * Each time that a backup took the mirror's place. Changes with a greater number than `backup_seq`, up to `restored_seq`, were
+ * those of the mirror before: whoever has seen one of them begins anew.
+ */
+export const restores = sqliteTable('restores', {
+  id: integer().primaryKey(),
+  /** Of the latest change in the backup. */
+  backupSeq: integer('backup_seq').notNull(),
+  /** The mirror before had no greater one; null in a backup that nobody has written to. */
+  restoredSeq: integer('restored_seq'),
+});

@@ -12,12 +12,19 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { isoTime } from '../../src/clock.ts';
 import { type Restored, restore } from '../../src/commands/restore.ts';
+import type { Failure } from '../../src/errors.ts';
+import type { Job } from '../../src/job.ts';
+import { loadJobs } from '../../src/load-jobs.ts';
+import { changedSince } from '../../src/reading/export.ts';
+import { readChanges } from '../../src/serve/query/changes.ts';
 import { openKeyring } from '../../src/serve/service/keys.ts';
 import { openSessions } from '../../src/serve/ui/sessions.ts';
 import { openConnection, openReadOnly } from '../../src/store/connection.ts';
 import { type Lock, tryLock } from '../../src/store/lock.ts';
 import { Database } from '../../src/store/sqlite.ts';
+import { openStore } from '../../src/store.ts';
 import { insert, remove } from '../helpers/edits.ts';
 import { runMain } from '../helpers/main.ts';
 import { idsOf, read, setupSync, truth } from '../helpers/sync-bench.ts';
@@ -72,6 +79,56 @@ test('the backup takes the place of the mirror, which is kept, and begins anothe
 
   expect((await sync('ai-signals')).code).toBe(0);
   expect(idsOf(file)).toEqual(truth(model));
+});
+
+describe('whoever goes on from a seq after a restore', () => {
+  const lastSeq = (file: string, column = 'last_seq') =>
+    read<{ seq: number }>(file, `SELECT max(${column}) AS seq FROM datasets`)[0]?.seq ?? 0;
+  /** What `export --since` gives; `usage` where it is refused. */
+  const exportSince = ({ dir, file, clock }: Awaited<ReturnType<typeof setup>>, seq: number) => {
+    try {
+      return read(file, changedSince(dir, 'ai_signals', isoTime(seq), clock.now())).length;
+    } catch (thrown) {
+      return (thrown as Failure).kind;
+    }
+  };
+
+  test.each([
+    ['with restore', 0, ({ restore, backup }) => restore(backup)],
+    ['with restore, after the clock was put back', -3_600_000, ({ restore, backup }) => restore(backup)],
+    ['by hand', 60_000, async ({ backup, file }) => copyFileSync(backup, file)],
+  ] satisfies [string, number, (bench: Awaited<ReturnType<typeof setup>>) => Promise<unknown>][])(
+    '%s, begins anew where it was taken back, and misses nothing else',
+    async (_, ms, put) => {
+      const bench = await setup();
+      const { file, backup, sync, clock, dir } = bench;
+      const [backedUp, latest] = [lastSeq(backup), lastSeq(file)];
+      clock.advance(ms);
+      await put(bench);
+      expect(exportSince(bench, backedUp)).toBe(0);
+      expect(exportSince(bench, lastSeq(backup, 'order_seq') + 1)).toBe('usage');
+      expect(exportSince(bench, latest)).toBe('usage');
+      await sync('ai-signals');
+      expect(lastSeq(file)).toBeGreaterThan(latest);
+      expect(exportSince(bench, backedUp)).toBe(6);
+      expect(exportSince(bench, latest)).toBe('usage');
+      const later = lastSeq(file);
+      expect(exportSince(bench, later)).toBe(0);
+
+      const connection = openReadOnly(file);
+      const feed = (seq: number) => () =>
+        readChanges(connection, { datasets: [], since: { seq, dataset: null, key: null }, limit: 9 });
+      expect(feed(latest)).toThrow(expect.objectContaining({ status: 410 }));
+      connection.close();
+      // The queue of changes has told of the mirror before: it tells of this one as of a new one.
+      const jobs = await loadJobs();
+      const store = openStore(dir, jobs, clock.now);
+      const job = jobs.find(({ name }) => name === 'ai-signals') as Job;
+      expect(store.changes.since(job, later)).toBeNull();
+      expect(store.changes.since(job, latest)).toEqual(store.changes.since(job, 0));
+      store.close();
+    },
+  );
 });
 
 test('a new machine gets a mirror of it, in a folder of its own', async () => {

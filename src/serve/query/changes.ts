@@ -5,7 +5,7 @@
 
 import { isoTime } from '../../clock.ts';
 import { changedAfter } from '../../sinks/follow.ts';
-import { type Connection, identityOf, quoted } from '../../store/read.ts';
+import { type Connection, identityOf, isBeforeRestore, quoted } from '../../store/read.ts';
 import { badParameter, QueryError } from './errors.ts';
 import { type DatasetState, jsonWriter, prepared, stateOf, untilCommit } from './read.ts';
 import { type Column, columnsSql, type ListJob, pastRows, type RowsSql, type Sql } from './sql.ts';
@@ -43,6 +43,8 @@ export const writePosition = ({ epoch, datasets }: FeedName, { seq, dataset, key
 
 const BEGIN_ANEW = 'Begin anew at /mirror/v1/changes, without since, and replace the copy.';
 
+const TAKEN_BACK = 'The mirror was restored or made anew since.';
+
 const gone = (details: string) =>
   new QueryError(410, 'MIRROR410', 'The feed cannot go on from there.', details, BEGIN_ANEW);
 
@@ -57,7 +59,7 @@ export function readPosition(text: string, { epoch, datasets }: FeedName): Posit
   const isText = (value: unknown) => value === null || typeof value === 'string';
   if (!Number.isSafeInteger(seq) || Number(seq) < 0 || !isText(dataset) || !isText(key))
     throw badParameter('since must be next of an earlier answer, or the number of a change');
-  if (ofEpoch !== epoch) throw gone('The mirror was restored or made anew since.');
+  if (ofEpoch !== epoch) throw gone(TAKEN_BACK);
   if (ofDatasets !== datasets) throw gone('The key reads other datasets than before.');
   return { seq: Number(seq), dataset, key };
 }
@@ -77,6 +79,7 @@ export function readChanges(connection: Connection, { datasets, since, limit }: 
     const to = Math.min(last, ...states.filter(({ isRemoving }) => isRemoving).map(({ seq }) => seq));
     if (since === null)
       return readInserts(connection, datasets, { seq: to, dataset: null, key: null }, limit);
+    if (isBeforeRestore(connection, since.seq)) throw gone(TAKEN_BACK);
     if (since.seq > last) throw badParameter('since is no change of this mirror yet');
     refuseForgotten(states, since);
     return since.dataset === null
