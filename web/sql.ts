@@ -42,11 +42,11 @@ export function select({ columns, from, where = [], order = [], limit, offset = 
   return { sql: lines.join('\n'), params };
 }
 
-/** `WHERE …` with the values of its parameters; an empty text for no conditions. */
-export function whereOf(conditions: readonly Condition[]): Sql {
+/** `WHERE …` with the values of its parameters; an empty text for no conditions. @param prefix of the parameters' names. */
+export function whereOf(conditions: readonly Condition[], prefix = 'p'): Sql {
   const params: Sql['params'] = {};
   const bind = (value: Value) => {
-    const parameter = `p${Object.keys(params).length + 1}`;
+    const parameter = `${prefix}${Object.keys(params).length + 1}`;
     const isLarge = value !== null && typeof value === 'object';
     params[parameter] = isLarge ? value.integer : value;
     return isLarge ? `CAST(:${parameter} AS INTEGER)` : `:${parameter}`;

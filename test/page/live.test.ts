@@ -53,7 +53,7 @@ test('a walk under way is seen as it goes, page by page', async () => {
   expect(await rowsOf(page, 'meme-signals').innerText()).toBe('250');
 });
 
-test('the rows of a dataset follow, too', async () => {
+test('what is new of the rows of a dataset is counted, and shown when it is asked for', async () => {
   const { bench } = sight;
   bench.model.beforeAnswer = undefined;
   const { page } = await sight.visit('/datasets/news');
@@ -62,8 +62,11 @@ test('the rows of a dataset follow, too', async () => {
   news.rows.unshift(added as never);
   bench.clock.advance(HOUR_MS);
   await bench.mirror('news');
-  await page
-    .getByRole('link', { name: String(added?.['id'] ?? ''), exact: false })
-    .first()
-    .waitFor();
+  const link = page.getByRole('link', { name: String(added?.['id'] ?? '') });
+  const button = page.getByRole('button', { name: /^Show 1 new or changed/ });
+  await button.waitFor();
+  expect(await link.count()).toBe(0);
+  await button.click();
+  await link.waitFor();
+  expect(await button.count()).toBe(0);
 });

@@ -12,14 +12,14 @@ beforeAll(async () => {
 });
 afterAll(() => lived.close());
 
-/** Counts the clicks on the page. */
-async function ask(): Promise<{
+/** Counts the clicks on the page. @param typed texts that are typed beside them. */
+async function ask({ typed = 0 } = {}): Promise<{
   page: Page;
   click(role: 'link' | 'button', name: RegExp | string): Promise<void>;
   actions(): number;
 }> {
   const { page } = await lived.visit('/');
-  let actions = 0;
+  let actions = typed;
   return {
     page,
     actions: () => actions,
@@ -82,6 +82,22 @@ test('what changed in the last hour, field by field', async () => {
   await page.goto(`${lived.url}/walks/${walk?.id}`);
   await page.getByRole('link', { name: 'field by field' }).click();
   await page.getByText(`, ${walk?.gone} gone`).waitFor();
+});
+
+test('what a row looked like an hour ago', async () => {
+  const { page, click, actions } = await ask({ typed: 1 });
+  await click('link', 'ai-signals');
+  await page.getByRole('searchbox').fill(lived.changed);
+  await page.waitForURL('**?q=*');
+  await click('link', lived.changed);
+  await click('link', 'an hour ago');
+  const [then] = lived.bench.sql<{ confidence: number; status: string }>(
+    `SELECT confidence, status FROM ai_signals_history WHERE id = '${lived.changed}' AND _ended_by = 'update'`,
+  );
+  const values = Object.fromEntries(await tableIn(page, 'Values of version 1'));
+  expect([values['confidence'], values['status']]).toEqual([String(then?.confidence), then?.status]);
+  expect(await tableIn(page, 'What differs from now')).toContainEqual(['status', then?.status, 'closed']);
+  expect(actions()).toBeLessThanOrEqual(4);
 });
 
 test('changes that come are counted, and shown when they are asked for', async () => {

@@ -49,6 +49,12 @@ test('grade A by confidence is three clicks from the overview, and its download 
     best.slice(0, 50).map(({ confidence }) => confidence),
   );
   expect(new Set(await shownIn(page, 'quality_grade'))).toEqual(new Set(['A']));
+  // Other grades can still be chosen.
+  const b = lived.bench.sql(`SELECT 1 FROM ai_signals WHERE quality_grade = 'B'`).length;
+  await page
+    .getByRole('region', { name: 'Values of quality_grade' })
+    .getByRole('link', { name: `B ${b}`, exact: true })
+    .waitFor();
 
   await page.getByText('Download', { exact: true }).click();
   const { name, lines } = await textOf(page, () => page.getByRole('button', { name: 'CSV' }).click());

@@ -25,7 +25,7 @@ import { Time } from './time.tsx';
 
 type Props = { at: string | null; close(): void };
 
-const whiles = [
+export const whilesAgo = [
   ['an hour ago', HOUR_MS],
   ['a day ago', DAY_MS],
   ['a week ago', 7 * DAY_MS],
@@ -48,7 +48,7 @@ export function MomentChoice({ at, close }: Props) {
         <button type="button" onClick={() => show(null)} aria-pressed={at === null}>
           Now
         </button>
-        {whiles.map(([label, ms]) => (
+        {whilesAgo.map(([label, ms]) => (
           <button key={label} type="button" onClick={() => show(serviceNow() - ms)}>
             {label}
           </button>

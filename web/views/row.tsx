@@ -2,10 +2,12 @@
 
 import { useMemo, useState } from 'preact/hooks';
 import { useAnswer, useSchema } from '../ask.ts';
+import { serviceNow } from '../clock.ts';
 import { count } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Cell, Copy } from '../parts/cell.tsx';
 import { Heading } from '../parts/heading.tsx';
+import { whilesAgo } from '../parts/moment-choice.tsx';
 import { Proof, Sources } from '../parts/proof.tsx';
 import { Empty, Failed, Loading, Running, Scroll } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
@@ -142,7 +144,29 @@ function State({ life: { state, versions, later, firstSeenAt }, at }: { life: Li
         </>
       )}
       {toNow}
+      {at === null && <Before firstSeenAt={firstSeenAt} />}
     </p>
+  );
+}
+
+/** Links to the row as it was, as far back as it was there. */
+function Before({ firstSeenAt }: { firstSeenAt: string | null }) {
+  const whiles = whilesAgo
+    .map(([label, ms]) => [label, new Date(serviceNow() - ms).toISOString()] as const)
+    .filter(([, then]) => firstSeenAt !== null && then >= firstSeenAt);
+  if (whiles.length === 0) return null;
+  return (
+    <>
+      {' '}
+      As it was:{' '}
+      {whiles.map(([label, then], index) => (
+        <span key={label}>
+          {index > 0 && ', '}
+          <a href={linkHere({ at: then })}>{label}</a>
+        </span>
+      ))}
+      .
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 /** The SQL of a page of rows. Only the rows of the page are read whole, and only the beginning of their long values. */
 
-import { name, type Select, type Sql, select, whereOf } from '../../sql.ts';
+import { type Condition, name, type Select, type Sql, select, whereOf } from '../../sql.ts';
 
 export type Listing = {
   table: string;
@@ -65,22 +65,48 @@ export function sampleSql(table: string, columns: readonly string[], rows: numbe
 export const MAX_FACET_ROWS = 100_000;
 const MAX_FACET_VALUES = 20;
 
-/** How often each value of some columns is there: `facet` (the place among `columns`), `value` and `rows`. */
+/**
+ * How often each value of some columns is there: `facet` (the place among `columns`), `value` and `rows`. The filters of a
+ * column do not narrow its own values, so that another of them can be chosen.
+ */
 export function facetSql({ table, where, isRead }: Listing, columns: readonly string[]): Sql {
-  const { sql, params } = fastWhere(where, isRead);
-  const counted = columns.map(
-    (column, at) =>
-      `SELECT * FROM (SELECT ${at} AS "facet", ${name(column)} AS "value", count(*) AS "rows" FROM found GROUP BY 2 ORDER BY 3 DESC, 2 LIMIT ${MAX_FACET_VALUES})`,
-  );
-  const lines = [
-    'WITH found AS MATERIALIZED (',
-    `  SELECT ${columns.map(name).join(', ')} FROM ${name(table)}`,
-    ...(sql === '' ? [] : [`  ${sql}`]),
-    `  LIMIT ${MAX_FACET_ROWS}`,
-    ')',
-    counted.join('\nUNION ALL\n'),
+  const isOf = (condition: Condition, column: string) => 'column' in condition && condition.column === column;
+  const params: Sql['params'] = {};
+  const foundSql = (source: string, conditions: readonly Condition[], chosen: readonly string[]) => {
+    const found = fastWhere(conditions, isRead, `${source}_`);
+    Object.assign(params, found.params);
+    const selected = `SELECT ${chosen.map(name).join(', ')} FROM ${name(table)} ${found.sql}`;
+    return `${source} AS MATERIALIZED (${selected} LIMIT ${MAX_FACET_ROWS})`;
+  };
+  const filtered = columns.filter((column) => where.some((condition) => isOf(condition, column)));
+  const free = columns.filter((column) => !filtered.includes(column));
+  const sources = [
+    ...(free.length > 0 ? [foundSql('found', where, free)] : []),
+    ...filtered.map((column, at) =>
+      foundSql(
+        `others${at}`,
+        where.filter((condition) => !isOf(condition, column)),
+        [column],
+      ),
+    ),
   ];
-  return { sql: lines.join('\n'), params };
+  const counted = columns.map((column, at) => {
+    const source = free.includes(column) ? 'found' : `others${filtered.indexOf(column)}`;
+    return `SELECT * FROM (SELECT ${at} AS "facet", ${name(column)} AS "value", count(*) AS "rows" FROM ${source} GROUP BY 2 ORDER BY 3 DESC, 2 LIMIT ${MAX_FACET_VALUES})`;
+  });
+  return { sql: `WITH ${sources.join(',\n')}\n${counted.join('\nUNION ALL\n')}`, params };
+}
+
+/** What changed of a listing after `seq`: `came` (listed rows that are new or have changed) and `gone` (rows of the dataset). */
+export function newerSql({ table, where, identity, isRead }: Listing, job: string, seq: number): Sql {
+  const at = identity.includes('_valid_to') ? '_valid_to' : '_changed_at';
+  const since = new Date(seq).toISOString();
+  const { sql, params } = fastWhere([...where, { column: at, is: '>', value: since }], isRead);
+  const gone = "SELECT count(*) FROM changes WHERE job = :job AND change = 'delete' AND at > :since";
+  return {
+    sql: `SELECT (SELECT count(*) FROM ${name(table)} ${sql}) AS "came", (${gone}) AS "gone"`,
+    params: { ...params, job, since },
+  };
 }
 
 /** How many rows differ from now since a time: `kind` (`new`, `changed` or `gone`) and `rows`. */
@@ -124,12 +150,12 @@ const likeNumber = /^[\d.einf+-]*$/i;
  * A text that is in a column is in the body from which that is read, unless JSON wrote it with `\\u`, or it was no text
  * there. To look in the body first spares reading each column of rows that do not have it.
  */
-export function fastWhere(where: Listing['where'], isRead: boolean): Sql {
+export function fastWhere(where: Listing['where'], isRead: boolean, prefix = 'p'): Sql {
   const [first] = where;
-  const { sql, params } = whereOf(where);
+  const { sql, params } = whereOf(where, prefix);
   if (first === undefined || !('anyOf' in first) || !isRead) return { sql, params };
   if (!plainText.test(first.contains) || likeNumber.test(first.contains)) return { sql, params };
-  const inBody = `("_body" LIKE :p1 ESCAPE '\\' OR instr("_body", '\\u') > 0)`;
+  const inBody = `("_body" LIKE :${prefix}1 ESCAPE '\\' OR instr("_body", '\\u') > 0)`;
   return { sql: sql.replace('WHERE ', () => `WHERE ${inBody}\n  AND `), params };
 }
 

@@ -24,6 +24,7 @@ import {
   facetSql,
   type Listing,
   MAX_FACET_ROWS,
+  newerSql,
   pageSql,
   plainSql,
   wholeSql,
@@ -51,12 +52,14 @@ export function Rows({ dataset, columns, state, at }: Props) {
   ];
   const listing = listingOf(dataset, columns, state, shown);
   const isAll = listing.where.length === 0 && !isRemoved && at === null;
-  // Who turns pages wants them to stand still.
-  const refresh = { changed: status?.lastChange, isLive: at === null && state.offset === 0 };
+  // Rows under the pointer do not move: what is new is counted, and shown when somebody asks for it.
+  const isEmpty = useRef(false);
   const page = useAnswer(
     { ...pageSql(listing, PAGE_ROWS, state.offset), asOf: at, limit: PAGE_ROWS },
-    refresh,
+    { changed: status?.lastChange, isLive: at === null && isEmpty.current },
   );
+  isEmpty.current = page.value?.rows.length === 0;
+  const refresh = { changed: page.value?.seq };
   // Rows come first: to count all that are found takes as long as to find them.
   const count = { ...countSql(listing), asOf: at, limit: 1 };
   const mayCount = useOnce(page.isAnswered && !page.problem, JSON.stringify(count));
@@ -110,6 +113,15 @@ export function Rows({ dataset, columns, state, at }: Props) {
           <Filters state={state} />
         </div>
       )}
+      {at === null && page.value && !page.isLoading && (
+        <Newer
+          job={dataset.name}
+          listing={listing}
+          page={page.value}
+          lastChange={status?.lastChange ?? null}
+          show={page.again}
+        />
+      )}
       {at !== null && page.value && (
         <div class="tools">
           <Sources sources={page.value.sources} isPast />
@@ -157,6 +169,36 @@ export function Rows({ dataset, columns, state, at }: Props) {
           )}
         </div>
       </div>
+    </div>
+  );
+}
+
+type NewerProps = {
+  job: string;
+  listing: Listing;
+  page: Answer;
+  lastChange: string | null;
+  show(): void;
+};
+
+/** What has changed since the rows were read, as a button that reads them again. */
+function Newer({ job, listing, page: { seq }, lastChange, show }: NewerProps) {
+  const isBehind = lastChange !== null && Date.parse(lastChange) > seq;
+  const { value } = useAnswer(isBehind ? { ...newerSql(listing, job, seq), limit: 1 } : null, {
+    changed: lastChange,
+  });
+  const [came, gone] = (value?.rows[0] ?? []).map(Number);
+  const isRemoved = listing.identity.includes('_valid_to');
+  const parts = [
+    ...(came ? [`${number(came)} ${isRemoved ? 'more' : 'new or changed'}`] : []),
+    ...(gone && !isRemoved ? [`${number(gone)} gone`] : []),
+  ];
+  if (parts.length === 0) return null;
+  return (
+    <div class="tools">
+      <button type="button" class="main" onClick={show}>
+        Show {parts.join(', ')}
+      </button>
     </div>
   );
 }

@@ -78,6 +78,18 @@ test('the values of columns are counted in the rows that are found, the most fre
   ]);
 });
 
+test('the filters of a column do not narrow its own values', () => {
+  const where = [
+    { anyOf: ['title'], contains: 'bitcoin' },
+    { column: 'a"b', is: '=' as const, value: 1 },
+  ];
+  expect(all(facetSql({ ...listing, where }, ['at', 'a"b']))).toEqual([
+    [0, '2026-11-16T10:00:00Z', 1],
+    [1, null, 1],
+    [1, 1, 1],
+  ]);
+});
+
 describe('a search', () => {
   const search = (text: string, anyOf = ['title']) => {
     const where = [
