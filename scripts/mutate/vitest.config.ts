@@ -4,11 +4,4 @@ import base from '../../vitest.config.ts';
 
 const { MUTATE_TESTS: tests = '[]', MUTATE_WITHOUT: without = '[]' } = process.env;
 
-export default {
-  test: {
-    ...base.test,
-    include: JSON.parse(tests),
-    exclude: JSON.parse(without),
-    testTimeout: 60_000,
-  },
-};
+export default { test: { ...base.test, include: JSON.parse(tests), exclude: JSON.parse(without) } };
