@@ -3,7 +3,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { outcomes, Sign } from './proof.tsx';
 
-/** As docs/glossary.md has them. */
+/** As the README has them. */
 const words: readonly (readonly [word: string, meaning: string])[] = [
   ['walk', 'a full read of a dataset, page by page'],
   ['glance', 'a quick check of its first pages, for new rows'],
