@@ -78,39 +78,18 @@ describe('hints name the program', () => {
 
 describe('a slip ends with exit code 64, and with the name that was meant', () => {
   test.each([
-    ['a command', ['snyc'], "unknown command 'snyc' (did you mean sync?); see market-mirror --help"],
-    ['a command to be told of', ['help', 'snyc'], "unknown command 'snyc' (did you mean sync?); see "],
+    [['snyc'], "unknown command 'snyc' (did you mean sync?); see market-mirror --help"],
+    [['help', 'snyc'], "unknown command 'snyc' (did you mean sync?); see "],
+    [['sync', '--jsno'], "unknown option '--jsno' (did you mean --json?); see market-mirror sync "],
+    [['sync', 'signals'], "there is no job 'signals' (did you mean ai-signals?); known are ai-signals, "],
+    [['quarantine', 'list', 'nwes'], "there is no job 'nwes' (did you mean news?); known "],
+    [['export', 'meme-signal'], "there is no job 'meme-signal' (did you mean meme-signals?)"],
     [
-      'an option',
-      ['sync', '--jsno'],
-      "unknown option '--jsno' (did you mean --json?); see market-mirror sync ",
-    ],
-    [
-      'a job',
-      ['sync', 'signals'],
-      "there is no job 'signals' (did you mean ai-signals?); known are ai-signals, ",
-    ],
-    [
-      'a job in quarantine',
-      ['quarantine', 'list', 'nwes'],
-      "there is no job 'nwes' (did you mean news?); known ",
-    ],
-    [
-      'a job to export',
-      ['export', 'meme-signal'],
-      "there is no job 'meme-signal' (did you mean meme-signals?)",
-    ],
-    [
-      'a format',
       ['query', '--format', 'josn'],
       "--format is one of table, json, ndjson, csv, md, not 'josn' (did you mean json?)",
     ],
-    [
-      'an action',
-      ['quarantine', 'lst'],
-      "action is one of list, retry, not 'lst' (did you mean list?); see ",
-    ],
-  ] as const)('%s', async (_, args, line) => {
+    [['quarantine', 'lst'], "action is one of list, retry, not 'lst' (did you mean list?); see "],
+  ] as const)('%j', async (args, line) => {
     const { code, stdout, stderr } = await run(...args);
     expect([code, stdout]).toEqual([64, '']);
     expect(stderr).toMatch(/^market-mirror: [^\n]+\n$/);

@@ -1,13 +1,15 @@
-/** `keys`, every action, as people and programs type it. */
+/** `keys`, every action, as people and programs type it, and every bad input that it may get. */
 
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ServeNote } from '../../src/reading/status.ts';
 import { openServeDatabase } from '../../src/serve/service/database.ts';
+import { openSessions } from '../../src/serve/ui/sessions.ts';
+import { isLock, tryLock } from '../../src/store/sqlite-files.ts';
+import { setupKeys as setup } from '../helpers/main.ts';
 
 const KEY = /mmkey_[0-9A-Za-z]{49}/;
-
-import { setupKeysCommand as setup } from './keys-support.ts';
 
 describe('create', () => {
   test('prints the key alone on stdout, and on stderr what to do with it', async () => {
@@ -49,19 +51,11 @@ describe('create', () => {
 
   test('takes terms and limits', async () => {
     const { json } = setup();
-    const terms = [
-      '--account',
-      'desk',
-      '--scope',
-      'news:read',
-      '--scope',
-      'metrics:read',
-      '--expires',
-      '90d',
-    ];
-    const where = ['--allow', '10.0.0.0/8', '--allow', '2001:DB8::7'];
-    const limits = ['--quota', '1000/1h,sliding', '--rate', '10/1s+20', '--concurrency', '4'];
-    expect(await json('create', '--name', 'a reader', ...terms, ...where, ...limits)).toMatchObject({
+    const terms =
+      '--account desk --scope news:read --scope metrics:read --expires 90d --allow 10.0.0.0/8 --allow 2001:DB8::7';
+    const limits = '--quota 1000/1h,sliding --rate 10/1s+20 --concurrency 4';
+    const args = `${terms} ${limits}`.split(' ');
+    expect(await json('create', '--name', 'a reader', ...args)).toMatchObject({
       name: 'a reader',
       account: 'desk',
       scopes: ['news:read', 'metrics:read'],
@@ -167,4 +161,165 @@ test('a key is in no file of the folder, whatever was done with it', async () =>
   const bytes = files.filter((file) => statSync(file).isFile()).map((file) => readFileSync(file, 'latin1'));
   expect(bytes.join()).toContain('desk');
   for (const key of keys) expect(bytes.join()).not.toContain(key.slice(6, 18));
+});
+
+/** As a process that serves leaves it. */
+function setupServing(url: string, page: ServeNote['page'] = 'token') {
+  const keys = setup();
+  const lock = tryLock(keys.dir, 'serve');
+  if (!isLock(lock)) throw new Error('somebody serves');
+  lock.note(JSON.stringify({ url, since: '2026-11-21T11:00:00.000Z', page }));
+  onTestFinished(lock.release);
+  return keys;
+}
+
+describe('keys page', () => {
+  test('prints a link alone on stdout, which opens a session', async () => {
+    const { run, dir, clock } = setupServing('http://127.0.0.1:4020');
+    const { code, stdout, stderr } = await run('page');
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^http:\/\/127\.0\.0\.1:4020\/\?token=[\w-]{43}\n$/),
+    ]);
+    expect(stderr).toMatch(/on this machine until 2026-11-22T12:00:00\.000Z/);
+    const tokens = openSessions(dir);
+    onTestFinished(tokens.close);
+    const token = stdout.trim().split('=')[1] as string;
+    expect(tokens.openByLink(token, clock.now())).toMatchObject({
+      token: expect.stringMatching(/^[\w-]{43}$/),
+    });
+  });
+
+  test('says it to programs as JSON', async () => {
+    const { json } = setupServing('http://127.0.0.1:4020');
+    expect(await json('page')).toEqual({
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:4020\/\?token=/),
+      expiresAt: '2026-11-22T12:00:00.000Z',
+    });
+  });
+
+  test.each([
+    ['https://0.0.0.0:443', 'https://127.0.0.1/'],
+    ['http://[::]:4020', 'http://[::1]:4020/'],
+    ['http://localhost:4020', 'http://localhost:4020/'],
+  ])('leads from this machine to a service at %s', async (url, start) => {
+    const { json } = setupServing(url);
+    expect((await json('page')).url).toMatch(new RegExp(`^${start.replace(/[[\].]/g, '\\$&')}\\?token=`));
+  });
+
+  test('where the service listens elsewhere, says that a key opens the page', async () => {
+    const { run } = setupServing('https://192.0.2.1:443');
+    expect(await run('page')).toMatchObject({
+      code: 64,
+      stdout: '',
+      stderr: expect.stringContaining('keys create --name me --scope page:read'),
+    });
+  });
+
+  test('where nobody serves, says so', async () => {
+    const { run } = setup();
+    expect(await run('page')).toMatchObject({
+      code: 75,
+      stderr: expect.stringContaining('run market-mirror serve'),
+    });
+  });
+
+  test('where the service that runs has no page, says so, whatever is set here', async () => {
+    const { runWith } = setupServing('http://127.0.0.1:4020', 'off');
+    for (const MIRROR_SERVE_PAGE of ['off', 'token', 'open'])
+      expect(await runWith({ MIRROR_SERVE_PAGE }, 'page')).toMatchObject({
+        code: 64,
+        stdout: '',
+        stderr: expect.stringContaining('runs with MIRROR_SERVE_PAGE=off'),
+      });
+  });
+
+  test('what is set here alone takes no page away', async () => {
+    const { runWith } = setupServing('http://127.0.0.1:4020');
+    expect(await runWith({ MIRROR_SERVE_PAGE: 'off' }, 'page')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('?token='),
+    });
+  });
+
+  test('where everybody on this machine may see it, prints its address alone', async () => {
+    const { run, json } = setupServing('http://127.0.0.1:4020', 'open');
+    expect(await json('page')).toEqual({ url: 'http://127.0.0.1:4020/', expiresAt: null });
+    expect((await run('page')).stderr).toContain('MIRROR_SERVE_PAGE=open');
+  });
+
+  test('takes nothing else', async () => {
+    const { run } = setupServing('http://127.0.0.1:4020');
+    expect((await run('page', 'desk')).code).toBe(64);
+    expect((await run('page', '--quota', '1/1h')).code).toBe(64);
+  });
+});
+
+describe('wrong usage is one line, changes nothing, and ends with 64', () => {
+  test.each([
+    [[], "missing required argument 'action'"],
+    [['rvoke', 'x'], "action is one of create, list, revoke, rotate, limits, page, not 'rvoke' (did"],
+    [['create'], 'keys create needs --name'],
+    [['create', '--name', ' '], '--name is a text of 1 to 64 letters'],
+    [['create', '--name', 'a\u001b[2J'], '--name is a text of 1 to 64 letters'],
+    [['create', '--name', 'x'.repeat(65)], '--name is a text of 1 to 64 letters'],
+    [['create', '--name', 'x', '--account', ''], '--account is a text of 1 to 64'],
+    [['create', '--name', 'x', '--scope', 'new:read'], "no scope 'new:read' (did you mean news:read"],
+    [['create', '--name', 'x', '--scope', 'none', '--scope', 'news:read'], "no scope 'none'"],
+    [['create', '--name', 'x', '--expires', 'soon'], '--expires is a duration such as 30m, 24h or'],
+    [['create', '--name', 'x', '--expires', '0s'], '--expires is a duration such as'],
+    [['create', '--name', 'x', '--expires', '101y'], '--expires is a duration such as'],
+    [['create', '--name', 'x', '--allow', '10.0.0.0/33'], '--allow is an address or a network, such'],
+    [['create', '--name', 'x', '--quota', '1000'], '--quota is calls in a period of 1ms to 366d, such as'],
+    [['create', '--name', 'x', '--rate', 'fast'], '--rate is calls a period, such as 10/1s'],
+    [['create', '--name', 'x', '--concurrency', '0'], '--concurrency is a whole number from 1'],
+    [['create', 'desk', '--name', 'x'], "keys create takes no 'desk'"],
+    [['create', '--name', 'x', '--overlap', '1h'], 'keys create takes no --overlap'],
+    [['list', 'desk'], "keys list takes no 'desk'"],
+    [['list', '--name', 'x'], 'keys list takes no --name'],
+    [['revoke'], 'keys revoke needs the id of a key: market-mirror keys list shows'],
+    [['revoke', 'desj'], "there is no key 'desj' (did you mean desk?)"],
+    [['rotate'], 'keys rotate needs the id of a key'],
+    [['rotate', 'desk', '--overlap', '-1h'], "--overlap is a duration such as 30m, 24h or 90d, not '-1h'"],
+    [['limits', '--quota', '1/1h'], 'keys limits needs the account whose limits are to'],
+    [['limits', 'desj'], "there is no account 'desj' (did you mean desk?)"],
+    [['limits', 'desk', '--expires', '1d'], 'keys limits takes no --expires'],
+    [['revoke', 'desk', 'more'], 'too many arguments'],
+  ])('%j', async (args, line) => {
+    const { run, json } = setup();
+    await run('create', '--name', 'desk');
+    const before = [await json('list'), await json('limits')];
+    const { code, stdout, stderr } = await run(...args);
+    expect([code, stdout, stderr]).toEqual([64, '', expect.stringMatching(/^market-mirror: [^\n]+\n$/)]);
+    expect(stderr).toContain(line);
+    expect([await json('list'), await json('limits')]).toEqual(before);
+  });
+
+  test.each([['revoke'], ['rotate'], ['limits'], ['create'], ['list']])(
+    'a key where %s expects its id is not repeated',
+    async (action) => {
+      const { run } = setup();
+      const key = (await run('create', '--name', 'desk')).stdout.trim();
+      const { code, stdout, stderr } = await run(action, key);
+      expect([code, stdout]).toEqual([64, '']);
+      expect(stderr).not.toContain(key.slice(6, 12));
+    },
+  );
+});
+
+test('settings that are wrong end with 78, before anything is made', async () => {
+  const dir = join(setup().dir, 'data');
+  const settings = { MIRROR_DRI: '', MIRROR_SERV: 'x' };
+  const { code, stderr } = await setup(dir).runWith(settings, 'create', '--name', 'x');
+  expect([code, stderr]).toEqual([78, expect.stringContaining('MIRROR_SERV is no setting')]);
+  expect(statSync(dir, { throwIfNoEntry: false })).toBe(undefined);
+});
+
+test('a database that is newer, or none: 78 and 74', async () => {
+  const [newer, none] = [setup(), setup()];
+  const database = openServeDatabase(newer.dir);
+  database.pragma('user_version = 9');
+  database.close();
+  writeFileSync(join(none.dir, 'serve.db'), 'x'.repeat(5_000));
+  expect([(await newer.run('list')).code, (await none.run('list')).code]).toEqual([78, 74]);
 });

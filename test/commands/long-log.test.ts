@@ -31,7 +31,7 @@ test('a write-ahead log that a reader keeps long is named by status and doctor, 
       advice,
       exitCode: 0,
     },
-    { level: 'warning', message: expect.stringMatching(/^takes 7\d\.\d MB: a reader/), advice },
+    { level: 'warning', message: expect.stringMatching(/^takes 7\d MB: a reader/), advice },
   ]);
 
   reader.exec('COMMIT');

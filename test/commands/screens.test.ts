@@ -10,10 +10,10 @@ import { planCommand } from '../../src/commands/plan.ts';
 import { statusCommand } from '../../src/commands/status.ts';
 import { setupDoctor } from '../helpers/doctor-bench.ts';
 import { change, insert, publish } from '../helpers/edits.ts';
+import { setupKeys } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { live, othersOff } from '../helpers/virtual-life.ts';
 import { onTerminal } from '../reading/support.ts';
-import { setupKeysCommand } from './keys-support.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -88,7 +88,7 @@ test('plan', async () => {
 });
 
 test('keys', async () => {
-  const { dir, run, clock } = setupKeysCommand();
+  const { dir, run, clock } = setupKeys();
   const said: string[] = [];
   const say = async (...args: string[]) => {
     const { stdout, stderr } = await run(...args);

@@ -1,8 +1,13 @@
 /** The command line within this process: the same commands, settings and exit codes, on a virtual clock. */
 
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { main } from '../../src/main.ts';
 import type { Ended } from './cli.ts';
+import { virtualClock } from './virtual-clock.ts';
 
 export async function runMain(
   args: string[],
@@ -25,4 +30,19 @@ export async function runMain(
     stderr: into('stderr'),
   });
   return { code, ...written };
+}
+
+/** `keys`, in a folder of its own. */
+export function setupKeys(dir = mkdtempSync(join(tmpdir(), 'mm-keys-'))) {
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const clock = virtualClock();
+  const runWith = (settings: Record<string, string>, ...args: string[]) =>
+    runMain(['keys', ...args], { MIRROR_DIR: dir, ...settings }, clock);
+  const run = (...args: string[]) => runWith({}, ...args);
+  const json = async (...args: string[]) => {
+    const { code, stdout } = await run(...args, '--json');
+    expect([args, code]).toEqual([args, 0]);
+    return JSON.parse(stdout);
+  };
+  return { dir, clock, run, runWith, json };
 }
