@@ -130,15 +130,15 @@ export function healthOf(
   };
   const bytes = logBytes(connection.name);
   const sinks = lagsOf(connection, daemon, now);
-  const problems = findProblems(
-    read,
-    limits.waits,
-    () => calls().lastCalls,
+  const problems = findProblems({
+    datasets: read,
+    waits: limits.waits,
+    lastCalls: () => calls().lastCalls,
     daemon,
-    bytes,
-    sinks,
-    readSilence(connection),
-  );
+    logBytes: bytes,
+    lags: sinks,
+    silence: readSilence(connection),
+  });
   return { daemon, sinks, problems, datasets: read, limits, logBytes: bytes, calls };
 }
 

@@ -1,85 +1,98 @@
-import { writeFileSync } from 'node:fs';
+/** `status`, for people and for programs: what is well, what is not, and of which looks it knows. */
+
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { DAY_MS } from '../../src/clock.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { faults, when } from '../../model-api/index.ts';
+import { DAY_MS, isoTime } from '../../src/clock.ts';
+import { statusCommand } from '../../src/commands/status.ts';
+import type { PlanJson } from '../../src/plan.ts';
 import { readStatus, type Status } from '../../src/reading/status.ts';
-import { Database } from '../../src/store/sqlite.ts';
+import { openConnection, openReadOnly } from '../../src/store/connection.ts';
+import { isLock, tryLock } from '../../src/store.ts';
+import { insert, remove } from '../helpers/edits.ts';
+import { noteGlance } from '../helpers/glance-row.ts';
 import { runMain } from '../helpers/main.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
-import { digestOf } from '../reading/support.ts';
+import { setupSync } from '../helpers/sync-bench.ts';
+import { live, othersOff } from '../helpers/virtual-life.ts';
+import { digestOf, onTerminal } from '../reading/support.ts';
 
-const jobs = ['ai-signals', 'news', 'smart-wallets', 'meme-signals', 'usage'];
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 
 async function mirrored(rows = 30): Promise<Bench> {
   const bench = await setup({ rows });
-  for (const job of jobs) await bench.mirror(job);
+  for (const { name } of bench.jobs) await bench.mirror(name);
   return bench;
 }
 
-const environmentOf = ({ dir }: Bench) => ({ MIRROR_DIR: dir });
+/** A mirror, wherever its clock and its folder are from. */
+type Mirror = Pick<Bench, 'clock'> & ({ dir: string } | { environment: Record<string, string> });
 
-async function statusOf(bench: Bench, environment: Record<string, string> = {}) {
-  const args = ['status', '--json'];
-  const { code, stdout } = await runMain(args, { ...environmentOf(bench), ...environment }, bench.clock);
+const say = (bench: Mirror, args: string[] = [], settings: Record<string, string> = {}) => {
+  const environment = 'dir' in bench ? { MIRROR_DIR: bench.dir } : bench.environment;
+  return runMain(['status', ...args], { ...environment, ...settings }, bench.clock);
+};
+
+async function statusOf(bench: Mirror, settings: Record<string, string> = {}) {
+  const { code, stdout } = await say(bench, ['--json'], settings);
   const status = JSON.parse(stdout) as Status;
   expect(code).toBe(status.exitCode);
   const dataset = (job: string) => status.datasets.find((dataset) => dataset.job === job);
   return { ...status, dataset, found: status.problems.map(({ code, job }) => [code, job]) };
 }
 
-/** Changes what the mirror says of itself, as its engine would have. */
-function edit(bench: Bench, sql: string): void {
-  const connection = new Database(bench.store.file);
-  connection.exec(sql);
-  connection.close();
-}
+it('reads a mirror that is well without key, call or change, and says it to programs in a shape with a version', async () => {
+  const bench = await mirrored();
+  const [before, calls] = [digestOf(bench.store.file), bench.model.calls.length];
+  const status = await statusOf(bench);
+  expect([digestOf(bench.store.file), bench.model.calls.length]).toEqual([before, calls]);
+  expect(status).toMatchObject({ version: 1, exitCode: 0, problems: [], daemon: null });
+  expect(status.dataset('news')).toEqual({
+    ...{ job: 'news', table: 'news', rows: 30, verdict: 'verified', fresh: true },
+    ...{ completeAsOf: '2026-11-21T12:00:00.000Z', ageSeconds: 0 },
+    ...{ seenAsOf: '2026-11-21T12:00:00.000Z', seenAgeSeconds: 0, staleAfterSeconds: 600 },
+    doing: expect.objectContaining({
+      ...{ kind: 'walk', state: 'idle', until: null, reason: null, message: null },
+    }),
+    ...{ lastChange: '2026-11-21T12:00:00.004Z', nextRun: null },
+    ...{ held: 0, heldBack: 0, goneUpstream: 0, quarantined: 0, drifts: 0 },
+    head: expect.objectContaining({ useful: false, why: 'few-walks' }),
+    graded: null,
+  });
+});
 
-describe('a mirror that is well', () => {
-  it('is read without the key, without a call and without a change', async () => {
-    const bench = await mirrored();
-    const [before, calls] = [digestOf(bench.store.file), bench.model.calls.length];
-    await statusOf(bench);
-    expect(digestOf(bench.store.file)).toBe(before);
-    expect(bench.model.calls.length).toBe(calls);
+describe('a mirror that cannot be read', () => {
+  it('does not exist yet: 75', async () => {
+    const { dir, clock } = await setup({ rows: 1 });
+    const elsewhere = join(dir, 'elsewhere');
+    const { code, stderr } = await say({ dir: elsewhere, clock });
+    expect([code, stderr]).toEqual([75, expect.stringMatching(/does not exist yet: run market-mirror sync/)]);
+    expect(existsSync(elsewhere)).toBe(false);
   });
 
-  it('says the same to programs, in a shape with a version', async () => {
-    const status = await statusOf(await mirrored());
-    expect(status).toMatchObject({ version: 1, exitCode: 0, problems: [], daemon: null });
-    expect(status.dataset('news')).toEqual({
-      job: 'news',
-      table: 'news',
-      rows: 30,
-      completeAsOf: '2026-11-21T12:00:00.000Z',
-      ageSeconds: 0,
-      verdict: 'verified',
-      seenAsOf: '2026-11-21T12:00:00.000Z',
-      seenAgeSeconds: 0,
-      staleAfterSeconds: 600,
-      fresh: true,
-      doing: expect.objectContaining({
-        kind: 'walk',
-        state: 'idle',
-        until: null,
-        reason: null,
-        message: null,
-      }),
-      lastChange: '2026-11-21T12:00:00.002Z',
-      nextRun: null,
-      held: 0,
-      heldBack: 0,
-      goneUpstream: 0,
-      quarantined: 0,
-      drifts: 0,
-      head: expect.objectContaining({ useful: false, why: 'few-walks' }),
-      graded: null,
-    });
+  it('is newer than this code: 78', async () => {
+    const bench = await setup({ rows: 1 });
+    bench.tamper(`INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 99999999999999)`);
+    const { code, stderr } = await say(bench);
+    expect([code, stderr]).toEqual([78, expect.stringMatching(/newer market-mirror/)]);
+  });
+
+  it('is no database: 74', async () => {
+    const { dir, clock } = await setup({ rows: 1 });
+    const other = join(dir, 'other');
+    mkdirSync(other);
+    writeFileSync(join(other, 'mirror.db'), 'this is no database, whatever its name says'.repeat(100));
+    const { code, stderr } = await say({ dir: other, clock });
+    expect([code, stderr]).toEqual([74, expect.stringMatching(/not a database/)]);
   });
 });
 
 describe('a dataset that is behind', () => {
-  it('is stale after two intervals of its schedule', async () => {
+  it('is stale after two intervals of its schedule, also of one that was set, and never where it is off', async () => {
     const bench = await mirrored();
     bench.clock.advance(599_000);
     expect((await statusOf(bench)).dataset('news')).toMatchObject({ fresh: true });
@@ -88,22 +101,17 @@ describe('a dataset that is behind', () => {
     expect(status.found).toContainEqual(['stale', 'news']);
     expect(status.dataset('smart-wallets')).toMatchObject({ fresh: true });
     expect(status.exitCode).toBe(75);
-  });
-
-  it('is stale after two intervals of the schedule that was set, and never where it is off', async () => {
-    const bench = await mirrored();
-    bench.clock.advance(3_600_000);
-    const status = await statusOf(bench, {
+    bench.clock.advance(HOUR);
+    const others = await statusOf(bench, {
       MIRROR_SCHEDULE_NEWS: 'every 40m',
       MIRROR_SCHEDULE_USAGE: 'off',
     });
-    expect(status.found.map(([, job]) => job)).toEqual(['ai-signals', 'meme-signals', 'smart-wallets']);
-    expect(status.dataset('usage')).toMatchObject({ fresh: true, staleAfterSeconds: null });
+    expect(others.found.map(([, job]) => job)).toEqual(['ai-signals', 'meme-signals', 'smart-wallets']);
+    expect(others.dataset('usage')).toMatchObject({ fresh: true, staleAfterSeconds: null });
   });
 
   it('says that it was never complete, and what to do', async () => {
-    const bench = await setup({ rows: 5 });
-    const { code, stdout } = await runMain(['status'], environmentOf(bench), bench.clock);
+    const { code, stdout } = await say(await setup({ rows: 5 }));
     expect(code).toBe(75);
     expect(stdout).toMatch(
       /^✗ ai-signals: has never been complete\n {2}→ run market-mirror start, or market-mirror sync ai-signals/,
@@ -115,173 +123,378 @@ describe('a dataset that is behind', () => {
     const stop = new AbortController();
     await bench.mirror('ai-signals', () => stop.abort(), stop.signal).catch(() => undefined);
     const until = '2026-11-21T12:30:00.000Z';
-    edit(bench, `UPDATE walks SET status = 'waiting', waits_until = '${until}', waits_for = 'quota'`);
-    const status = await statusOf(bench);
-    expect(status.dataset('ai-signals')?.doing).toMatchObject({
-      state: 'waiting',
-      until: '2026-11-21T12:30:00.000Z',
-      reason: 'quota',
-      pages: 1,
-      rows: 100,
-      total: 250,
+    bench.tamper(`UPDATE walks SET status = 'waiting', waits_until = '${until}', waits_for = 'quota'`);
+    expect((await statusOf(bench)).dataset('ai-signals')).toMatchObject({
+      doing: { state: 'waiting', until, reason: 'quota', pages: 1, rows: 100, total: 250 },
+      nextRun: until,
     });
-    expect(status.dataset('ai-signals')?.nextRun).toBe('2026-11-21T12:30:00.000Z');
-    const run = async (...args: string[]) =>
-      (await runMain(['status', ...args], environmentOf(bench), bench.clock)).stdout;
-    expect(await run()).toMatch(/waits 30m \(quota\) {2}/);
-    expect(await run('-v')).toMatch(/waits 30m \(quota\), page 1, 100 of 250 rows/);
+    expect((await say(bench)).stdout).toMatch(/waits 30m \(quota\) {2}/);
+    expect((await say(bench, ['-v'])).stdout).toMatch(/waits 30m \(quota\), page 1, 100 of 250 rows/);
   });
 
   it('tells a walk under way from one whose process died', async () => {
     const bench = await setup({ rows: 250 });
     let during: Status | undefined;
-    const datasets = bench.jobs.map((job) => ({
-      name: job.name,
-      table: job.table,
-      rows: job.rows,
-      schedule: 'off' as const,
-      weight: 1,
+    const datasets = bench.jobs.map(({ name, table, rows }) => ({
+      ...{ name, table, rows, schedule: 'off' as const, weight: 1 },
     }));
     await bench.mirror('ai-signals', () => {
       during ??= readStatus(bench.dir, datasets, 'full', bench.clock.now());
     });
     expect(during?.datasets[0]?.doing).toMatchObject({ state: 'running', pages: 1 });
-    edit(bench, `UPDATE walks SET status = 'running'`);
+    bench.tamper(`UPDATE walks SET status = 'running'`);
     // Whoever was killed has left its number, which is another process's by now.
     writeFileSync(join(bench.dir, 'locks', 'ai-signals.pid'), `${process.pid}\n`);
     expect((await statusOf(bench)).dataset('ai-signals')?.doing.state).toBe('stopped');
   });
 });
 
-describe('what the API said', () => {
-  it('of the key makes the exit code 77', async () => {
-    const bench = await mirrored();
-    bench.clock.advance(1_000);
-    edit(
-      bench,
-      `INSERT INTO requests (at, job, url, status, ms, bytes) VALUES ('2026-11-21T12:00:01.000Z', 'news', '/api/v1/news', 401, 1, 1)`,
-    );
-    const status = await statusOf(bench);
-    expect(status.problems[0]).toMatchObject({
-      level: 'error',
-      code: 'key-refused',
-      job: null,
-      exitCode: 77,
-    });
-    expect(status.exitCode).toBe(77);
-  });
-
-  it('of one scope concerns that dataset alone, with the request to ask about', async () => {
-    const bench = await mirrored();
-    edit(
-      bench,
-      `INSERT INTO requests (at, job, url, status, ms, bytes, request_id, error_code) VALUES ('2026-11-21T12:00:00.000Z', 'news', '/api/v1/news', 403, 1, 1, 'r-7', 'missing_scope')`,
-    );
-    const status = await statusOf(bench);
-    expect(status.found).toEqual([['scope-missing', 'news']]);
-    expect(status.problems[0]?.advice).toContain('X-Request-ID r-7');
-    expect(status.exitCode).toBe(77);
-  });
-
-  it('is forgotten once a later call succeeds', async () => {
-    const bench = await mirrored();
-    edit(
-      bench,
-      `INSERT INTO requests (at, job, url, status, ms, bytes) VALUES ('2026-11-21T12:00:00.000Z', 'news', '/', 401, 1, 1), ('2026-11-21T12:00:00.000Z', 'news', '/', 200, 1, 1)`,
-    );
-    expect((await statusOf(bench)).exitCode).toBe(0);
-  });
-
-  it('of too many calls is counted for a day', async () => {
-    const bench = await mirrored();
-    edit(
-      bench,
-      `INSERT INTO requests (at, job, url, status, ms, bytes) VALUES ('2026-11-20T11:59:59.000Z', 'news', '/', 429, 1, 1), ('2026-11-20T12:00:01.000Z', 'news', '/', 429, 1, 1), ('2026-11-21T12:00:00.000Z', 'news', '/', 200, 1, 1)`,
-    );
+describe('of the account it tells', () => {
+  it('what is left of the quota, what is reserved, and what each job called in the last hour and day', async () => {
+    const bench = await setupSync({ quota: { limit: 100, periodMs: HOUR } });
+    await bench.sync('ai-signals');
+    const made = bench.model.calls.length;
+    const { quota, rate, waits } = await statusOf(bench);
+    expect(quota).toMatchObject({ limit: 100, remaining: 100 - made, refill: { kind: 'unknown' } });
+    expect(quota.reserve).toBeGreaterThan(0);
+    expect([rate, waits]).toEqual([expect.objectContaining({ perSecond: null, confidence: 'none' }), []]);
+    bench.clock.advance(2 * HOUR);
+    await bench.sync('usage');
     const { calls } = await statusOf(bench);
-    expect(calls.limitedLastDay).toBe(1);
-    expect(calls.todayByJob['news']).toBe(
-      bench.model.calls.filter(({ path }) => path.includes('news')).length + 1,
-    );
+    expect(calls).toMatchObject({ lastHour: 1, lastDay: made + 1 });
+    expect(calls.byJob).toEqual({
+      'ai-signals': { lastHour: 0, lastDay: made },
+      usage: { lastHour: 1, lastDay: 1 },
+    });
   });
-});
 
-describe('a proof that one call renewed', () => {
-  it('shows in the calls that it saved, today and in all', async () => {
+  it('what waits until when, and why', async () => {
+    const bench = await setupSync({ quota: { limit: 100, periodMs: HOUR } });
+    await bench.sync('ai-signals');
+    bench.model.faults.push(when({ endpoint: 'news' }, faults.refuse(429, { retryAfter: '1800' })));
+    await bench.sync('news', '--no-wait');
+    const { waits, dataset, problems } = await statusOf(bench);
+    expect(waits).toMatchObject([{ job: null, reason: 'retry_after' }]);
+    expect(dataset('news')?.doing).toMatchObject({ state: 'waiting', reason: 'retry_after' });
+    expect(Date.parse(dataset('news')?.doing.until ?? '')).toBeGreaterThan(bench.clock.now() + 1_790_000);
+    expect(problems.find(({ job }) => job === 'news')?.advice).toMatch(/; next try 2026/);
+  });
+
+  it('that the key is refused, until another is tried: 77', async () => {
+    const bench = await setupSync();
+    await bench.sync('usage');
+    bench.key.active = false;
+    await bench.sync('usage');
+    const { problems } = await statusOf(bench);
+    expect(problems[0]).toMatchObject({ level: 'error', code: 'key-refused', job: null, exitCode: 77 });
+    bench.key.active = true;
+    bench.clock.advance(2 * HOUR);
+    await bench.sync('usage');
+    expect((await statusOf(bench)).problems.map(({ code }) => code)).not.toContain('key-refused');
+  });
+
+  it('that one scope is missing, of that dataset alone, with the request to ask about: 77', async () => {
+    const bench = await setupSync();
+    bench.key.scopes = bench.key.scopes.filter((scope) => scope !== 'news:read');
+    await bench.sync();
+    const { problems, exitCode } = await statusOf(bench);
+    const errors = problems.filter(({ level }) => level === 'error');
+    expect(errors.map(({ code, job }) => [code, job])).toEqual([
+      ['scope-missing', 'news'],
+      ['never-complete', 'news'],
+    ]);
+    expect(errors[0]?.advice).toMatch(/X-Request-ID \S/);
+    expect(exitCode).toBe(77);
+  });
+
+  it('how many calls proofs by one call have saved, today and in all', async () => {
     const bench = await mirrored(450);
     for (const hours of [1, 12]) {
-      bench.clock.advance(hours * 3_600_000);
+      bench.clock.advance(hours * HOUR);
       await bench.mirror('ai-signals');
     }
-    const { calls } = await statusOf(bench);
-    expect(calls).toMatchObject({ savedToday: 4, savedInAll: 8 });
-    const { stdout } = await runMain(['status', '-v'], environmentOf(bench), bench.clock);
-    expect(stdout).toContain('; saved by one-call proofs today / in all: 4 / 8');
+    expect((await statusOf(bench)).calls).toMatchObject({ savedToday: 4, savedInAll: 8 });
+    expect((await say(bench, ['-v'])).stdout).toContain('; saved by one-call proofs today / in all: 4 / 8');
   });
 });
 
-describe('the growth of the mirror', () => {
-  it('is told once it is a day old, by what came after the first walks', async () => {
-    const bench = await mirrored(100);
-    const growth = async () =>
-      (await runMain(['status', '-v'], environmentOf(bench), bench.clock)).stdout.match(
-        /^Growth: (.*)$/m,
-      )?.[1];
-    expect(await growth()).toBe('not known before the mirror is a day old');
-    bench.clock.advance(2 * DAY_MS);
-    expect(await growth()).toMatch(
-      /^about [\d.]+ kB a day; the \d.* free on the disk last more than 10 years$/,
-    );
-    const { rows } = bench.upstream('news');
-    rows.push(
-      ...rows.slice(0, 90).map((row, at) => ({ ...row, id: `new-${at}`, text: 'x'.repeat(100_000) })),
-    );
-    await bench.mirror('news');
-    // 90 of some 500 rows, at the mean size of all, in two days.
-    expect(await growth()).toMatch(/^about (9\d\d kB|1(\.\d)? MB) a day; .* free on the disk last /);
-  });
+it('tells how the mirror grows once it is a day old, by what came after the first walks', async () => {
+  const bench = await mirrored(100);
+  const growth = async () => /^Growth: (.*)$/m.exec((await say(bench, ['-v'])).stdout)?.[1];
+  expect(await growth()).toBe('not known before the mirror is a day old');
+  bench.clock.advance(2 * DAY_MS);
+  expect(await growth()).toMatch(
+    /^about [\d.]+ kB a day; the \d.* free on the disk last more than 10 years$/,
+  );
+  const { rows } = bench.upstream('news');
+  rows.push(...rows.slice(0, 90).map((row, at) => ({ ...row, id: `new-${at}`, text: 'x'.repeat(100_000) })));
+  await bench.mirror('news');
+  // 90 of some 500 rows, at the mean size of all, in two days.
+  expect(await growth()).toMatch(/^about (9\d\d kB|1(\.\d)? MB) a day; /);
 });
 
-describe('warnings leave the exit code at 0', () => {
-  it('of rows that are gone upstream, too many to remove at once', async () => {
-    const bench = await mirrored();
-    bench.upstream('meme-signals').rows.splice(0, 2);
-    bench.upstream('news').rows.splice(0, 15);
-    for (const job of ['news', 'meme-signals']) await bench.mirror(job);
-    const status = await statusOf(bench);
-    expect(status.found).toEqual([['removal-held', 'news']]);
-    expect(status.dataset('news')).toMatchObject({ rows: 30, held: 15, heldBack: 15, goneUpstream: 0 });
-    expect(status.dataset('meme-signals')).toMatchObject({ held: 2, heldBack: 0 });
-    expect(status.exitCode).toBe(0);
-  });
+it('warns of rows that are held, refused or differ, and ends with 0', async () => {
+  const bench = await mirrored();
+  bench.upstream('meme-signals').rows.splice(0, 2);
+  bench.upstream('news').rows.splice(0, 15);
+  Object.assign(bench.upstream('ai-signals').rows[2] ?? {}, { confidence: 'high' });
+  Object.assign(bench.upstream('ai-signals').rows[3] ?? {}, { surprise: 1 });
+  for (const job of ['ai-signals', 'news', 'meme-signals']) await bench.mirror(job);
+  const { found, problems, dataset, exitCode } = await statusOf(bench);
+  expect(found).toEqual([
+    ['quarantine', 'ai-signals'],
+    ['drift', 'ai-signals'],
+    ['removal-held', 'news'],
+  ]);
+  expect([exitCode, new Set(problems.map(({ level }) => level))]).toEqual([0, new Set(['warning'])]);
+  expect(dataset('ai-signals')).toMatchObject({ quarantined: 1 });
+  expect(dataset('news')).toMatchObject({ rows: 30, held: 15, heldBack: 15, goneUpstream: 0 });
+  expect(dataset('meme-signals')).toMatchObject({ held: 2, heldBack: 0 });
+});
 
-  it('of refused rows and of fields that differ', async () => {
-    const bench = await mirrored();
-    Object.assign(bench.upstream('ai-signals').rows[2] ?? {}, { confidence: 'high' });
-    Object.assign(bench.upstream('ai-signals').rows[3] ?? {}, { surprise: 1 });
+describe('--watch', () => {
+  async function oneMirrored() {
+    const bench = await setup({ rows: 5 });
     await bench.mirror('ai-signals');
-    const status = await statusOf(bench);
-    expect(status.found).toEqual([
-      ['quarantine', 'ai-signals'],
-      ['drift', 'ai-signals'],
-    ]);
-    expect(status.problems.map(({ level }) => level)).toEqual(['warning', 'warning']);
-    expect(status.dataset('ai-signals')).toMatchObject({ quarantined: 1 });
-    expect(status.exitCode).toBe(0);
+    return bench;
+  }
+
+  it('draws over what it drew before', async () => {
+    const bench = await oneMirrored();
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    const watching = onTerminal(statusCommand, ['--watch'], bench, { columns: 120, signal: stop.signal });
+    await expect.poll(() => bench.clock.slept.length).toBeGreaterThan(2);
+    stop.abort();
+    const { stdout } = await watching;
+    expect(stdout.match(/dataset/g)).toHaveLength(1);
+    const linesUp = '\u001b[8A';
+    const [first = '', second = ''] = stdout.split(linesUp);
+    expect([first.includes('0s ago'), second.includes('1s ago')]).toEqual([true, true]);
+  });
+
+  it('goes on until it is stopped, with one line of JSON a look', async () => {
+    const bench = await oneMirrored();
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    const watching = onTerminal(statusCommand, ['--watch', '--json'], bench, { signal: stop.signal });
+    await expect.poll(() => bench.clock.slept.length).toBeGreaterThan(3);
+    stop.abort();
+    const { stdout, code } = await Promise.race([watching, delay(60_000, { stdout: '', code: -1 })]);
+    const looks = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Status);
+    expect(looks.length).toBeGreaterThan(3);
+    expect(new Set(looks.map(({ at }) => at)).size).toBe(looks.length);
+    expect(code).toBe(looks.at(-1)?.exitCode);
   });
 });
 
-describe('a run that failed while the copy is still fresh', () => {
-  it('makes the exit code that of its failure', async () => {
-    const bench = await mirrored();
-    edit(
-      bench,
-      `INSERT INTO walks (job, status, started_at, error, error_kind) VALUES ('news', 'failed', '2026-11-21T12:00:00.000Z', 'the API broke \u001b[31mits contract', 'contract')`,
-    );
-    const status = await statusOf(bench);
-    expect(status.found).toEqual([['failed', 'news']]);
-    expect(status.exitCode).toBe(65);
-    const { stdout } = await runMain(['status'], environmentOf(bench), bench.clock);
-    expect(stdout).toContain('the API broke \\u{1b}[31mits contract');
+it('a write-ahead log that a reader keeps long is named by status and doctor, until it has gone', async () => {
+  const { dir, store, clock, mirror } = await setup({ rows: 5 });
+  await mirror('ai-signals');
+  const reader = openReadOnly(store.file);
+  onTestFinished(() => void reader.close());
+  const said = async () => {
+    const settings = { MIRROR_DIR: dir };
+    const status = JSON.parse((await runMain(['status', '--json'], settings, clock)).stdout);
+    const doctor = JSON.parse((await runMain(['doctor', '--offline', '--json'], settings, clock)).stdout);
+    const find = (list: Record<string, unknown>[], name: string) =>
+      list.find(({ code, name: called }) => (code ?? called) === name);
+    return [find(status.problems, 'long-log'), find(doctor.checks, 'write-ahead-log')];
+  };
+  expect(await said()).toMatchObject([undefined, { level: 'ok' }]);
+
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM walks').get();
+  const writer = openConnection(store.file);
+  writer.exec('CREATE TABLE ballast AS SELECT randomblob(70000000) AS bytes');
+  writer.close();
+  const advice = expect.stringContaining('fuser -v');
+  expect(await said()).toMatchObject([
+    {
+      level: 'warning',
+      message: expect.stringMatching(/^the write-ahead log is 7\d MB long: a reader/),
+      advice,
+      exitCode: 0,
+    },
+    { level: 'warning', message: expect.stringMatching(/^takes 7\d MB: a reader/), advice },
+  ]);
+
+  reader.exec('COMMIT');
+  await store.emptyLog();
+  expect(await said()).toMatchObject([undefined, { level: 'ok' }]);
+});
+
+/** Where nothing but news has to be fresh. */
+const settings = { ...othersOff, MIRROR_SCHEDULE_AI_SIGNALS: 'off', MIRROR_SCHEDULE_NEWS: 'every 5m' };
+
+describe('looks at the head', () => {
+  let bench: Bench;
+  beforeEach(async () => {
+    bench = await setup({ rows: 250 });
+    await bench.mirror('news');
+  });
+
+  const run = (...args: string[]) => runMain(args, { MIRROR_DIR: bench.dir, ...settings }, bench.clock);
+
+  async function status() {
+    const read = await statusOf(bench, settings);
+    return { ...read, news: read.dataset('news') };
+  }
+
+  const lineOf = async (job: string) =>
+    (await run('status')).stdout.split('\n').find((line) => line.startsWith(`${job} `));
+
+  /** A head worth glances: five new rows in front of each of four walks. */
+  async function learn(): Promise<void> {
+    for (let walk = 0; walk < 4; walk += 1) {
+      bench.clock.advance(60 * MINUTE);
+      insert(0, 5)(bench.upstream('news'));
+      await bench.mirror('news');
+    }
+  }
+
+  describe('a glance', () => {
+    it('shows as seen, beside what is proven, and makes nothing fresh', async () => {
+      const proven = isoTime(bench.clock.now());
+      bench.clock.advance(8 * MINUTE);
+      const seen = isoTime(bench.clock.now());
+      insert(0, 2)(bench.upstream('news'));
+      expect(await bench.glance('news')).toMatchObject({ kind: 'glance', inserted: 2 });
+      bench.clock.advance(MINUTE);
+      const well = await status();
+      expect(well.news).toMatchObject({
+        rows: 252,
+        completeAsOf: proven,
+        ageSeconds: 540,
+        verdict: 'verified',
+      });
+      expect(well.news).toMatchObject({ seenAsOf: seen, seenAgeSeconds: 60, fresh: true });
+      expect(well.news?.doing).toMatchObject({ kind: 'walk', state: 'idle', rows: 250 });
+      expect(await lineOf('news')).toMatch(/^news +252 +9m ago +1m ago +verified +idle/);
+
+      bench.clock.advance(2 * MINUTE);
+      const { problems, exitCode, news } = await status();
+      expect(news).toMatchObject({ fresh: false, seenAgeSeconds: 180 });
+      expect(problems).toMatchObject([{ code: 'stale', job: 'news' }]);
+      expect(problems[0]?.message).toContain(`last complete ${proven} (limit 10m), last checked ${seen}: `);
+      expect(exitCode).toBe(75);
+    });
+
+    it('that has not ended well has seen nothing', async () => {
+      const { news: before } = await status();
+      for (const state of ['running', 'waiting', 'failed'] as const) {
+        bench.clock.advance(1_000);
+        noteGlance(bench, { job: 'news', status: state });
+        expect((await status()).news?.seenAsOf).toBe(before?.seenAsOf);
+      }
+    });
+
+    it('by a clock that was ahead has no time and no age', async () => {
+      noteGlance(bench, { job: 'news', startedAt: bench.clock.now() + 60 * MINUTE });
+      const { news, exitCode } = await status();
+      expect(news).toMatchObject({ seenAsOf: null, seenAgeSeconds: null, ageSeconds: 0, fresh: true });
+      expect(exitCode).toBe(0);
+      expect(await lineOf('news')).toMatch(/^news +250 +0s ago +– +verified/);
+    });
+
+    it('is shown as one while it runs and while it waits', async () => {
+      insert(0, 150)(bench.upstream('news'));
+      const stop = new AbortController();
+      await bench.glance('news', () => stop.abort(), stop.signal).catch(() => undefined);
+      // Once stopped it says nothing of the dataset.
+      expect((await status()).news?.doing).toMatchObject({ kind: 'walk', state: 'idle' });
+      bench.tamper(`UPDATE walks SET status = 'running' WHERE kind = 'glance'`);
+      const lock = tryLock(bench.dir, 'news');
+      if (isLock(lock)) onTestFinished(lock.release);
+      expect((await status()).news?.doing).toMatchObject({ kind: 'glance', state: 'running', pages: 1 });
+      expect(await lineOf('news')).toMatch(/ glance {2,}/);
+      // Its end would prove nothing.
+      bench.clock.advance(11 * MINUTE);
+      expect((await status()).problems[0]?.advice).toMatch(/^run market-mirror start/);
+      const until = isoTime(bench.clock.now() + 30 * MINUTE);
+      bench.tamper(
+        `UPDATE walks SET status = 'waiting', waits_until = '${until}', waits_for = 'quota' WHERE kind = 'glance'`,
+      );
+      const { news } = await status();
+      expect(news?.doing).toMatchObject({ kind: 'glance', state: 'waiting', until, reason: 'quota' });
+      expect(news?.nextRun).toBe(until);
+      expect(await lineOf('news')).toMatch(/ waits 30m \(quota\) {2,}/);
+    });
+
+    it('that met an error is a warning, until a walk has taken its place', async () => {
+      bench.model.faults = [when({}, faults.members({ rows: 5 }))];
+      await expect(bench.glance('news')).rejects.toMatchObject({ kind: 'contract' });
+      const { problems, exitCode } = await status();
+      expect(problems).toMatchObject([{ code: 'failed', job: 'news' }]);
+      expect(problems[0]?.message).toMatch(/^its last glance failed: .*broke its contract/);
+      expect(exitCode).toBe(0);
+      expect(await lineOf('news')).toMatch(/ glance failed /);
+      bench.model.faults = [];
+      await bench.mirror('news');
+      expect((await status()).problems).toEqual([]);
+    });
+  });
+
+  describe('what a look at the head tells', () => {
+    it('of rows that are gone upstream is a hint, which starts nothing', async () => {
+      remove(200, 3)(bench.upstream('news'));
+      await bench.glance('news');
+      const { news, problems } = await status();
+      expect(news).toMatchObject({ rows: 250, goneUpstream: 3, fresh: true, held: 0 });
+      expect(problems).toEqual([]);
+      expect((await run('status', '-v')).stdout).toMatch(/^news: at least 3 rows are gone upstream$/m);
+      expect(bench.sql('SELECT * FROM news WHERE _held_since IS NOT NULL')).toEqual([]);
+      for (let walk = 0; walk < 2; walk += 1) await bench.mirror('news');
+      expect((await status()).news).toMatchObject({ rows: 247, goneUpstream: 0 });
+      expect((await run('status', '-v')).stdout).not.toContain('gone upstream');
+    });
+
+    it('is not said where the API gives no total', async () => {
+      await bench.mirror('usage');
+      const { datasets } = await status();
+      expect(datasets.find(({ job }) => job === 'usage')?.goneUpstream).toBeNull();
+    });
+
+    it('teaches whether glances are worth their calls, and how well they did', async () => {
+      await learn();
+      insert(0, 2)(bench.upstream('news'));
+      await bench.glance('news');
+      insert(200)(bench.upstream('news'));
+      await bench.mirror('news');
+      const { news } = await status();
+      expect(news).toMatchObject({ head: { useful: true, why: 'in-head' }, graded: { brought: 2, of: 3 } });
+      const { stdout } = await run('status', '-v');
+      expect(stdout).toMatch(
+        /^news: worth glances, \d+ of \d+ new rows .*; 2 of 3 rows new at the last walk/m,
+      );
+      expect(stdout).not.toMatch(/^(ai-signals|usage): /m);
+    });
+  });
+});
+
+describe('where calls are scarce', () => {
+  it('a dataset is stale when it is older than twice the interval that the plan holds for it', async () => {
+    const bench = await setupSync({ rows: 220, quota: { limit: 60, periodMs: 60 * MINUTE } });
+    const changes = {
+      ...settings,
+      MIRROR_SCHEDULE_NEWS: 'every 1m',
+      MIRROR_SCHEDULE_AI_SIGNALS: 'every 20m',
+    };
+    await live(bench, changes, 180 * MINUTE);
+    const json = async <T>(command: string) =>
+      JSON.parse((await bench.run([command, '--json'], changes)).stdout) as T;
+    const planned = (await json<PlanJson>('plan')).datasets.find(({ job }) => job === 'news');
+    const everySeconds = planned?.everySeconds ?? 0;
+    expect(everySeconds).toBeGreaterThan(150);
+    const news = async () => (await json<Status>('status')).datasets.find(({ job }) => job === 'news');
+    const { ageSeconds, staleAfterSeconds, fresh } = (await news()) ?? {};
+    expect([staleAfterSeconds, fresh]).toEqual([2 * everySeconds, true]);
+    bench.clock.advance((2 * everySeconds - (ageSeconds ?? 0)) * 1_000 - 5_000);
+    expect(await news()).toMatchObject({ fresh: true });
+    bench.clock.advance(MINUTE);
+    expect(await news()).toMatchObject({ fresh: false });
   });
 });

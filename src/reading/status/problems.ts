@@ -2,7 +2,7 @@
 
 import { aheadWords, CLOCK_ADVICE } from '../../clock.ts';
 import { exitCodes } from '../../errors.ts';
-import { duration, number, plural, relative } from '../../output/numbers.ts';
+import { bytes, duration, number, plural, relative } from '../../output/numbers.ts';
 import type { Limits } from '../../plan/limits.ts';
 import type { Outage } from '../../queue.ts';
 import { type SinkName, sinkNames, sinks } from '../../sinks.ts';
@@ -45,148 +45,247 @@ export type Problem = {
   exitCode: number;
 };
 
-/**
- * @param waits what the governor makes wait, or null where it has not begun to.
- * @param lastCalls asked for only where the answers of the API are needed.
- * @param logBytes of the write-ahead log.
- * @param silence of the API, where its latest call got no answer.
- */
-export function findProblems(
-  datasets: readonly DatasetStatus[],
-  waits: Limits['waits'],
-  lastCalls: () => ReadonlyMap<string, LastCall>,
+export type Findings = {
+  datasets: readonly DatasetStatus[];
+  /** What the governor makes wait, or null where it has not begun to. */
+  waits: Limits['waits'];
+  /** Asked for only where the answers of the API are needed. */
+  lastCalls(): ReadonlyMap<string, LastCall>;
   daemon:
-    | ({ queue: Outage | null; account?: OutOfReach | null; serve: Trouble | null } & Partial<SinkNotes>)
-    | null,
-  logBytes: number,
-  lags: Partial<SinkStatuses> = {},
-  silence: Silence | null = null,
-): Problem[] {
-  const refused = waits
-    ? waits.some(({ reason }) => reason === 'key_refused')
-    : [...lastCalls().values()].some(({ status }) => status === 401);
-  const isForbidden = (job: string) =>
-    waits
-      ? waits.some((wait) => wait.job === job && wait.reason === 'forbidden')
-      : lastCalls().get(job)?.status === 403;
-  const found = [
-    ...(refused ? [keyRefused()] : []),
-    ...(daemon?.account ? [outOfReach(daemon.account)] : []),
-    ...(daemon?.queue ? [queueStuck(daemon.queue, Boolean(daemon.account))] : []),
-    ...(silence ? [unreachable(null, silence.code, silence.since)] : []),
-    ...datasets.flatMap((dataset) => [
-      ...(isForbidden(dataset.job) ? [scopeMissing(dataset.job, lastCalls().get(dataset.job))] : []),
-      ...notFresh(dataset, {
-        daemonLives: daemon !== null,
-        isStuck: Boolean(daemon?.queue),
-        isKeyRefused: refused,
-        isForbidden: isForbidden(dataset.job),
-        lastCall: () => lastCalls().get(dataset.job),
-      }),
-      ...lastWalk(dataset, silence !== null),
-      ...(silence ? [] : endpointSilent(dataset, lastCalls)),
-      ...refusedRows(dataset),
-    ]),
-    ...(logBytes > LONG_LOG_BYTES ? [longLog(logBytes)] : []),
-    ...(daemon?.serve ? [serveDown(daemon.serve)] : []),
-    ...sinkNames.flatMap((target) => behind(target, lags[target], daemon?.[target]?.everySeconds)),
-  ];
+    | ({ queue: Outage | null; account: OutOfReach | null; serve: Trouble | null } & Partial<SinkNotes>)
+    | null;
+  /** Of the write-ahead log. */
+  logBytes: number;
+  lags: SinkStatuses;
+  /** Of the API, where its latest call got no answer. */
+  silence: Silence | null;
+};
+
+export function findProblems({
+  datasets,
+  waits,
+  lastCalls,
+  daemon,
+  logBytes,
+  lags,
+  silence,
+}: Findings): Problem[] {
+  const { account, queue, serve } = daemon ?? {};
+  const isKeyRefused = waits?.some(({ reason }) => reason === 'key_refused') ?? false;
+  const found: Problem[] = [];
+  if (isKeyRefused)
+    found.push(
+      problem(
+        'key-refused',
+        null,
+        exitCodes.key,
+        phrase`the API refuses the key (401)`,
+        phrase`set a valid MARKET_API_KEY, or put it into the file of MARKET_API_KEY_FILE`,
+      ),
+    );
+  if (account)
+    found.push(
+      problem(
+        'account-out-of-reach',
+        null,
+        exitCodes.incomplete,
+        phrase`no call is made since ${{ at: account.since }}, since the account's limits are out of reach: ${account.message}`,
+        phrase`${account.advice}; calls go on by themselves`,
+      ),
+    );
+  if (queue) found.push(queueStuck(queue, Boolean(account)));
+  if (silence) found.push(unreachable(null, silence.code, silence.since));
+  for (const dataset of datasets) {
+    const { job } = dataset;
+    const isForbidden = waits?.some((wait) => wait.job === job && wait.reason === 'forbidden') ?? false;
+    const lastCall = () => lastCalls().get(job);
+    const around = {
+      daemonLives: daemon !== null,
+      isStuck: Boolean(queue),
+      isKeyRefused,
+      isForbidden,
+      lastCall,
+    };
+    if (isForbidden) found.push(scopeMissing(job, lastCall()));
+    found.push(...notFresh(dataset, around), ...ofLastWalk(dataset, silence !== null));
+    if (!silence) found.push(...endpointSilent(dataset, lastCall));
+    found.push(...ofRows(dataset));
+  }
+  if (logBytes > LONG_LOG_BYTES) found.push(longLog(logBytes));
+  if (serve)
+    found.push(
+      warning(
+        'serve-down',
+        null,
+        phrase`the service does not run since ${{ at: serve.since }}: ${serve.message}`,
+        phrase`next try ${{ at: serve.nextTry }}; mirroring goes on meanwhile`,
+      ),
+    );
+  for (const sink of sinkNames) found.push(...behind(sink, lags[sink], daemon?.[sink]?.everySeconds));
   const ofLevel = (level: Problem['level']) => found.filter((problem) => problem.level === level);
   return [...ofLevel('error'), ...ofLevel('warning')];
 }
 
-type About = Pick<Problem, 'code' | 'job'>;
-
-function error(
-  kind: 'key' | 'incomplete' | 'unreachable' | { exitCode: number },
-  about: About,
-  message: Phrase,
-  advice: Phrase,
+function problem(
+  code: Problem['code'],
+  job: string | null,
+  exitCode: number,
+  messageParts: Phrase,
+  adviceParts: Phrase,
 ): Problem {
-  const exitCode = typeof kind === 'string' ? exitCodes[kind] : kind.exitCode;
-  return { level: 'error', ...about, ...told(message, advice), exitCode };
+  const level = exitCode === exitCodes.done ? 'warning' : 'error';
+  const [message, advice] = [textOf(messageParts), textOf(adviceParts)];
+  return { level, code, job, message, advice, messageParts, adviceParts, exitCode };
 }
 
-function warning(about: About, message: Phrase, advice: Phrase): Problem {
-  return { level: 'warning', ...about, ...told(message, advice), exitCode: exitCodes.done };
-}
+const warning = (code: Problem['code'], job: string | null, message: Phrase, advice: Phrase) =>
+  problem(code, job, exitCodes.done, message, advice);
 
-const told = (messageParts: Phrase, adviceParts: Phrase) => ({
-  message: textOf(messageParts),
-  advice: textOf(adviceParts),
-  messageParts,
-  adviceParts,
-});
-
-function keyRefused(): Problem {
-  return error(
-    'key',
-    { code: 'key-refused', job: null },
-    phrase`the API refuses the key (401)`,
-    phrase`set a valid MARKET_API_KEY, or put it into the file of MARKET_API_KEY_FILE`,
+function queueStuck({ message, advice, since, errors }: Outage, syncsWait: boolean): Problem {
+  return problem(
+    'queue-stuck',
+    null,
+    exitCodes.incomplete,
+    phrase`no run of the daemon begins since ${{ at: since }}: ${message} (${errors} ${plural(errors, 'error')})`,
+    phrase`${advice}; runs go on by themselves${syncsWait ? '' : ', and market-mirror sync needs no Redis'}`,
   );
 }
 
 /** @param job null where the whole API is silent. */
 function unreachable(job: string | null, code: string, since?: string): Problem {
   const from = since === undefined ? phrase`at its last call` : phrase`since ${{ at: since }}`;
-  return error(
+  return problem(
     'unreachable',
-    { code: 'unreachable', job },
+    job,
+    exitCodes.unreachable,
     phrase`the API cannot be reached or does not answer ${from} (${code})`,
     phrase`check the network and MARKET_API_URL; the next run tries again`,
   );
 }
 
+function scopeMissing(job: string, call: LastCall | undefined): Problem {
+  const refusal = call?.status === 403 ? call : undefined;
+  const named = refusal?.requestId ? `; ask the provider about X-Request-ID ${refusal.requestId}` : '';
+  return problem(
+    'scope-missing',
+    job,
+    exitCodes.key,
+    phrase`the API refuses this dataset to the key (${refusal?.errorCode || '403'})`,
+    phrase`give the key the scope it lacks, allow this address, or switch the dataset off${named}`,
+  );
+}
+
+function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
+  const { job, fresh, completeAsOf, ageSeconds, seenAsOf, staleAfterSeconds, doing } = dataset;
+  if (fresh) return [];
+  const { why, advice } = whyNotFresh(dataset, around);
+  const exitCode = doing.exitCode ?? exitCodes.incomplete;
+  if (completeAsOf === null) {
+    // Of what was never begun there is nothing more to say.
+    const reason = doing.state === 'never' ? '' : phrase`: ${why}`;
+    return [problem('never-complete', job, exitCode, phrase`has never been complete${reason}`, advice)];
+  }
+  const asOf = { at: completeAsOf };
+  if (ageSeconds === null) {
+    const message = phrase`${aheadWords.before}${asOf}${aheadWords.after}`;
+    return [problem('clock-ahead', job, exitCodes.incomplete, message, phrase`${CLOCK_ADVICE}; ${advice}`)];
+  }
+  const seen = seenAsOf !== null && seenAsOf > completeAsOf ? phrase`, last checked ${{ at: seenAsOf }}` : '';
+  const limit = duration((staleAfterSeconds ?? 0) * 1_000);
+  return [
+    problem('stale', job, exitCode, phrase`last complete ${asOf} (limit ${limit})${seen}: ${why}`, advice),
+  ];
+}
+
+/** Of a dataset that is not fresh, how its last run failed is said with that; of a silent API, once for all. */
+function ofLastWalk({ job, doing, fresh }: DatasetStatus, isSilent: boolean): Problem[] {
+  const { exitCode, message, state, kind } = doing;
+  if (fresh && exitCode !== null && !(isSilent && exitCode === exitCodes.unreachable)) {
+    const isGlance = kind === 'glance';
+    return [
+      problem(
+        'failed',
+        job,
+        // No proof rests on a glance.
+        isGlance ? exitCodes.done : exitCode,
+        phrase`its last ${isGlance ? 'glance' : 'run'} failed: ${message ?? 'no reason was noted'}`,
+        phrase`the next run resumes at its checkpoint; market-mirror doctor finds out what is wrong`,
+      ),
+    ];
+  }
+  if (state !== 'idle' || message === null) return [];
+  return [
+    warning(
+      'unproven',
+      job,
+      phrase`its last walk proved nothing: ${message}`,
+      phrase`everything received is kept; the next walk tries again`,
+    ),
+  ];
+}
+
 /** The endpoint of a dataset, while that of another answers. A walk that failed says so itself. */
 function endpointSilent(
   { job, doing: { state } }: DatasetStatus,
-  lastCalls: () => ReadonlyMap<string, LastCall>,
+  lastCall: () => LastCall | undefined,
 ): Problem[] {
   if (state !== 'waiting' && state !== 'stopped') return [];
-  const call = lastCalls().get(job);
+  const call = lastCall();
   return call?.isUnanswered ? [unreachable(job, call.errorCode ?? 'no code')] : [];
 }
 
-function outOfReach({ message, advice, since }: OutOfReach): Problem {
-  return error(
-    'incomplete',
-    { code: 'account-out-of-reach', job: null },
-    phrase`no call is made since ${{ at: since }}, since the account's limits are out of reach: ${message}`,
-    phrase`${advice}; calls go on by themselves`,
-  );
+/** Rows that are held or were refused, and fields that differ. */
+function ofRows({ job, heldBack, quarantined, drifts }: DatasetStatus): Problem[] {
+  const held = () =>
+    warning(
+      'removal-held',
+      job,
+      phrase`the last proof did not show ${heldBack} ${plural(heldBack, 'row')}, too many or too doubtful to remove at once`,
+      phrase`they leave the table when the next proof agrees; until then _held_reason says why they stay`,
+    );
+  const refused = () =>
+    warning(
+      'quarantine',
+      job,
+      phrase`${quarantined} ${plural(quarantined, 'row')} broke the contract and went into quarantine`,
+      phrase`market-mirror quarantine lists them with the reason`,
+    );
+  const drifted = () =>
+    warning(
+      'drift',
+      job,
+      phrase`${drifts} ${plural(drifts, 'difference')} from the expected fields`,
+      phrase`market-mirror query "SELECT * FROM drift WHERE job = '${job}'" lists them`,
+    );
+  return [
+    ...(heldBack > 0 ? [held()] : []),
+    ...(quarantined > 0 ? [refused()] : []),
+    ...(drifts > 0 ? [drifted()] : []),
+  ];
 }
 
-function queueStuck({ message, advice, since, errors }: Outage, syncsWait: boolean): Problem {
-  return error(
-    'incomplete',
-    { code: 'queue-stuck', job: null },
-    phrase`no run of the daemon begins since ${{ at: since }}: ${message} (${errors} ${plural(errors, 'error')})`,
-    phrase`${advice}; runs go on by themselves${syncsWait ? '' : ', and market-mirror sync needs no Redis'}`,
-  );
-}
-
-function serveDown({ message, since, nextTry }: Trouble): Problem {
+function longLog(length: number): Problem {
   return warning(
-    { code: 'serve-down', job: null },
-    phrase`the service does not run since ${{ at: since }}: ${message}`,
-    phrase`next try ${{ at: nextTry }}; mirroring goes on meanwhile`,
+    'long-log',
+    null,
+    phrase`the write-ahead log is ${bytes(length)} long: a reader at work for long keeps it from being emptied`,
+    phrase`end its query or transaction (fuser -v mirror.db names who has it open); the next walk empties the log`,
   );
 }
 
-/** A target that is filled for the first time takes long, too, but not many minutes without a word. */
+/** A sink that is filled for the first time takes long, too, but not many minutes without a word. */
 const LONG_BEHIND_SECONDS = 600;
 
-function behind(target: SinkName, lag: SinkStatus | null | undefined, everySeconds = 0): Problem[] {
+function behind(sink: SinkName, lag: SinkStatus | null, everySeconds = 0): Problem[] {
   if (!lag) return [];
   const { changes, seconds, trouble } = lag;
-  const { name, docs } = sinks[target];
-  const about = { code: `${target}-behind`, job: null } as const;
+  const { name, docs } = sinks[sink];
   const lacking = `${changes} ${plural(changes, 'change')} behind`;
   if (trouble)
     return [
       warning(
-        about,
+        `${sink}-behind`,
+        null,
         phrase`nothing has arrived in ${name} since ${{ at: trouble.since }}, ${lacking}: ${trouble.message}`,
         phrase`next try ${{ at: trouble.nextTry }}; mirroring goes on meanwhile; see ${docs}`,
       ),
@@ -194,111 +293,12 @@ function behind(target: SinkName, lag: SinkStatus | null | undefined, everySecon
   if (seconds < LONG_BEHIND_SECONDS + 2 * everySeconds) return [];
   return [
     warning(
-      about,
+      `${sink}-behind`,
+      null,
       phrase`${name} is ${lacking}, the oldest by ${Math.round(seconds / 60)} minutes`,
-      phrase`the daemon is at work on it; if that stays so, run market-mirror ${target} by hand and see ${docs}`,
+      phrase`the daemon is at work on it; if that stays so, run market-mirror ${sink} by hand and see ${docs}`,
     ),
   ];
-}
-
-function longLog(bytes: number): Problem {
-  return warning(
-    { code: 'long-log', job: null },
-    phrase`the write-ahead log is ${Math.round(bytes / 1e6)} MB long: a reader at work for long keeps it from being emptied`,
-    phrase`end its query or transaction (fuser -v mirror.db names who has it open); the next walk empties the log`,
-  );
-}
-
-function scopeMissing(job: string, call: LastCall | undefined): Problem {
-  const refusal = call?.status === 403 ? call : undefined;
-  const named = refusal?.requestId ? `; ask the provider about X-Request-ID ${refusal.requestId}` : '';
-  return error(
-    'key',
-    { code: 'scope-missing', job },
-    phrase`the API refuses this dataset to the key (${refusal?.errorCode || '403'})`,
-    phrase`give the key the scope it lacks, allow this address, or switch the dataset off${named}`,
-  );
-}
-
-function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
-  const { job, fresh, completeAsOf, ageSeconds, seenAsOf, staleAfterSeconds } = dataset;
-  if (fresh) return [];
-  const { why, advice } = whyNotFresh(dataset, around);
-  const { exitCode } = dataset.doing;
-  const kind = exitCode === null ? 'incomplete' : { exitCode };
-  if (completeAsOf === null) {
-    // Of what was never begun there is nothing more to say.
-    const message =
-      dataset.doing.state === 'never'
-        ? phrase`has never been complete`
-        : phrase`has never been complete: ${why}`;
-    return [error(kind, { code: 'never-complete', job }, message, advice)];
-  }
-  const asOf = { at: completeAsOf };
-  if (ageSeconds === null) {
-    const message = phrase`${aheadWords.before}${asOf}${aheadWords.after}`;
-    return [error('incomplete', { code: 'clock-ahead', job }, message, phrase`${CLOCK_ADVICE}; ${advice}`)];
-  }
-  const seen = seenAsOf !== null && seenAsOf > completeAsOf ? phrase`, last checked ${{ at: seenAsOf }}` : '';
-  const limit = duration((staleAfterSeconds ?? 0) * 1_000);
-  const message = phrase`last complete ${asOf} (limit ${limit})${seen}: ${why}`;
-  return [error(kind, { code: 'stale', job }, message, advice)];
-}
-
-/** Of a dataset that is not fresh, how its last run failed is said with that; of a silent API, once for all. */
-function lastWalk({ job, doing, heldBack, fresh }: DatasetStatus, isSilent: boolean): Problem[] {
-  const found: Problem[] = [];
-  const isSaid = isSilent && doing.exitCode === exitCodes.unreachable;
-  if (fresh && doing.exitCode !== null && !isSaid) {
-    const isGlance = doing.kind === 'glance';
-    const about = { code: 'failed', job } as const;
-    const message = phrase`its last ${isGlance ? 'glance' : 'run'} failed: ${doing.message ?? 'no reason was noted'}`;
-    const advice = phrase`the next run resumes at its checkpoint; market-mirror doctor finds out what is wrong`;
-    // No proof rests on a glance.
-    found.push(
-      isGlance
-        ? warning(about, message, advice)
-        : error({ exitCode: doing.exitCode }, about, message, advice),
-    );
-  }
-  if (doing.state === 'idle' && doing.message !== null)
-    found.push(
-      warning(
-        { code: 'unproven', job },
-        phrase`its last walk proved nothing: ${doing.message}`,
-        phrase`everything received is kept; the next walk tries again`,
-      ),
-    );
-  if (heldBack > 0)
-    found.push(
-      warning(
-        { code: 'removal-held', job },
-        phrase`the last proof did not show ${heldBack} ${plural(heldBack, 'row')}, too many or too doubtful to remove at once`,
-        phrase`they leave the table when the next proof agrees; until then _held_reason says why they stay`,
-      ),
-    );
-  return found;
-}
-
-function refusedRows({ job, quarantined, drifts }: DatasetStatus): Problem[] {
-  const found: Problem[] = [];
-  if (quarantined > 0)
-    found.push(
-      warning(
-        { code: 'quarantine', job },
-        phrase`${quarantined} ${plural(quarantined, 'row')} broke the contract and went into quarantine`,
-        phrase`market-mirror quarantine lists them with the reason`,
-      ),
-    );
-  if (drifts > 0)
-    found.push(
-      warning(
-        { code: 'drift', job },
-        phrase`${drifts} ${plural(drifts, 'difference')} from the expected fields`,
-        phrase`market-mirror query "SELECT * FROM drift WHERE job = '${job}'" lists them`,
-      ),
-    );
-  return found;
 }
 
 export type Around = {
