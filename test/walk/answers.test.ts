@@ -3,28 +3,17 @@ import { type Fault, type FaultScript, faults, when } from '../../model-api/inde
 import { mostCalls } from '../../src/walk/anchored.ts';
 import type { Anomaly } from '../../src/walk/checkpoint.ts';
 import { setup } from '../helpers/setup.ts';
-import { mirroredRows, missingKeys, upstreamRows } from '../helpers/truth.ts';
+import { expectConvergence, mirroredRows, missingKeys, upstreamRows } from '../helpers/truth.ts';
 
 const ROWS = 360;
-const QUIET = { news: 5, 'ai-signals': 4 };
-
-type Case = {
-  script: () => FaultScript;
-  job: keyof typeof QUIET;
-  /** What proves the dataset where no anomaly is named. */
-  verdict: 'verified' | 'snapshot' | 'union';
-  calls: number;
-  /** Rows of the longest page, where it is shorter than the API allows. */
-  pageRows?: number;
-  anomalies?: Partial<Record<Anomaly, number>>;
-  missing?: number;
-};
+const [NEWS, SIGNALS] = [5, 4];
 
 const page = (nth: number, ...fault: Fault[]) => when({ nth }, ...fault);
 const allPages = (...fault: Fault[]) => when({}, ...fault);
 
 const { shortPage, limitIgnored, pagination, returnedOff, changingTotal, duplicateRow, emptyPageWithMore } =
   faults;
+const end = { hasMore: false };
 
 /** The API takes an offset for a multiple of so many rows, and says so. */
 const offsetRounded = (rows: number): Fault =>
@@ -32,223 +21,122 @@ const offsetRounded = (rows: number): Fault =>
     bodyAt({ offset: offset - (offset % rows), limit }),
   );
 
-const cases: Record<string, Case> = {
-  'one page is short': {
-    script: () => page(2, shortPage(30)),
-    job: 'news',
-    verdict: 'verified',
-    calls: QUIET.news + 1,
-  },
-  'one page of a snapshot is short': {
-    script: () => page(2, shortPage(30)),
-    job: 'ai-signals',
-    verdict: 'snapshot',
-    calls: QUIET['ai-signals'] + 1,
-  },
-  'every page is short': {
-    script: () => allPages(shortPage(10)),
-    job: 'news',
-    verdict: 'verified',
-    calls: 41,
-    pageRows: 10,
-  },
-  'the limit is taken for 50': {
-    script: () => allPages(limitIgnored(50)),
-    job: 'news',
-    verdict: 'verified',
-    calls: 9,
-    pageRows: 50,
-  },
-  'the limit of a snapshot is taken for 50': {
-    script: () => allPages(limitIgnored(50)),
-    job: 'ai-signals',
-    verdict: 'snapshot',
-    calls: 8,
-    pageRows: 50,
-  },
-  'the limit is taken for 2': {
-    script: () => allPages(limitIgnored(2)),
-    job: 'news',
-    verdict: 'verified',
-    calls: ROWS,
-    pageRows: 2,
-  },
-  'the limit is taken for 1': {
-    script: () => allPages(limitIgnored(1)),
-    job: 'news',
-    verdict: 'union',
-    calls: ROWS + 1,
-    pageRows: 2,
-    anomalies: { unanchored: ROWS - 1 },
-  },
-  'the limit is ignored': {
-    script: () => allPages(limitIgnored(1_000)),
-    job: 'news',
-    verdict: 'verified',
-    calls: 1,
-  },
-  'the limit of a snapshot is ignored': {
-    script: () => allPages(limitIgnored(1_000)),
-    job: 'ai-signals',
-    verdict: 'snapshot',
-    calls: 1,
-  },
-  'one page shows nothing but the row that joins it': {
-    script: () => page(3, shortPage(1)),
-    job: 'news',
-    verdict: 'union',
-    calls: QUIET.news + 1,
-    anomalies: { unanchored: 1 },
-  },
-  'one page is empty and promises more': {
-    script: () => page(3, emptyPageWithMore()),
-    job: 'news',
-    verdict: 'verified',
-    calls: QUIET.news + 1,
-  },
-  'one page of a snapshot is empty and promises more': {
-    script: () => page(3, emptyPageWithMore()),
-    job: 'ai-signals',
-    verdict: 'snapshot',
-    calls: QUIET['ai-signals'] + 1,
-  },
-  'one page returns more rows than it says': {
-    script: () => page(2, returnedOff(-1)),
-    job: 'news',
-    verdict: 'union',
-    calls: QUIET.news,
-    anomalies: { returned: 1, repeat: 1 },
-  },
-  'one page returns fewer rows than it says': {
-    script: () => page(2, returnedOff(7)),
-    job: 'news',
-    verdict: 'union',
-    calls: QUIET.news,
-    anomalies: { returned: 1 },
-  },
-  'one page of a snapshot returns more rows than it says': {
-    script: () => page(2, returnedOff(-1)),
-    job: 'ai-signals',
-    verdict: 'union',
-    calls: QUIET['ai-signals'],
-    anomalies: { returned: 1, repeat: 1 },
-  },
-  'one page of a snapshot returns fewer rows than it says': {
-    script: () => page(2, returnedOff(7)),
-    job: 'ai-signals',
-    verdict: 'union',
-    calls: QUIET['ai-signals'],
-    anomalies: { returned: 1 },
-  },
-  'the total rises with every page': {
-    script: () => allPages(changingTotal()),
-    job: 'news',
-    verdict: 'union',
-    calls: QUIET.news + 3,
-    anomalies: { total: 2 },
-  },
-  'the total of a snapshot rises with every page': {
-    script: () => allPages(changingTotal()),
-    job: 'ai-signals',
-    verdict: 'union',
-    calls: QUIET['ai-signals'] + 1,
-    anomalies: { total: 1 },
-  },
-  'the total of a snapshot is too small': {
-    script: () => allPages(pagination({ total: ROWS - 1 })),
-    job: 'ai-signals',
-    verdict: 'union',
-    calls: QUIET['ai-signals'],
-    anomalies: { total: 1 },
-  },
-  'the total falls to nothing for one page': {
-    script: () => page(3, shortPage(0), pagination({ total: 0, hasMore: false })),
-    job: 'news',
-    verdict: 'verified',
-    calls: 3 + QUIET.news,
-  },
-  'a page shows a row twice': {
-    script: () => page(2, duplicateRow()),
-    job: 'news',
-    verdict: 'union',
-    calls: QUIET.news + 1,
-    anomalies: { repeat: 2 },
-  },
-  'a page of a snapshot shows a row twice': {
-    script: () => page(2, duplicateRow()),
-    job: 'ai-signals',
-    verdict: 'union',
-    calls: QUIET['ai-signals'],
-    anomalies: { repeat: 1, total: 1 },
-    missing: 1,
-  },
-  'an offset is taken for another': {
-    script: () => allPages(offsetRounded(50)),
-    job: 'news',
-    verdict: 'union',
-    calls: 22,
-    anomalies: { offset: 20, unfound: 1 },
-  },
-  'an offset of a snapshot is taken for another': {
-    script: () => allPages(offsetRounded(70)),
-    job: 'ai-signals',
-    verdict: 'union',
-    calls: QUIET['ai-signals'],
-    anomalies: { offset: 3, repeat: 2, total: 1 },
-    missing: 40,
-  },
-  'an offset is given wrongly': {
-    script: () => page(3, pagination({ offset: 7 })),
-    job: 'news',
-    verdict: 'union',
-    calls: QUIET.news,
-    anomalies: { offset: 1 },
-  },
-  'hasMore is false too early for one page': {
-    script: () => page(2, pagination({ hasMore: false })),
-    job: 'news',
-    verdict: 'verified',
-    calls: QUIET.news,
-  },
-  'hasMore of a snapshot is false too early for one page': {
-    script: () => page(2, pagination({ hasMore: false })),
-    job: 'ai-signals',
-    verdict: 'snapshot',
-    calls: QUIET['ai-signals'],
-  },
-  'hasMore is false from the second page on': {
-    script: () => when({ from: 2 }, pagination({ hasMore: false })),
-    job: 'news',
-    verdict: 'union',
-    calls: 4,
-    anomalies: { total: 2 },
-    missing: 62,
-  },
-  'hasMore of a snapshot is false from the second page on': {
-    script: () => when({ from: 2 }, pagination({ hasMore: false })),
-    job: 'ai-signals',
-    verdict: 'union',
-    calls: 3,
-    anomalies: { total: 1 },
-    missing: 60,
-  },
-};
+/**
+ * What the API does, how many calls the walk takes, what keeps it from being a proof, rows of the longest page where it is shorter
+ * than the API allows, and rows that did not come.
+ */
+type Case = [
+  name: string,
+  script: FaultScript,
+  calls: number,
+  more?: Partial<Record<Anomaly, number>> & { pageRows?: number; missing?: number },
+];
 
-describe('a walk ends as it should where', () => {
-  it.each(Object.entries(cases))(
-    '%s',
-    async (_, { script, job, verdict, calls, pageRows, anomalies = {}, missing = 0 }) => {
-      const bench = await setup({ rows: ROWS, faults: [script()] });
+const ofNews: Case[] = [
+  ['one page is short', page(2, shortPage(30)), NEWS + 1],
+  ['every page is short', allPages(shortPage(10)), 41, { pageRows: 10 }],
+  ['the limit is taken for 50', allPages(limitIgnored(50)), 9, { pageRows: 50 }],
+  ['the limit is taken for 2', allPages(limitIgnored(2)), ROWS, { pageRows: 2 }],
+  ['the limit is taken for 1', allPages(limitIgnored(1)), ROWS + 1, { unanchored: ROWS - 1, pageRows: 2 }],
+  ['the limit is ignored', allPages(limitIgnored(1_000)), 1],
+  ['one page shows nothing but the row that joins it', page(3, shortPage(1)), NEWS + 1, { unanchored: 1 }],
+  ['one page is empty and promises more', page(3, emptyPageWithMore()), NEWS + 1],
+  ['one page returns more rows than it says', page(2, returnedOff(-1)), NEWS, { returned: 1, repeat: 1 }],
+  ['one page returns fewer rows than it says', page(2, returnedOff(7)), NEWS, { returned: 1 }],
+  ['the total rises with every page', allPages(changingTotal()), NEWS + 3, { total: 2 }],
+  [
+    'the total falls to nothing for one page',
+    page(3, shortPage(0), pagination({ total: 0, ...end })),
+    3 + NEWS,
+  ],
+  ['a page shows a row twice', page(2, duplicateRow()), NEWS + 1, { repeat: 2 }],
+  ['an offset is taken for another', allPages(offsetRounded(50)), 22, { offset: 20, unfound: 1 }],
+  ['an offset is given wrongly', page(3, pagination({ offset: 7 })), NEWS, { offset: 1 }],
+  ['hasMore is false too early for one page', page(2, pagination(end)), NEWS],
+  [
+    'hasMore is false from the second page on',
+    when({ from: 2 }, pagination(end)),
+    4,
+    { total: 2, missing: 62 },
+  ],
+];
 
-      const walk = await bench.mirror(job);
-      expect(walk).toMatchObject({ status: 'complete', verdict, apiCalls: calls });
-      expect(JSON.parse(walk.anomalies)).toEqual(anomalies);
-      expect(missingKeys(bench, job)).toHaveLength(missing);
-      expect(calls).toBeLessThanOrEqual(mostCalls(ROWS, pageRows));
+const ofSnapshot: Case[] = [
+  ['one page is short', page(2, shortPage(30)), SIGNALS + 1],
+  ['the limit is taken for 50', allPages(limitIgnored(50)), 8, { pageRows: 50 }],
+  ['the limit is ignored', allPages(limitIgnored(1_000)), 1],
+  ['one page is empty and promises more', page(3, emptyPageWithMore()), SIGNALS + 1],
+  ['one page returns more rows than it says', page(2, returnedOff(-1)), SIGNALS, { returned: 1, repeat: 1 }],
+  ['one page returns fewer rows than it says', page(2, returnedOff(7)), SIGNALS, { returned: 1 }],
+  ['the total rises with every page', allPages(changingTotal()), SIGNALS + 1, { total: 1 }],
+  ['the total is too small', allPages(pagination({ total: ROWS - 1 })), SIGNALS, { total: 1 }],
+  ['a page shows a row twice', page(2, duplicateRow()), SIGNALS, { repeat: 1, total: 1, missing: 1 }],
+  [
+    'an offset is taken for another',
+    allPages(offsetRounded(70)),
+    SIGNALS,
+    { offset: 3, repeat: 2, total: 1, missing: 40 },
+  ],
+  ['hasMore is false too early for one page', page(2, pagination(end)), SIGNALS],
+  [
+    'hasMore is false from the second page on',
+    when({ from: 2 }, pagination(end)),
+    3,
+    { total: 1, missing: 60 },
+  ],
+];
 
-      bench.model.faults = [];
-      expect((await bench.mirror(job)).verdict).toBe(job === 'news' ? 'verified' : 'snapshot');
-      expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
-    },
-  );
+describe.each([
+  ['news', ofNews],
+  ['ai-signals', ofSnapshot],
+] as const)('a walk over %s ends as it should where', (job, cases) => {
+  it.each(cases)('%s', async (_, script, calls, { pageRows, missing = 0, ...anomalies } = {}) => {
+    const bench = await setup({ rows: ROWS, faults: [script] });
+    const walk = await bench.mirror(job);
+    const verdict = Object.keys(anomalies).length > 0 ? 'union' : job === 'news' ? 'verified' : 'snapshot';
+    expect(walk).toMatchObject({ status: 'complete', verdict, apiCalls: calls });
+    expect(JSON.parse(walk.anomalies)).toEqual(anomalies);
+    expect(missingKeys(bench, job)).toHaveLength(missing);
+    expect(calls).toBeLessThanOrEqual(mostCalls(ROWS, pageRows));
+    await expectConvergence(bench, job);
+  });
+});
+
+describe('a walk is given up, with all that came, where', () => {
+  it.each<[string, FaultScript, job: 'news' | 'ai-signals', calls: number, kept: number]>([
+    [
+      'every page from the third on is empty and promises more',
+      when({ from: 3 }, emptyPageWithMore()),
+      ...(['news', 4, 199] as const),
+    ],
+    ['every offset is taken for the first', allPages(faults.offsetIgnored()), 'news', 4, 100],
+    [
+      'every offset of a snapshot is taken for the first',
+      allPages(faults.offsetIgnored()),
+      'ai-signals',
+      4,
+      100,
+    ],
+    ['every page promises more', allPages(pagination({ hasMore: true })), 'news', 6, ROWS],
+    [
+      'every page of a snapshot promises more',
+      allPages(pagination({ hasMore: true })),
+      'ai-signals',
+      6,
+      ROWS,
+    ],
+  ])('%s', async (_, fault, job, calls, kept) => {
+    const bench = await setup({ rows: ROWS, faults: [fault] });
+    await expect(bench.mirror(job)).rejects.toMatchObject({
+      kind: 'incomplete',
+      message: expect.stringMatching(/lead nowhere.*the next run begins anew/),
+    });
+    expect(bench.model.calls).toHaveLength(calls);
+    expect(bench.sql('SELECT status, verdict FROM walks')).toEqual([{ status: 'failed', verdict: null }]);
+    expect(mirroredRows(bench, job).size).toBe(kept);
+
+    bench.model.faults = [];
+    expect(await bench.mirror(job)).toMatchObject({ id: 2, apiCalls: job === 'news' ? NEWS : SIGNALS });
+    expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
+  });
 });
