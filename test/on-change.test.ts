@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +5,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { onChange, type Timing } from '../src/on-change.ts';
 import { type Change, isLock, tryLock } from '../src/store.ts';
-import { compiledFolder } from './helpers/program-file.ts';
 import { isAlive } from './queue/setup.ts';
 
 const change: Change = {
@@ -53,23 +51,6 @@ function setup(command: string, timing: Partial<Timing> = {}) {
 }
 
 const within = { timeout: 60_000, interval: 10 };
-
-it.each([
-  ['a command', 'exec sleep 600'],
-  ['a command that ignores SIGTERM', "trap '' TERM; while :; do sleep 1; done"],
-])('%s does not outlive a daemon that is killed by kill -9', async (_, work) => {
-  const dir = mkdtempSync(join(tmpdir(), 'mirror-on-change-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
-  const script = join(compiledFolder(), 'dist/test/on-change-parent.js');
-  const parent = spawn(process.execPath, [script, `echo $$ > '${dir}/pid'; ${work}`]);
-  const pid = () => Number(existsSync(join(dir, 'pid')) && readFileSync(join(dir, 'pid'), 'utf8'));
-  await expect.poll(pid, within).toBeGreaterThan(0);
-  const running = pid();
-  onTestFinished(() => void (isAlive(running) && process.kill(running, 'SIGKILL')));
-  expect(isAlive(running)).toBe(true);
-  parent.kill('SIGKILL');
-  await expect.poll(() => isAlive(running), within).toBe(false);
-});
 
 describe('the command of MIRROR_ON_CHANGE', () => {
   it('is given the facts in its environment', async () => {

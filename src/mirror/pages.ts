@@ -287,7 +287,7 @@ type FollowingPages = { calls: number; offsets: readonly number[] };
  * The pages that a walk will most likely request behind the next one, where each has `pageRows` rows, as far as `total` goes.
  * @param most so many offsets.
  */
-export function followingPages(at: Checkpoint, pageRows: number, most: number): FollowingPages {
+function followingPages(at: Checkpoint, pageRows: number, most: number): FollowingPages {
   const none = { calls: 0, offsets: [] };
   if (!isSteady(at) || at.total === null || pageRows === 0) return none;
   const offsets: number[] = [];
@@ -314,10 +314,7 @@ function isSteady(at: Checkpoint): boolean {
  * Whether a prefetched page proves as much as one requested now. A snapshot says itself what it is a page of. Elsewhere no row
  * may have come, gone or moved above it: it begins with the anchor, and the total is the same.
  */
-export function provesAsMuch(
-  at: Checkpoint,
-  { keys, pagination }: Pick<PageFacts, 'keys' | 'pagination'>,
-): boolean {
+function provesAsMuch(at: Checkpoint, { keys, pagination }: Pick<PageFacts, 'keys' | 'pagination'>): boolean {
   if (at.mode === 'snapshot') return true;
   return at.anchor !== null && keys[0] === at.anchor.key && pagination.total === at.total;
 }

@@ -15,7 +15,6 @@ const more = [
   'lab/bench.ts',
   'lab/simulate.ts',
   'lab/soak.ts',
-  'test/on-change-parent.ts',
   'test/queue/daemon.ts',
   'test/queue/parent.ts',
   'test/worker-main.ts',

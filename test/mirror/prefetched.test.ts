@@ -49,6 +49,40 @@ describe.each(jobs)('a walk over %s with calls side by side', (job) => {
     expect(recorded(bench)).toHaveLength(oneByOne.length);
   });
 
+  it.each([
+    ['did not come', faults.refuse(503), 0],
+    ['cannot be read, and records why', faults.truncated(), 1],
+  ])('asks again, when its turn comes, for a page that %s', async (_, fault, unread) => {
+    const bench = await setup({ rows: ROWS });
+    bench.model.faults = [when({ offset: job === 'news' ? 297 : 300, nth: 1 }, fault)];
+    letGo(bench, job);
+    const walk = await bench.mirror(job);
+    expect(walk.verdict).toBe(job === 'news' ? 'verified' : 'snapshot');
+    expect(missingKeys(bench, job)).toEqual([]);
+    const recordedUnread = `SELECT status FROM requests WHERE error_code = 'bad_body'`;
+    expect(bench.sql(recordedUnread)).toEqual(Array(unread).fill({ status: 200 }));
+    if (unread) expect(bench.sideBySide.wasted).toBe(unread);
+  });
+
+  it.each(['is stopped', 'crashes'])(
+    'leaves nothing under way when it %s, and goes on from its last page',
+    async (how) => {
+      const bench = await setup({ rows: ROWS });
+      const stop = new AbortController();
+      const end = () => (how === 'crashes' ? bench.reopen() : stop.abort(new Error('stopped')));
+      letGo(bench, job, [0], { 4: end });
+      await expect(bench.mirror(job, undefined, stop.signal)).rejects.toThrow();
+      expect(bench.sideBySide.underWay).toBe(0);
+      await bench.sideBySide.allAnswered();
+      letGo(bench, job);
+      expect(await bench.mirror(job)).toMatchObject({
+        id: 1,
+        verdict: expect.stringMatching(/snapshot|verified/),
+      });
+      expect(missingKeys(bench, job)).toEqual([]);
+    },
+  );
+
   it('has more than ten calls under way where that is of use, and Node.js takes that for no leak', async () => {
     const warnings: string[] = [];
     const note = ({ name }: Error) => warnings.push(name);
@@ -79,54 +113,6 @@ describe.each(jobs)('a walk over %s with calls side by side', (job) => {
     expect(bench.model.calls.length).toBeGreaterThan(made + 2);
     expect(mostAtOnce(bench, made)).toBe(1);
   });
-
-  it('asks again, when its turn comes, for a page that did not come', async () => {
-    const bench = await setup({ rows: ROWS });
-    bench.model.faults = [when({ offset: job === 'news' ? 297 : 300, nth: 1 }, faults.refuse(503))];
-    letGo(bench, job);
-    const walk = await bench.mirror(job);
-    expect(walk.verdict).toBe(job === 'news' ? 'verified' : 'snapshot');
-    expect(missingKeys(bench, job)).toEqual([]);
-  });
-
-  it('asks again, when its turn comes, for a page that cannot be read, and records why', async () => {
-    const bench = await setup({ rows: ROWS });
-    bench.model.faults = [when({ offset: job === 'news' ? 297 : 300, nth: 1 }, faults.truncated())];
-    letGo(bench, job);
-    const walk = await bench.mirror(job);
-    expect(walk.verdict).toBe(job === 'news' ? 'verified' : 'snapshot');
-    expect(missingKeys(bench, job)).toEqual([]);
-    const unread = `SELECT status FROM requests WHERE error_code = 'bad_body'`;
-    expect(bench.sql(unread)).toEqual([{ status: 200 }]);
-    expect(bench.sideBySide.wasted).toBe(1);
-  });
-
-  it('leaves nothing under way when it is stopped, and goes on from its last page', async () => {
-    const bench = await setup({ rows: ROWS });
-    const stop = new AbortController();
-    letGo(bench, job, [0], { 4: () => stop.abort(new Error('stopped')) });
-    await expect(bench.mirror(job, undefined, stop.signal)).rejects.toThrow('stopped');
-    expect(bench.sideBySide.underWay).toBe(0);
-    await bench.sideBySide.allAnswered();
-    letGo(bench, job);
-    const walk = await bench.mirror(job);
-    expect(walk.id).toBe(1);
-    expect(missingKeys(bench, job)).toEqual([]);
-  });
-
-  it('goes on from its last page after a crash', async () => {
-    const bench = await setup({ rows: ROWS });
-    letGo(bench, job, [0], { 5: () => bench.reopen() });
-    await expect(bench.mirror(job)).rejects.toThrow();
-    expect(bench.sideBySide.underWay).toBe(0);
-    await bench.sideBySide.allAnswered();
-    letGo(bench, job);
-    expect(await bench.mirror(job)).toMatchObject({
-      id: 1,
-      verdict: expect.stringMatching(/snapshot|verified/),
-    });
-    expect(missingKeys(bench, job)).toEqual([]);
-  });
 });
 
 describe('a dataset that changes while calls are side by side', () => {
@@ -152,7 +138,7 @@ describe('a dataset that changes while calls are side by side', () => {
       const dataset = bench.upstream('news');
       bench.model.faults = [when({}, faults.limitIgnored(PAGE))];
       for (const order of orders)
-        for (const before of [2, 3, 4, 5, 6]) {
+        for (const before of [2, 4, 6]) {
           bench.clear();
           dataset.rows = dataset.make(190);
           const made = [bench.model.calls.length, bench.sideBySide.wasted] as const;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { faults, when } from '../../model-api/index.ts';
 import { Snooze } from '../../src/errors.ts';
 import { mirror } from '../../src/mirror.ts';
 import { type Edit, editBefore, insert, publish, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
-import { mirroredRows, upstreamRows } from '../helpers/truth.ts';
+import { expectConvergence, mirroredRows, upstreamRows } from '../helpers/truth.ts';
 
 const ROWS = 360;
+const LATER = '2026-01-02T03:04:05Z';
 
 /** Crashes the mirror while it waits for the answer to this call. */
 const crashAt =
@@ -22,50 +22,15 @@ const checkpointOfWalk = (bench: Bench) =>
   )[0];
 
 describe('a walk that crashes', () => {
-  const phases: Record<
-    string,
-    { job: string; before: number; edits: Record<number, Edit>; at: object; calls: number }
-  > = {
-    'while it reads forward': {
-      job: 'news',
-      before: 3,
-      edits: {},
-      at: { reads: 'rows', pages: 2 },
-      calls: 5,
-    },
-    'while it steps back': {
-      job: 'news',
-      before: 4,
-      edits: { 3: remove(0) },
-      at: { reads: 'back', pages: 3 },
-      calls: 6,
-    },
-    'while it looks at the head': {
-      job: 'news',
-      before: 7,
-      edits: { 3: insert(0, 60) },
-      at: { reads: 'head', pages: 6 },
-      calls: 7,
-    },
-    'before its first page': { job: 'news', before: 1, edits: {}, at: { pages: 0 }, calls: 5 },
-    'while it reads a snapshot': {
-      job: 'ai-signals',
-      before: 4,
-      edits: {},
-      at: { reads: 'snapshot', pages: 3 },
-      calls: 4,
-    },
-    'just after it began anew': {
-      job: 'ai-signals',
-      before: 4,
-      edits: { 3: publish('2026-01-02T03:04:05Z') },
-      at: { reads: 'snapshot', pages: 3 },
-      calls: 7,
-    },
-  };
-
-  it.each(Object.entries(phases))('%s goes on there and ends like any other', async (_, given) => {
-    const { job, before, edits, at, calls } = given;
+  /** Before which call it crashes, what has changed by then, where it stands, and all its calls. */
+  it.each<[string, job: string, before: number, edits: Record<number, Edit>, at: object, calls: number]>([
+    ['while it reads forward', 'news', 3, {}, { reads: 'rows', pages: 2 }, 5],
+    ['while it steps back', 'news', 4, { 3: remove(0) }, { reads: 'back', pages: 3 }, 6],
+    ['while it looks at the head', 'news', 7, { 3: insert(0, 60) }, { reads: 'head', pages: 6 }, 7],
+    ['before its first page', 'news', 1, {}, { pages: 0 }, 5],
+    ['while it reads a snapshot', 'ai-signals', 4, {}, { reads: 'snapshot', pages: 3 }, 4],
+    ['just after it began anew', 'ai-signals', 4, { 3: publish(LATER) }, { reads: 'snapshot', pages: 3 }, 7],
+  ])('%s goes on there and ends like any other', async (_, job, before, edits, at, calls) => {
     const bench = await setup({ rows: ROWS });
     editBefore(bench, job, { ...edits, [before]: crashAt(bench) });
     await expect(bench.mirror(job)).rejects.toThrow('not open');
@@ -76,8 +41,7 @@ describe('a walk that crashes', () => {
     expect(walk.verdict).toBe(job === 'news' ? 'verified' : 'snapshot');
     // The answer that came too late is asked for again.
     expect(bench.model.calls).toHaveLength(calls + 1);
-    for (let quiet = 0; quiet < 2; quiet += 1) await bench.mirror(job);
-    expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
+    await expectConvergence(bench, job);
   });
 
   it.each(['news', 'ai-signals'])(
@@ -86,7 +50,7 @@ describe('a walk that crashes', () => {
       const bench = await setup({ rows: ROWS });
       await bench.mirror(job);
       remove(300)(bench.upstream(job));
-      publishAnew(bench, job);
+      if (job === 'ai-signals') publish(LATER)(bench.upstream(job));
       editBefore(bench, job, { 2: crashAt(bench), 5: crashAt(bench) });
       await expect(bench.mirror(job)).rejects.toThrow('not open');
       await expect(bench.mirror(job)).rejects.toThrow('not open');
@@ -126,27 +90,6 @@ describe('a walk that crashes', () => {
   });
 });
 
-function publishAnew(bench: Bench, job: string): void {
-  if (job === 'ai-signals') publish('2026-01-02T03:04:05Z')(bench.upstream(job));
-}
-
-describe('a walk that fails', () => {
-  it('goes on at its place in the next run', async () => {
-    const bench = await setup({ rows: ROWS, faults: [when({ nth: 3 }, faults.status(404))] });
-    await expect(bench.mirror('news')).rejects.toMatchObject({ kind: 'unreachable' });
-    expect(bench.sql('SELECT status, next_offset FROM walks')).toEqual([
-      { status: 'failed', next_offset: 199 },
-    ]);
-    expect(await bench.mirror('news')).toMatchObject({
-      id: 1,
-      verdict: 'verified',
-      apiCalls: 5,
-      error: null,
-    });
-    expect(bench.model.calls).toHaveLength(6);
-  });
-});
-
 describe('a walk that has to wait', () => {
   it('notes until when and for what, in columns and in words, until it goes on', async () => {
     const bench = await setup({ rows: ROWS });
@@ -165,18 +108,6 @@ describe('a walk that has to wait', () => {
     ]);
     expect(await bench.mirror('news')).toMatchObject({ id: 1, verdict: 'verified' });
     expect(noted()).toEqual([{ status: 'complete', error: null, waits_until: null, waits_for: null }]);
-  });
-});
-
-describe('a walk that is stopped', () => {
-  it('goes on at its place in the next run', async () => {
-    const bench = await setup({ rows: ROWS });
-    const stop = new AbortController();
-    const stopped = bench.mirror('news', ({ walk }) => void (walk.pages === 2 && stop.abort()), stop.signal);
-    await expect(stopped).rejects.toThrow('abort');
-    expect(bench.sql('SELECT status FROM walks')).toEqual([{ status: 'waiting' }]);
-    expect(await bench.mirror('news')).toMatchObject({ id: 1, verdict: 'verified', apiCalls: 5 });
-    expect(bench.model.calls).toHaveLength(5);
   });
 });
 

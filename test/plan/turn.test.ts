@@ -5,123 +5,91 @@ import type { Intervals } from '../../src/plan.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+/** Midnight. */
 const NOW = 1_000 * DAY;
 
-const intervals: Intervals = { everySeconds: 300, glanceEverySeconds: null, waitsForMore: false };
-const glancing: Intervals = { ...intervals, everySeconds: 5 * 3_600, glanceEverySeconds: 1_800 };
+const kept: Intervals = { everySeconds: 300, glanceEverySeconds: null, waitsForMore: false };
+const slow: Intervals = { ...kept, everySeconds: 3_600 };
+const glancing: Intervals = { ...kept, everySeconds: 5 * 3_600, glanceEverySeconds: 1_800 };
+/** Glances keep the schedule. */
+const thrifty: Intervals = { ...slow, glanceEverySeconds: 300 };
+/** A walk would be cut in two. */
+const dear: Intervals = { ...kept, waitsForMore: true };
 
-/** Every five minutes; walked just now, unless told otherwise. */
-const turn = (given: Partial<DatasetState>) => {
-  const walkedAt = given.walkedAt === undefined ? NOW : given.walkedAt;
-  const state: DatasetState = {
-    schedule: { every: 5 * MINUTE },
-    targetSeconds: 300,
-    intervals,
-    walkedAt,
-    lookedAt: walkedAt,
-    moreAt: Number.POSITIVE_INFINITY,
-    ...given,
+/** Every five minutes; walked just now, unless told otherwise. Times count from now. */
+function stateOf({ walkedAt = 0, moreAt = Number.POSITIVE_INFINITY, ...given }: Given): DatasetState {
+  const { lookedAt = walkedAt, ...rest } = given;
+  const at = (time: number | null) => (time === null ? null : NOW + time);
+  return {
+    ...{ schedule: { every: 5 * MINUTE }, targetSeconds: 300, intervals: kept, ...rest },
+    ...{ walkedAt: at(walkedAt), lookedAt: at(lookedAt), moreAt: NOW + moreAt },
   };
-  const { at, kind } = nextTurn(state, NOW);
-  return [kind, at - NOW];
-};
+}
+type Given = Partial<DatasetState>;
 
-it('leaves it to the schedule where that is kept', () => {
-  expect(turn({})).toEqual(['walk', 0]);
-});
+const offices: Given = { schedule: { cron: '0 9-17 * * *' }, targetSeconds: 16 * 3_600 };
 
-it('is a walk at once where none has finished, or nothing is planned', () => {
-  const slow = { ...intervals, everySeconds: 3_600 };
-  expect(turn({ intervals: slow })).toEqual(['walk', HOUR]);
-  expect(turn({ intervals: slow, walkedAt: null })).toEqual(['walk', 0]);
-  expect(turn({ intervals: glancing, walkedAt: null, lookedAt: NOW })).toEqual(['walk', 0]);
-  expect(turn({ intervals: null })).toEqual(['walk', 0]);
-  expect(turn({ intervals: slow, schedule: 'off' })).toEqual(['walk', 0]);
-});
-
-it('spaces the runs of a pattern by as much as the plan makes them rarer, and by a day at most', () => {
-  const daily = { schedule: { cron: '0 9-17 * * *' }, targetSeconds: 16 * 3_600 };
-  const rarer = { ...intervals, everySeconds: 24 * 3_600 };
-  // 1,000 days are full days: midnight. The next slots are nine and ten, an hour apart.
-  expect(turn({ ...daily, intervals: rarer })).toEqual(['walk', 1.5 * HOUR]);
-  expect(turn({ intervals: { ...intervals, everySeconds: 1e9 } })).toEqual(['walk', DAY]);
-});
-
-it('is a glance until a walk is due', () => {
-  expect(turn({ intervals: glancing })).toEqual(['glance', 30 * MINUTE]);
-  expect(turn({ intervals: glancing, lookedAt: NOW - 20 * MINUTE })).toEqual(['glance', 10 * MINUTE]);
-  expect(turn({ intervals: glancing, walkedAt: NOW - 4.5 * HOUR, lookedAt: NOW - HOUR })).toEqual([
-    'glance',
-    0,
-  ]);
-  expect(turn({ intervals: glancing, walkedAt: NOW - 5 * HOUR, lookedAt: NOW - HOUR })).toEqual(['walk', 0]);
-});
-
-it('goes on with a glance that is unfinished', () => {
-  expect(turn({ intervals: glancing, lookedAt: null })).toEqual(['glance', 0]);
-});
-
-it('leaves out a glance so shortly before a walk that the walk may as well look', () => {
-  const looked = { intervals: glancing, walkedAt: NOW - 4 * HOUR };
-  expect(turn({ ...looked, lookedAt: NOW + 25 * MINUTE })).toEqual(['glance', 30 * MINUTE]);
-  expect(turn({ ...looked, lookedAt: NOW })).toEqual(['glance', 30 * MINUTE]);
-  expect(turn({ intervals: glancing, walkedAt: NOW - 4.45 * HOUR, lookedAt: NOW })).toEqual([
-    'walk',
-    33 * MINUTE,
-  ]);
-  // Where glances keep the schedule, a tick that comes a moment before the walk is due.
-  const thrifty = { ...intervals, everySeconds: 3_600, glanceEverySeconds: 300 };
-  expect(turn({ intervals: thrifty, walkedAt: NOW - HOUR + 3, lookedAt: NOW - 5 * MINUTE })).toEqual([
-    'walk',
-    3,
-  ]);
-  expect(turn({ intervals: thrifty, walkedAt: NOW - HOUR / 2, lookedAt: NOW - 1 })).toEqual(['glance', 0]);
-});
-
-it('asks again when more calls come', () => {
-  const slow = { ...intervals, everySeconds: 3_600 };
-  expect(turn({ intervals: slow, moreAt: NOW + MINUTE })[1]).toBe(MINUTE);
-  expect(turn({ intervals: glancing, moreAt: NOW + MINUTE })[1]).toBe(MINUTE);
-  expect(turn({ intervals: slow, moreAt: NOW - MINUTE })[1]).toBe(0);
-});
-
-it('is not put off by a clock that was ahead', () => {
-  const slow = { ...intervals, everySeconds: 3_600 };
-  expect(turn({ intervals: slow, walkedAt: NOW + 365 * DAY })).toEqual(['walk', HOUR]);
-  expect(turn({ intervals: glancing, lookedAt: NOW + 365 * DAY })).toEqual(['glance', 30 * MINUTE]);
-});
-
-it('begins no walk that the calls left would cut in two, for a day at most', () => {
-  const dear = { ...intervals, waitsForMore: true };
-  expect(turn({ intervals: dear, moreAt: NOW + 2 * HOUR })).toEqual(['walk', 2 * HOUR]);
-  expect(turn({ intervals: dear, moreAt: NOW + 2 * HOUR, walkedAt: null })).toEqual(['walk', 0]);
-  expect(turn({ intervals: dear, moreAt: NOW + 20 * DAY, walkedAt: NOW - HOUR })).toEqual([
-    'walk',
-    23 * HOUR,
-  ]);
-  const glancing = { ...dear, glanceEverySeconds: 1_800 };
-  expect(turn({ intervals: glancing, moreAt: NOW + 2 * HOUR, lookedAt: NOW })).toEqual([
+it.each<[string, Given, 'walk' | 'glance', number]>([
+  ['left to the schedule where that is kept', {}, 'walk', 0],
+  ['a walk when the plan has it', { intervals: slow }, 'walk', HOUR],
+  ['a walk at once where none has finished', { intervals: slow, walkedAt: null }, 'walk', 0],
+  ['a walk at once where only a glance has', { intervals: glancing, walkedAt: null, lookedAt: 0 }, 'walk', 0],
+  ['a walk at once where nothing is planned', { intervals: null }, 'walk', 0],
+  ['a walk at once of what is off', { intervals: slow, schedule: 'off' }, 'walk', 0],
+  // The next times of the pattern are nine and ten, an hour apart.
+  [
+    'spaced like a pattern by as much as the plan makes it rarer',
+    { ...offices, intervals: { ...kept, everySeconds: 24 * 3_600 } },
+    ...(['walk', 1.5 * HOUR] as const),
+  ],
+  ['a day away at most', { intervals: { ...kept, everySeconds: 1e9 } }, 'walk', DAY],
+  ['a glance until a walk is due', { intervals: glancing }, 'glance', 30 * MINUTE],
+  ['a glance after the last look', { intervals: glancing, lookedAt: -20 * MINUTE }, 'glance', 10 * MINUTE],
+  ['a glance that is late', { intervals: glancing, walkedAt: -4.5 * HOUR, lookedAt: -HOUR }, 'glance', 0],
+  ['a walk that is due', { intervals: glancing, walkedAt: -5 * HOUR, lookedAt: -HOUR }, 'walk', 0],
+  ['a glance that is unfinished', { intervals: glancing, lookedAt: null }, 'glance', 0],
+  [
+    'a glance long before a walk',
+    { intervals: glancing, walkedAt: -4 * HOUR, lookedAt: 0 },
     'glance',
     30 * MINUTE,
-  ]);
+  ],
+  [
+    'no glance shortly before a walk',
+    { intervals: glancing, walkedAt: -4.45 * HOUR, lookedAt: 0 },
+    'walk',
+    33 * MINUTE,
+  ],
+  ['a walk a moment ahead', { intervals: thrifty, walkedAt: 3 - HOUR, lookedAt: -5 * MINUTE }, 'walk', 3],
+  ['a glance by schedule', { intervals: thrifty, walkedAt: -HOUR / 2, lookedAt: -1 }, 'glance', 0],
+  ['asked for again when more calls come', { intervals: slow, moreAt: MINUTE }, 'walk', MINUTE],
+  ['a walk then, though a glance would come later', { intervals: glancing, moreAt: MINUTE }, 'walk', MINUTE],
+  ['due where more have come', { intervals: slow, moreAt: -MINUTE }, 'walk', 0],
+  ['not put off by a clock that was ahead', { intervals: slow, walkedAt: 365 * DAY }, 'walk', HOUR],
+  ['nor is a glance', { intervals: glancing, lookedAt: 365 * DAY }, 'glance', 30 * MINUTE],
+  ['no walk that would be cut in two', { intervals: dear, moreAt: 2 * HOUR }, 'walk', 2 * HOUR],
+  ['one that goes on, though', { intervals: dear, moreAt: 2 * HOUR, walkedAt: null }, 'walk', 0],
+  ['put off so for a day at most', { intervals: dear, moreAt: 20 * DAY, walkedAt: -HOUR }, 'walk', 23 * HOUR],
+  [
+    'a glance meanwhile',
+    { intervals: { ...dear, glanceEverySeconds: 1_800 }, moreAt: 2 * HOUR, lookedAt: 0 },
+    ...(['glance', 30 * MINUTE] as const),
+  ],
+])('the next turn is %s', (_, given, kind, inMs) => {
+  const turn = nextTurn(stateOf(given), NOW);
+  expect([turn.kind, turn.at - NOW]).toEqual([kind, inMs]);
 });
 
-it('asks again at half of the time where it waits for more calls: others may have left some', () => {
-  const asks = (everySeconds: number, moreAt: number) =>
-    nextTurn(
-      {
-        schedule: { every: 5 * MINUTE },
-        targetSeconds: 300,
-        intervals: { ...intervals, everySeconds },
-        walkedAt: NOW,
-        lookedAt: NOW,
-        moreAt,
-      },
-      NOW,
-    ).askAt - NOW;
-  expect(asks(3_600, NOW + 10 * HOUR)).toBe(HOUR);
-  expect(asks(24 * 3_600, NOW + 10 * HOUR)).toBe(5 * HOUR);
-  expect(asks(3_600, NOW + 90_000)).toBe(60_000);
-  expect(asks(3_600, NOW + 20_000)).toBe(20_000);
-  expect(asks(3_600, Number.POSITIVE_INFINITY)).toBe(HOUR);
-});
+it.each([
+  [3_600, 10 * HOUR, HOUR],
+  [24 * 3_600, 10 * HOUR, 5 * HOUR],
+  [3_600, 90_000, 60_000],
+  [3_600, 20_000, 20_000],
+  [3_600, Number.POSITIVE_INFINITY, HOUR],
+])(
+  'who waits %i s while more calls come in %i ms asks again at half of the time: %i ms',
+  (every, moreAt, inMs) => {
+    const given = { intervals: { ...kept, everySeconds: every }, moreAt };
+    expect(nextTurn(stateOf(given), NOW).askAt - NOW).toBe(inMs);
+  },
+);

@@ -15,17 +15,22 @@ const redis = server
     ? { url: `redis://127.0.0.1:${await freePort()}` }
     : { dir };
 const begun = gate();
+let isStopped = when === 'where Redis never came';
 const queue = await startQueue({
   redis,
   schedules: { news: { every: 3_600_000 }, usage: { cron: '0 0 1 1 *' } },
   lastRun: () => null,
   async run(_, signal) {
     begun.open();
-    await untilAborted(signal);
+    await untilAborted(signal).catch(() => undefined);
+    isStopped = true;
+    throw signal.reason;
   },
   log,
 });
 if (when !== 'where Redis never came') await begun.passed;
 await server?.close();
+const closing = performance.now();
 await queue.close();
-process.stdout.write('closed\n');
+const at = isStopped ? 'at the page boundary' : 'before its run was stopped';
+process.stdout.write(`closed ${at} in ${Math.round(performance.now() - closing)}\n`);
