@@ -31,7 +31,7 @@ const rooms: Record<string, { code: string[]; tests: string[]; without?: string[
     without: ['test/governor/worlds.test.ts'],
   },
   store: {
-    code: ['src/store/{session,group-commit,rows,retire,orders,met-rows}.ts'],
+    code: ['src/store/{session,group-commit,rows,retire,orders,rowids}.ts'],
     tests: ['test/store/**/*.test.ts', 'test/mirror.test.ts', 'test/mirror/**/*.test.ts'],
     without: [
       'test/store/{failure,lock,filesystem,views}.test.ts',

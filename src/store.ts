@@ -8,6 +8,7 @@ import type { Call } from './api/response.ts';
 import { ageOf, isoTime } from './clock.ts';
 import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
+import { copyDatabase, sealCopy } from './store/backup.ts';
 import {
   callRecorder,
   type GovernorState,
@@ -18,18 +19,25 @@ import {
 import { type Changes, openChanges } from './store/changes.ts';
 import { emptyLog, emptyLogAtOnce, logBytes } from './store/commits.ts';
 import { type Connection, openConnection } from './store/connection.ts';
-import { copyDatabase, sealCopy } from './store/copy.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './store/failure.ts';
 import { ensureColumns } from './store/fields.ts';
 import type { Committed } from './store/group-commit.ts';
-import { ensureIdentity, hasMirror, mirrorFile, nameOf, watchFiles } from './store/identity.ts';
+import {
+  ensureIdentity,
+  hasMirror,
+  journalFile,
+  mirrorFile,
+  nameOf,
+  outdated,
+  versionOf,
+  watchFiles,
+} from './store/identity.ts';
 import { isLock, type Lock, tryLock } from './store/lock.ts';
 import { type Keep, prune } from './store/prune.ts';
-import { type QuarantinedRow, type Retried, retryQuarantine } from './store/retry-quarantine.ts';
+import { type QuarantinedRow, type Retried, retryQuarantine } from './store/quarantine.ts';
 import type { WalkRow } from './store/schema.ts';
 import { openSession, type WalkSession } from './store/session.ts';
 import { PROOF } from './store/sql.ts';
-import { journalFile, outdated, versionOf } from './store/version.ts';
 import { ensureShown, ensureTriggers, ensureViews } from './store/views.ts';
 import { lastWalk } from './store/walks.ts';
 import type { CheckedRows, DiscoveredShape } from './validate/checked.ts';
@@ -39,7 +47,7 @@ export { guarded } from './store/failure.ts';
 export type { Counts } from './store/group-commit.ts';
 export { isLock, type Lock, tryLock } from './store/lock.ts';
 export type { Keep } from './store/prune.ts';
-export type { QuarantinedRow, Retried } from './store/retry-quarantine.ts';
+export type { QuarantinedRow, Retried } from './store/quarantine.ts';
 export type { WalkRow } from './store/schema.ts';
 export type { Before, Ending, WalkSession } from './store/session.ts';
 
@@ -97,9 +105,9 @@ export type Store = {
  * `disk` for one that is gone or cannot be used.
  */
 export function openStore(dir: string, jobs: readonly Job[], now: () => number, lockWaitMs?: number): Store {
-  const { connection, isOlder } = openFile(dir, lockWaitMs);
+  const connection = openFile(dir, lockWaitMs);
   return closingUnless(connection, () => {
-    if (isOlder) throw outdated(connection.name);
+    if (isOlder(connection)) throw outdated(connection.name);
     return begin(connection, dir, jobs, now);
   });
 }
@@ -113,21 +121,20 @@ export async function openUpgradedStore(
   jobs: readonly Job[],
   now: () => number,
 ): Promise<Store> {
-  const { connection, isOlder } = openFile(dir);
-  if (isOlder) await upgrade(connection);
+  const connection = openFile(dir);
+  await upgrade(connection);
   return closingUnless(connection, () => begin(connection, dir, jobs, now));
 }
 
-function openFile(dir: string, lockWaitMs?: number): { connection: Connection; isOlder: boolean } {
+function openFile(dir: string, lockWaitMs?: number): Connection {
   const file = mirrorFile(dir);
   guarded(file, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
-  let isOlder = false;
-  const look = (connection: Connection) => {
-    const { migrations, isCurrent } = versionOf(connection);
-    isOlder = migrations > 0 && !isCurrent;
-  };
-  const connection = openConnection(file, lockWaitMs, hasMirror(dir) ? look : undefined);
-  return { connection, isOlder };
+  return openConnection(file, lockWaitMs, hasMirror(dir) ? versionOf : undefined);
+}
+
+function isOlder(connection: Connection): boolean {
+  const { migrations, isCurrent } = versionOf(connection);
+  return migrations > 0 && !isCurrent;
 }
 
 function closingUnless<T>(connection: Connection, work: () => T): T {
@@ -142,6 +149,7 @@ function closingUnless<T>(connection: Connection, work: () => T): T {
 async function upgrade(connection: Connection): Promise<void> {
   const file = connection.name;
   try {
+    if (!isOlder(connection)) return;
     const lock = lockMigration(file);
     try {
       const { migrations, isCurrent } = versionOf(connection);
@@ -226,24 +234,11 @@ function refuseLost(lost: Store['lost']): void {
 
 function createStore(connection: Connection, dir: string, now: () => number, lost: Store['lost']): Store {
   const file = connection.name;
-  const governor = openGovernorState(connection, now);
-  const lastProof = connection
-    .prepare<[string], string>(
-      `SELECT started_at FROM walks WHERE job = ? AND ${PROOF} ORDER BY id DESC LIMIT 1`,
-    )
-    .pluck();
   const lastLook = connection.prepare<[string], Pick<WalkRow, 'startedAt' | 'finishedAt'>>(
     `SELECT started_at AS startedAt, finished_at AS finishedAt FROM walks
      WHERE job = ? AND (kind = 'glance' OR finished_at IS NOT NULL) ORDER BY id DESC LIMIT 1`,
   );
-  const past = (time: string | undefined) => {
-    const at = time === undefined ? null : Date.parse(time);
-    return at === null || ageOf(at, now()) === null ? null : at;
-  };
-  const shapeOf = connection.prepare<
-    [string],
-    { rowsPath: string; keyField: string | null; sharedKeys: string }
-  >(
+  const shapeOf = connection.prepare<[string], Record<keyof DiscoveredShape, string>>(
     `SELECT rows_path AS rowsPath, key_field AS keyField, shared_keys AS sharedKeys FROM datasets
      WHERE job = ? AND chosen_at IS NOT NULL`,
   );
@@ -257,65 +252,64 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     `INSERT INTO datasets (job, next_due_at) VALUES (?, ?)
      ON CONFLICT DO UPDATE SET next_due_at = excluded.next_due_at`,
   );
+  const past = (time: string | undefined) => {
+    const at = time === undefined ? null : Date.parse(time);
+    return at === null || ageOf(at, now()) === null ? null : at;
+  };
   const check = () => refuseLost(lost);
   /** For what may wait: the walk that it follows has ended well. */
   const unlessBusy = (thrown: unknown) => {
     if (!isBusy(thrown)) throw storeFailure(thrown, file);
   };
-  const guardedParts = guardedAll(file, {
-    openWalk(job: Job, kind: WalkRow['kind'] = 'walk', committed: Committed = () => undefined) {
-      check();
-      return openSession(connection, dir, job, kind, now, check, committed);
-    },
-    retryQuarantine(job: Job, recheck: (row: QuarantinedRow) => CheckedRows) {
-      check();
-      const retried = retryQuarantine(connection, dir, job, recheck, now);
-      check();
-      return retried;
-    },
-    recordCall: callRecorder(connection),
-    silence: silenceReader(connection),
-    logBytes: () => logBytes(file),
-    shape(job: string) {
-      const found = shapeOf.get(job);
-      if (!found) return undefined;
-      const { rowsPath, keyField, sharedKeys } = found;
-      return { rowsPath: JSON.parse(rowsPath), keyField, sharedKeys: JSON.parse(sharedKeys) };
-    },
-    keepShape(job: string, { rowsPath, keyField, sharedKeys }: DiscoveredShape) {
-      const [path, shared] = [rowsPath, sharedKeys].map((list) => JSON.stringify(list));
-      keepShape.run({ job, rowsPath: path, keyField, sharedKeys: shared, at: isoTime(now()) });
-    },
-    completeAsOf(job: string) {
-      return past(lastProof.get(job));
-    },
-    lastRun(job: string) {
-      const last = lastWalk(connection, job);
-      return past(last?.finishedAt ? last.startedAt : undefined);
-    },
-    lastLook(job: string) {
-      const { startedAt, finishedAt } = lastLook.get(job) ?? {};
-      return past(finishedAt ? startedAt : undefined);
-    },
-    wasAhead(job: string) {
-      const last = lastWalk(connection, job);
-      return last !== undefined && past(last.startedAt) === null;
-    },
-  });
   return {
     file,
     name: nameOf(dir),
     lost,
-    governor,
-    ...guardedParts,
-    async emptyLog() {
-      try {
-        await emptyLog(connection);
-      } catch (thrown) {
-        throw storeFailure(thrown, file);
-      }
-    },
+    governor: openGovernorState(connection, now),
     changes: guardedAll(file, openChanges(connection)),
+    ...guardedAll(file, {
+      openWalk(job: Job, kind: WalkRow['kind'] = 'walk', committed: Committed = () => undefined) {
+        check();
+        return openSession(connection, dir, job, kind, now, check, committed);
+      },
+      retryQuarantine(job: Job, recheck: (row: QuarantinedRow) => CheckedRows) {
+        check();
+        const retried = retryQuarantine(connection, dir, job, recheck, now);
+        check();
+        return retried;
+      },
+      recordCall: callRecorder(connection),
+      silence: silenceReader(connection),
+      logBytes: () => logBytes(file),
+      shape(job: string) {
+        const found = shapeOf.get(job);
+        if (!found) return undefined;
+        const { rowsPath, keyField, sharedKeys } = found;
+        return { rowsPath: JSON.parse(rowsPath), keyField, sharedKeys: JSON.parse(sharedKeys) };
+      },
+      keepShape(job: string, { rowsPath, keyField, sharedKeys }: DiscoveredShape) {
+        const [path, shared] = [rowsPath, sharedKeys].map((list) => JSON.stringify(list));
+        keepShape.run({ job, rowsPath: path, keyField, sharedKeys: shared, at: isoTime(now()) });
+      },
+      completeAsOf: (job: string) => past(lastWalk(connection, job, PROOF)?.startedAt),
+      lastRun(job: string) {
+        const last = lastWalk(connection, job);
+        return past(last?.finishedAt ? last.startedAt : undefined);
+      },
+      lastLook(job: string) {
+        const { startedAt, finishedAt } = lastLook.get(job) ?? {};
+        return past(finishedAt ? startedAt : undefined);
+      },
+      wasAhead(job: string) {
+        const last = lastWalk(connection, job);
+        return last !== undefined && past(last.startedAt) === null;
+      },
+    }),
+    async emptyLog() {
+      await emptyLog(connection).catch((thrown: unknown) => {
+        throw storeFailure(thrown, file);
+      });
+    },
     async prune(job, keep, added = 0) {
       await prune(connection, job, keep, now(), added).catch(unlessBusy);
     },

@@ -2,7 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { createRowidSet } from '../../src/store/met-rows.ts';
+import { RowidSet } from '../../src/store/rowids.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { markdownTable } from '../figures.ts';
 import { measurePass, withFolder, withLargeApi } from '../passes.ts';
@@ -58,7 +58,7 @@ function holdLog(file: string) {
 
 function seenBytes(rows: number): number {
   const before = process.memoryUsage().arrayBuffers;
-  const seen = createRowidSet();
+  const seen = new RowidSet();
   for (let row = 1; row <= rows; row += 1) seen.add(row);
   return (process.memoryUsage().arrayBuffers - before) / seen.size;
 }

@@ -10,7 +10,6 @@ import { printable, printableJson } from '../printable.ts';
 import { type BackupReceipt, heldIn, servedBeside } from '../reading/backup.ts';
 import { serveFile } from '../serve/service/database.ts';
 import { type KeyName, keepRevocations, type RestoredKeys } from '../serve/service/restored-keys.ts';
-import { mirrorFile } from '../store/identity.ts';
 import {
   copyBeside,
   discardCopy,
@@ -20,7 +19,8 @@ import {
   refuseOpenDatabase,
   refuseOtherThanBackup,
   replaceDatabase,
-} from '../store/restore.ts';
+} from '../store/backup.ts';
+import { mirrorFile } from '../store/identity.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 import { withProgressLine } from './live-lines.ts';

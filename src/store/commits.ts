@@ -41,8 +41,7 @@ export async function inBatches(
   for (let done = 0; done < most && due.length > 0; done += 1) {
     const now = due;
     due = relaxed(connection, () => all.immediate(now));
-    copyLog(connection);
-    await breath();
+    await copyLog(connection);
   }
 }
 
@@ -50,16 +49,17 @@ export async function inBatches(
 const WORTH_COPYING_PAGES = 3_500;
 
 /**
- * Copies the log into the database where it has grown long. In the turn after the next, since the commit that it follows has
- * kept all else waiting, and what came meanwhile is heard only between the two; what fails is told to the next commit, which fails for the same reason.
+ * Lets all else go on after a commit, and copies the log into the database where it has grown long: in a turn of its own, since
+ * what came during the commit is heard only between the two. What fails is told to the next commit, which fails for the same reason.
  */
-export function copyLog(connection: Connection): void {
-  const copy = () => {
-    try {
-      if (connection.open) connection.pragma('wal_checkpoint(PASSIVE)');
-    } catch {}
-  };
-  if (pagesToCopy(connection) >= WORTH_COPYING_PAGES) setImmediate(() => setImmediate(copy));
+export async function copyLog(connection: Connection): Promise<void> {
+  await breath();
+  try {
+    if (!connection.open || pagesToCopy(connection) < WORTH_COPYING_PAGES) return;
+    await breath();
+    if (connection.open) connection.pragma('wal_checkpoint(PASSIVE)');
+  } catch {}
+  await breath();
 }
 
 function pagesToCopy(connection: Connection): number {

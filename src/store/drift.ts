@@ -2,7 +2,20 @@
 
 import type { Drift } from '../validate/checked.ts';
 import type { Connection } from './connection.ts';
-import type { Origin } from './quarantine.ts';
+
+/** What brought a row, and when. */
+export type Origin = { job: string; walkId: number; requestId: string | null; now: string };
+
+/** A dataset that differs in more ways is summed up in one row of kind `more`. */
+export const MAX_DRIFTS = 1_000;
+
+const more: Omit<Drift, 'times'> = {
+  kind: 'more',
+  path: '',
+  detail: `than ${MAX_DRIFTS} differences; these are not told apart`,
+};
+
+const identity = ({ kind, path, detail }: Omit<Drift, 'times'>) => JSON.stringify([kind, path, detail]);
 
 export type DriftLog = {
   /** Writes a difference when this walk first meets it; from then on it is only counted. */
@@ -10,9 +23,6 @@ export type DriftLog = {
   /** Writes what has been counted since. */
   flush(): void;
 };
-
-/** A dataset that differs in more ways is summed up in one row of kind `more`. */
-export const MAX_DRIFTS = 1_000;
 
 export function createDriftLog(connection: Connection, job: string): DriftLog {
   const known = new Set(
@@ -26,35 +36,23 @@ export function createDriftLog(connection: Connection, job: string): DriftLog {
      VALUES (:job, :kind, :path, :detail, :times, :requestId, :walkId, :now, :now)
      ON CONFLICT DO UPDATE SET last_seen_at = excluded.last_seen_at, times = times + excluded.times`,
   );
-  const noted = new Map<string, { found: Drift; origin: Origin }>();
+  /** Those that this walk has met, each with how often since it was last written. */
+  const noted = new Map<string, Drift & Origin>();
   return {
-    note(given, origin) {
-      const found =
-        known.has(identity(given)) || known.size < MAX_DRIFTS ? given : { ...more, times: given.times };
-      const id = identity(found);
-      const earlier = noted.get(id);
-      if (earlier) {
-        noted.set(id, { found: { ...found, times: earlier.found.times + found.times }, origin });
-        return;
-      }
-      upsert.run({ ...found, ...origin });
+    note(found, origin) {
+      const isOne = known.has(identity(found)) || known.size < MAX_DRIFTS;
+      const drift = { ...(isOne ? found : more), times: found.times, ...origin };
+      const id = identity(drift);
+      const times = noted.get(id)?.times;
+      if (times === undefined) upsert.run(drift);
       known.add(id);
-      noted.set(id, { found: { ...found, times: 0 }, origin });
+      noted.set(id, { ...drift, times: times === undefined ? 0 : times + found.times });
     },
     flush() {
-      for (const [id, { found, origin }] of noted) {
-        if (found.times === 0) continue;
-        upsert.run({ ...found, ...origin });
-        noted.set(id, { found: { ...found, times: 0 }, origin });
+      for (const drift of noted.values()) {
+        if (drift.times > 0) upsert.run(drift);
+        drift.times = 0;
       }
     },
   };
 }
-
-const more: Omit<Drift, 'times'> = {
-  kind: 'more',
-  path: '',
-  detail: `than ${MAX_DRIFTS} differences; these are not told apart`,
-};
-
-const identity = ({ kind, path, detail }: Omit<Drift, 'times'>) => JSON.stringify([kind, path, detail]);

@@ -6,28 +6,13 @@
 import type { Job } from '../job.ts';
 import type { Drift, FieldType, PageFields, SeenField } from '../validate/checked.ts';
 import type { Connection } from './connection.ts';
-import type { DriftLog } from './drift.ts';
-import type { Origin } from './quarantine.ts';
+import type { DriftLog, Origin } from './drift.ts';
 import { isProof, quoted } from './sql.ts';
 import { ensureShown } from './views.ts';
 import { lastWalk } from './walks.ts';
 
-type FieldWatch = {
-  /**
-   * Takes in what a page shows; call in its transaction, before its rows are written. Costs little where it shows
-   * nothing new. Returns how many drifts it noted.
-   */
-  note(page: PageFields, origin: Origin): number;
-  /** Whether rows that are as the table holds them have nothing more to show in this walk. */
-  isSettled(): boolean;
-  /**
-   * Ends a walk that has read the whole dataset: a field that the one before met, but no row of this one bears,
-   * has vanished. Returns how many drifts it noted.
-   */
-  conclude(): number;
-};
-
-export function watchFields(connection: Connection, job: Job, walkId: number, drift: DriftLog): FieldWatch {
+/** The fields of a dataset as one walk watches them. */
+export function watchFields(connection: Connection, job: Job, walkId: number, drift: DriftLog) {
   const known = openKnownFields(connection, job);
   const isFull = `status = 'complete' AND renewal_of IS NULL AND id < ${walkId}`;
   const before = lastWalk(connection, job.name, isFull);
@@ -56,15 +41,13 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
   function meet(field: Field, seen: Omit<SeenField, 'path'>, rows: number, origin: Origin): void {
     const nullable = field.nullable || seen.values < rows;
     const added = seen.types.filter((type) => !field.types.includes(type));
-    const gainsExample = field.example === null && seen.example !== undefined;
-    if (field.walkId === walkId && field.nullable === nullable && added.length === 0 && !gainsExample) return;
+    const example = field.example ?? exampleOf(seen.example);
+    const isMetHere = field.walkId === walkId;
+    if (isMetHere && field.nullable === nullable && added.length === 0 && field.example === example) return;
+    const types = [...field.types, ...added];
     known.keep({
-      ...field,
-      types: [...field.types, ...added],
-      nullable,
-      lastSeenAt: field.walkId === walkId ? field.lastSeenAt : origin.now,
-      example: field.example ?? exampleOf(seen.example),
-      walkId,
+      ...{ ...field, types, nullable, example, walkId },
+      lastSeenAt: isMetHere ? field.lastSeenAt : origin.now,
     });
     const families = field.types.map(familyOf);
     for (const type of added)
@@ -77,11 +60,10 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
     const added = admitted.map(({ path, field }) => {
       const column = known.nameColumn(field.path);
       known.keep({
-        ...{ path, column, types: field.types, walkId },
+        ...{ path, column, types: field.types, walkId, example: exampleOf(field.example) },
         nullable: field.values < rows || anyRow.get() !== undefined,
         firstSeenAt: origin.now,
         lastSeenAt: origin.now,
-        example: exampleOf(field.example),
       });
       foundNew('new-field', path, column, origin);
       return { path, column };
@@ -91,14 +73,17 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
   }
 
   return {
-    note({ rows, fields, areStored }, origin) {
+    /**
+     * Takes in what a page shows; call in its transaction, before its rows are written. Costs little where it shows
+     * nothing new. Returns how many drifts it noted.
+     */
+    note({ rows, fields, areStored }: PageFields, origin: Origin): number {
       hasRepeated = undefined;
       drifted = 0;
       if (rows === 0) return 0;
       latest = origin;
       if (areStored) return 0;
       const met = new Set<string>();
-      const unseen: SeenField[] = [];
       const look = (path: string, seen: Omit<SeenField, 'path'>) => {
         const field = known.get(path);
         if (!field) return false;
@@ -106,7 +91,7 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
         meet(field, seen, rows, origin);
         return true;
       };
-      for (const seen of fields) if (!look(jsonPath(seen.path), seen)) unseen.push(seen);
+      const unseen = fields.filter((seen) => !look(jsonPath(seen.path), seen));
       for (const path of new Set(fields.flatMap(({ path }) => objectsAround(path))))
         look(path, { types: ['object'], values: 0, example: undefined });
       for (const field of known.all())
@@ -114,7 +99,8 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
       if (unseen.length > 0) discover(unseen, rows, origin);
       return drifted;
     },
-    isSettled() {
+    /** Whether rows that are as the table holds them have nothing more to show in this walk. */
+    isSettled(): boolean {
       // A field that a proof did not meet is in no row that has stayed.
       const from = isProof(before?.verdict ?? null) ? (before?.id ?? 0) : 0;
       isMet ||= [...known.all()].every((field) => field.walkId === walkId || field.walkId < from);
@@ -122,7 +108,11 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
       hasRepeated ??= anyRepeated.get(job.name) !== undefined;
       return !hasRepeated;
     },
-    conclude() {
+    /**
+     * Ends a walk that has read the whole dataset: a field that the one before met, but no row of this one bears,
+     * has vanished. Returns how many drifts it noted.
+     */
+    conclude(): number {
       drifted = 0;
       // A walk that brought no row says nothing of the fields that rows have.
       if (!latest) return 0;
@@ -171,26 +161,27 @@ function openKnownFields(connection: Connection, job: Job) {
       `SELECT "column", path, types, nullable, first_seen_at AS firstSeenAt, last_seen_at AS lastSeenAt, example,
          walk_id AS walkId FROM fields WHERE job = ?`,
     )
-    .all(job.name)
-    .map((row): Field => ({ ...row, types: JSON.parse(row.types), nullable: row.nullable === 1 }));
-  const known = new Map(stored.map((field) => [field.path, field]));
-  const members = new Map<string, Set<string>>();
-  const taken = namesIn(connection, job.rows);
+    .all(job.name);
   const upsert = connection.prepare(
     `INSERT INTO fields (job, "column", path, types, nullable, first_seen_at, last_seen_at, example, walk_id)
      VALUES (:job, :column, :path, :types, :nullable, :firstSeenAt, :lastSeenAt, :example, :walkId)
      ON CONFLICT DO UPDATE SET types = excluded.types, nullable = excluded.nullable,
        last_seen_at = excluded.last_seen_at, example = excluded.example, walk_id = excluded.walk_id`,
   );
+  const names = namesIn(connection, job.rows);
+  const known = new Map<string, Field>();
+  const members = new Map<string, Set<string>>();
 
-  /** Every object around the field has a member that leads to it. */
-  function noteMember(path: string): void {
-    for (let member = path; member !== '$'; member = pathAround(member)) {
-      const around = pathAround(member);
-      members.set(around, (members.get(around) ?? new Set()).add(member));
-    }
+  function add(field: Field): void {
+    // Every object around the field has a member that leads to it.
+    if (!known.has(field.path))
+      for (let member = field.path; member !== '$'; member = pathAround(member)) {
+        const around = pathAround(member);
+        members.set(around, (members.get(around) ?? new Set()).add(member));
+      }
+    known.set(field.path, field);
   }
-  for (const path of known.keys()) noteMember(path);
+  for (const row of stored) add({ ...row, types: JSON.parse(row.types), nullable: row.nullable === 1 });
 
   return {
     count: () => known.size,
@@ -199,16 +190,15 @@ function openKnownFields(connection: Connection, job: Job) {
     all: () => known.values(),
     membersOf: (object: string): ReadonlySet<string> => members.get(object) ?? new Set(),
     nameColumn(path: readonly string[]): string {
-      const name = columnName(path, taken);
-      taken.add(name);
+      const name = columnName(path, names);
+      names.add(name);
       return name;
     },
     /** Writes what is known of a field. */
     keep(field: Field): void {
       const { types, nullable } = field;
       upsert.run({ ...field, job: job.name, types: JSON.stringify(types), nullable: Number(nullable) });
-      if (!known.has(field.path)) noteMember(field.path);
-      known.set(field.path, field);
+      add(field);
     },
   };
 }

@@ -20,11 +20,11 @@ import { callRecorder } from './calls.ts';
 import { createSequence } from './changes.ts';
 import { copyLog } from './commits.ts';
 import type { Connection } from './connection.ts';
-import { createDriftLog } from './drift.ts';
+import { createDriftLog, type Origin } from './drift.ts';
 import { guarded } from './failure.ts';
 import { watchFields } from './fields.ts';
-import { createRowidSet, forgetMet, nothingMet, prepareMet } from './met-rows.ts';
-import { type Origin, openQuarantine } from './quarantine.ts';
+import { openQuarantine } from './quarantine.ts';
+import { forgetMet, nothingMet, prepareMet, RowidSet } from './rowids.ts';
 import { type ComparedRow, createTableWriter, openStoredRows, unchanged } from './rows.ts';
 import type { WalkRow } from './schema.ts';
 import { openVolatile } from './staged-values.ts';
@@ -137,7 +137,7 @@ export function createPageWriter(
   /** Whether this pass has met a row of that key, which is refused now. */
   const isMetRefused = (key: string) => {
     const refused = quarantine.find(key);
-    return (refused !== undefined && met.refused.has(refused.number)) || isMetRow(table.find(key));
+    return (refused !== undefined && met.refused.has(refused.rowid)) || isMetRow(table.find(key));
   };
   const isSettled = (found: { walkId: number } | undefined) =>
     found !== undefined && !walk.unsettled.has(found.walkId);
@@ -171,7 +171,7 @@ export function createPageWriter(
     }
     waiting = nothingWaiting();
     lookedUp = undefined;
-    copyLog(connection);
+    void copyLog(connection);
     if (saved && saved.inserted + saved.updated > 0) tableState += 1;
     if (last && saved) committed(saved, last.page.call);
   }
@@ -248,7 +248,7 @@ export function createPageWriter(
   ): Map<string, number> {
     const rowids = new Map<string, number>();
     for (const refusedRow of refused) {
-      const number = quarantine.keep(refusedRow, origin);
+      const rowid = quarantine.keep(refusedRow, origin);
       saved.quarantined += 1;
       if (refusedRow.key === null) continue;
       // A refused row is still there upstream: what the mirror has under its key must not look gone.
@@ -256,7 +256,7 @@ export function createPageWriter(
       if (stored) table.show(stored.rowid);
       if (metRows !== 'add') continue;
       if (stored) rowids.set(refusedRow.key, stored.rowid);
-      else meetRefused(number);
+      else meetRefused(rowid);
     }
     return rowids;
   }
@@ -268,9 +268,9 @@ export function createPageWriter(
     if (isNew || part === 'head') unsaved[part].push(rowid);
   }
 
-  function meetRefused(number: number): void {
-    if (!met.refused.add(number)) return;
-    unsaved.refused.push(number);
+  function meetRefused(rowid: number): void {
+    if (!met.refused.add(rowid)) return;
+    unsaved.refused.push(rowid);
     row.distinctKeys += 1;
   }
 
@@ -325,7 +325,7 @@ const nothingWaiting = () => ({
   rows: new Map<string, ComparedRow | null>(),
   rowsToWrite: 0,
   /** What these pages count as met: rows of the table, and keys of new or refused ones. */
-  metRows: createRowidSet(),
+  metRows: new RowidSet(),
   metKeys: new Set<string>(),
 });
 

@@ -1,13 +1,14 @@
 /**
- * Which mirror a folder holds. Its name stands in `mirror.id`, its files are known by device and inode: a path may come to
- * name another file, or none, while a connection writes to the file that it once opened.
+ * Which mirror a folder holds, and whether this code can use it. Its name stands in `mirror.id`, its files are known by device
+ * and inode: a path may come to name another file, or none, while a connection writes to the file that it once opened.
  */
 
 import { randomUUID } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Failure } from '../errors.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, openReadOnly } from './connection.ts';
 import { guarded } from './failure.ts';
 
 const ID = 'mirror.id';
@@ -20,7 +21,7 @@ export function mirrorFile(dir: string): string {
 }
 
 /** The file that says which mirror the folder holds. */
-export const nameFile = (dir: string) => join(dir, ID);
+const nameFile = (dir: string) => join(dir, ID);
 
 /**
  * Whether there is a mirror in `dir`. Nothing is made in the place of one that is gone.
@@ -45,11 +46,6 @@ export function hasMirror(dir: string): boolean {
     'disk',
     `${file} is gone: put it back or restore a backup; to begin anew on purpose, delete ${signs.join(' and ')}`,
   );
-}
-
-/** Whether the mirror in the folder of `file` has a name: it then holds what was paid for. */
-export function isNamed(file: string): boolean {
-  return existsSync(nameFile(dirname(file)));
 }
 
 /** The mirror's name, given to it once there is a database to be named. */
@@ -150,3 +146,78 @@ const lost = (path: string, how: string) =>
     'disk',
     `${path} ${how} while it was in use: put the mirror back or restore a backup, then start again`,
   );
+
+/** The list of migrations, in the folder that has them. */
+export const journalFile = fileURLToPath(import.meta.resolve('#drizzle/meta/_journal.json'));
+
+type Version = {
+  /** How many migrations the database has had; 0 for an empty file. */
+  migrations: number;
+  /** False where the next writer migrates it first. */
+  isCurrent: boolean;
+};
+
+/**
+ * Reads the version of a database, and nothing else.
+ * @throws Failure `config` for one that is newer or that no release has made, `disk` for one that lies in a mirror's place
+ * and holds none.
+ */
+export function versionOf(connection: Connection): Version {
+  const file = connection.name;
+  return guarded(file, () => {
+    const has = (condition: string) =>
+      connection.prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND ${condition}`).get() !==
+      undefined;
+    const isMirror = has(`name = '__drizzle_migrations'`);
+    // A mirror that has a name holds what was paid for.
+    if (!isMirror && existsSync(nameFile(dirname(file))))
+      throw new Failure(
+        'disk',
+        `${file} is not the mirror that was here: move it away, and put that one back or restore a backup`,
+      );
+    const applied = isMirror
+      ? connection.prepare('SELECT created_at FROM __drizzle_migrations').pluck().all().map(Number)
+      : [];
+    const { entries } = JSON.parse(readFileSync(journalFile, 'utf8')) as { entries: { when: number }[] };
+    const known = entries.map(({ when }) => when);
+    const isUnreleased = applied.length > 0 ? Math.min(...applied) < Math.min(...known) : has('true');
+    if (isUnreleased) throw unreleased(file);
+    const ahead = applied.filter((when) => when > Math.max(...known)).length;
+    if (ahead > 0)
+      throw new Failure(
+        'config',
+        `${file}: written by a newer market-mirror (it is ahead by ${ahead}); upgrade this one`,
+      );
+    return { migrations: applied.length, isCurrent: applied.length >= known.length };
+  });
+}
+
+/** Where one of the files stayed, the mirror would seem to be gone. */
+function unreleased(file: string): Failure {
+  const parts = [file, `${file}-wal`, nameFile(dirname(file))].filter((part) => existsSync(part));
+  return new Failure(
+    'config',
+    `${file} was made by a development version: move ${parts.map((part) => basename(part)).join(' and ')} aside, the next sync makes a new one; sqlite3 still reads it`,
+  );
+}
+
+export const outdated = (file: string) =>
+  new Failure(
+    'incomplete',
+    `${file} was left by an older market-mirror: the next sync or start brings it up to date`,
+  );
+
+/**
+ * Opens a database for reading, and leaves one untouched that this code cannot use.
+ * @param lockWaitMs as of `openReadOnly`.
+ * @throws Failure as `versionOf` does.
+ */
+export function openFit(file: string, lockWaitMs?: number): { connection: Connection; version: Version } {
+  const connection = openReadOnly(file, lockWaitMs);
+  try {
+    return { connection, version: versionOf(connection) };
+  } catch (thrown) {
+    connection.close();
+    throw thrown;
+  }
+}

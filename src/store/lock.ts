@@ -14,6 +14,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Failure } from '../errors.ts';
+import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
 import { guarded, isBusy } from './failure.ts';
 import { Database } from './sqlite.ts';
@@ -47,6 +49,16 @@ export function tryLock(dir: string, name: string): Lock | Held {
     connection.close();
     return { holder: readPid(file) };
   });
+}
+
+/**
+ * Takes the lock of a job: no two processes walk it at once.
+ * @throws Failure `incomplete` where another process holds it, saying what that does.
+ */
+export function lockJob(dir: string, { name }: Job, does: string): Lock {
+  const lock = tryLock(dir, name);
+  if (isLock(lock)) return lock;
+  throw new Failure('incomplete', `${name}: process ${lock.holder} ${does}`);
 }
 
 /** Returns whether the connection holds the lock now. */

@@ -1,25 +1,26 @@
 /**
- * Rows that broke the contract: kept whole with the reason, counted when they come again, resolved when they fit or are
- * gone upstream.
+ * What breaks the contract. A row that does not fit is kept whole with the reason, counted when it comes again, and resolved when
+ * it fits or is gone upstream; after a fix all are looked at again.
  */
 
 import { createHash } from 'node:crypto';
-import type { RefusedRow } from '../validate/checked.ts';
+import { isoTime } from '../clock.ts';
+import type { Job } from '../job.ts';
+import { reportProgress } from '../progress.ts';
+import type { CheckedRows, RefusedRow } from '../validate/checked.ts';
+import { createSequence } from './changes.ts';
 import type { Connection } from './connection.ts';
-
-export type Origin = { job: string; walkId: number; requestId: string | null; now: string };
-
-type Quarantine = {
-  /** Returns the row's number in the quarantine. */
-  keep(row: RefusedRow, origin: Origin): number;
-  /** Marks the row that was refused under this key before, if there is one, as resolved. */
-  resolve(key: string, now: string): void;
-  /** The unresolved row that was refused under this key: its number, and the walk that found it last. */
-  find(key: string): { number: number; walkId: number } | undefined;
-};
+import { createDriftLog, type Origin } from './drift.ts';
+import { watchFields } from './fields.ts';
+import { lockJob } from './lock.ts';
+import { createTableWriter } from './rows.ts';
+import type { quarantine } from './schema.ts';
+import { FULL_PROOF } from './sql.ts';
+import { openVolatile } from './staged-values.ts';
+import { lastWalk } from './walks.ts';
 
 /** The quarantine as one walk of the job uses it. */
-export function openQuarantine(connection: Connection, job: string): Quarantine {
+export function openQuarantine(connection: Connection, job: string) {
   const upsert = connection
     .prepare<[object], number>(
       `INSERT INTO quarantine (job, key, identity, body, problems, request_id, walk_id, first_seen_at, last_seen_at)
@@ -33,24 +34,25 @@ export function openQuarantine(connection: Connection, job: string): Quarantine 
   const resolve = connection.prepare<[string, string, string]>(
     `UPDATE quarantine SET resolved_at = ? WHERE ${unresolved}`,
   );
-  const find = connection.prepare<[string, string], { number: number; walkId: number }>(
-    `SELECT id AS number, walk_id AS walkId FROM quarantine WHERE ${unresolved}`,
+  const find = connection.prepare<[string, string], { rowid: number; walkId: number }>(
+    `SELECT id AS rowid, walk_id AS walkId FROM quarantine WHERE ${unresolved}`,
   );
   const identify = createIdentifier();
   // Mostly there is none, and no row has to be looked for.
-  let holdsAny = connection
-    .prepare('SELECT 1 FROM quarantine WHERE job = ? AND resolved_at IS NULL LIMIT 1')
-    .get(job);
+  let holdsAny = countUnresolved(connection, job) > 0;
   return {
-    keep(row, origin) {
+    /** Returns the row's rowid in the quarantine. */
+    keep(row: RefusedRow, origin: Origin): number {
       holdsAny = true;
       const problems = JSON.stringify(row.problems);
       return upsert.get({ ...row, ...origin, problems, identity: identify(row) }) as number;
     },
-    resolve(key, now) {
+    /** Marks the row that was refused under this key before, if there is one, as resolved. */
+    resolve(key: string, now: string): void {
       if (holdsAny) resolve.run(now, job, key);
     },
-    find: (key) => (holdsAny ? find.get(job, key) : undefined),
+    /** The unresolved row that was refused under this key, and the walk that found it last. */
+    find: (key: string) => (holdsAny ? find.get(job, key) : undefined),
   };
 }
 
@@ -75,4 +77,111 @@ export function resolveGone(connection: Connection, job: string, walkId: number,
       'UPDATE quarantine SET resolved_at = ? WHERE job = ? AND resolved_at IS NULL AND walk_id < ?',
     )
     .run(now, job, walkId);
+}
+
+function countUnresolved(connection: Connection, job: string): number {
+  return connection
+    .prepare<[string], number>('SELECT count(*) FROM quarantine WHERE job = ? AND resolved_at IS NULL')
+    .pluck()
+    .get(job) as number;
+}
+
+export type QuarantinedRow = Pick<
+  typeof quarantine.$inferSelect,
+  'id' | 'body' | 'requestId' | 'walkId' | 'lastSeenAt'
+>;
+
+export type Retried = {
+  job: string;
+  /** Unresolved rows that were looked at; each is one of the following. */
+  tried: number;
+  mirrored: number;
+  /** Fit now, but a later walk that read the dataset whole proved that it no longer holds them. */
+  gone: number;
+  refused: number;
+};
+
+/**
+ * Looks at refused rows again, in one transaction, under the job's lock and without a call: those that fit now are mirrored.
+ * @throws Failure `incomplete` where a process is mirroring the job.
+ */
+export function retryQuarantine(
+  connection: Connection,
+  dir: string,
+  job: Job,
+  check: (row: QuarantinedRow) => CheckedRows,
+  now: () => number,
+): Retried {
+  const lock = lockJob(dir, job, 'is mirroring it; try again when its walk has ended');
+  try {
+    return connection.transaction(() => retryAll(connection, job, check, isoTime(now()))).immediate();
+  } finally {
+    lock.release();
+  }
+}
+
+function retryAll(
+  connection: Connection,
+  job: Job,
+  check: (row: QuarantinedRow) => CheckedRows,
+  now: string,
+): Retried {
+  const save = prepareSave(connection, job, now);
+  const next = connection.prepare<[string, number], QuarantinedRow>(
+    `SELECT id, body, request_id AS requestId, walk_id AS walkId, last_seen_at AS lastSeenAt
+     FROM quarantine WHERE job = ? AND resolved_at IS NULL AND id > ? ORDER BY id LIMIT 1`,
+  );
+  const resolve = connection.prepare<[string, number]>('UPDATE quarantine SET resolved_at = ? WHERE id = ?');
+  const refuse = connection.prepare<[string, number]>('UPDATE quarantine SET problems = ? WHERE id = ?');
+  const lastProof = lastWalk(connection, job.name, FULL_PROOF)?.id ?? 0;
+  const retried: Retried = { job: job.name, tried: 0, mirrored: 0, gone: 0, refused: 0 };
+  const total = countUnresolved(connection, job.name);
+  for (let row = next.get(job.name, 0); row; row = next.get(job.name, row.id)) {
+    const checked = check(row);
+    retried.tried += 1;
+    reportProgress({ what: job.name, unit: 'rows', done: retried.tried, total });
+    const [refused] = checked.refused;
+    if (refused) {
+      refuse.run(JSON.stringify(refused.problems), row.id);
+      retried.refused += 1;
+      continue;
+    }
+    const isGone = row.walkId < lastProof;
+    if (!isGone) save(row, checked);
+    resolve.run(now, row.id);
+    retried[isGone ? 'gone' : 'mirrored'] += 1;
+  }
+  return retried;
+}
+
+/**
+ * Returns what saves a row as the walk that brought it would have. It counts as a change of that walk: by its `last_seq` all who
+ * follow the mirror find it, and the walk is not forgotten.
+ */
+function prepareSave(connection: Connection, job: Job, now: string) {
+  const volatile = openVolatile(connection, job);
+  // No walk's end brings what is staged here to light.
+  const table = createTableWriter(connection, job, volatile && { ...volatile, stage: volatile.put });
+  const drift = createDriftLog(connection, job.name);
+  const latest = lastWalk(connection, job.name)?.id ?? 0;
+  const fields = job.contract ? undefined : watchFields(connection, job, latest, drift);
+  const noteChange = connection.prepare<[number, number, number, number, number]>(
+    `UPDATE walks SET inserted = inserted + ?, updated = updated + ?,
+       first_seq = coalesce(first_seq, ?), last_seq = ? WHERE id = ?`,
+  );
+  let seq: number | undefined;
+  return ({ walkId, requestId }: QuarantinedRow, checked: CheckedRows) => {
+    const origin = { job: job.name, walkId, requestId, now };
+    fields?.note(checked.fields, origin);
+    for (const found of checked.drifts) drift.note(found, origin);
+    drift.flush();
+    seq ??= createSequence(connection)(job.name, Date.parse(now));
+    for (const accepted of checked.accepted) {
+      const row = table.compare(accepted);
+      table.write(row, walkId, isoTime(seq));
+      const [isNew, isChanged] = [row.change === 'new', row.change === 'changed'];
+      if (isNew || isChanged) noteChange.run(Number(isNew), Number(isChanged), seq, seq, walkId);
+    }
+    volatile?.commit();
+  };
 }

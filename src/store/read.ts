@@ -4,14 +4,13 @@ import { existsSync, statSync } from 'node:fs';
 import { Failure } from '../errors.ts';
 import { type Connection, openReadOnly } from './connection.ts';
 import { guarded } from './failure.ts';
-import { hasMirror, mirrorFile } from './identity.ts';
+import { hasMirror, mirrorFile, openFit, outdated } from './identity.ts';
 import { PROOF } from './sql.ts';
 import { Database } from './sqlite.ts';
-import { openFit, outdated } from './version.ts';
 
+export { copyDatabase, sealCopy } from './backup.ts';
 export { LONG_LOG_BYTES, logBytes } from './commits.ts';
 export { type Connection, openReadOnly } from './connection.ts';
-export { copyDatabase, sealCopy } from './copy.ts';
 export { storeFailure } from './failure.ts';
 export { filesystemAt, refuseNetworkFilesystem } from './filesystem.ts';
 export { hasMirror, type Identity, identityOf, isBeforeRestore, mirrorFile } from './identity.ts';

@@ -156,16 +156,9 @@ function piecesOf(rowids: readonly number[]): number[][] {
 
 /**
  * Rows that the last proof did not show, but that stay for now. They say so in `_held_since` and `_held_reason`, in SQL as
- * everywhere else. Neither makes a version or a change.
+ * everywhere else. Neither makes a version or a change. The caller has the job's lock: nobody else holds or shows some.
  */
-type HeldRows = {
-  count(): number;
-  /** A page has shown the row, which is held no longer. */
-  show(rowid: number): void;
-};
-
-/** The held rows of a job, whose lock the caller has: nobody else holds or shows some. */
-export function openHeld(connection: Connection, job: Job): HeldRows {
+export function openHeld(connection: Connection, job: Job) {
   const table = quoted(job.rows);
   const count = connection
     .prepare<[], number>(`SELECT count(*) FROM ${table} WHERE _held_since IS NOT NULL`)
@@ -177,7 +170,8 @@ export function openHeld(connection: Connection, job: Job): HeldRows {
   let held = count.get() ?? 0;
   return {
     count: () => count.get() ?? 0,
-    show(rowid) {
+    /** A page has shown the row, which is held no longer. */
+    show(rowid: number): void {
       // Mostly no row is held.
       if (held === 0 || show.run(rowid).changes === 0) return;
       held -= 1;

@@ -1,15 +1,48 @@
 /**
- * Lists of rowids, packed as runs that rise or fall by one: rows that were first mirrored together take next to nothing, others
- * two or three bytes.
+ * Rowids by the thousand: sets of one bit a row, and packed lists of runs that rise or fall by one, in which rows that were first
+ * mirrored together take next to nothing, others two or three bytes. By both the mirror knows which rows a walk has met.
  */
 
-type RowidPacker = {
-  push(rowid: number): void;
-  /** The packed list; nothing may be pushed behind it. */
-  end(): Buffer;
-};
+import type { Connection } from './connection.ts';
 
-export function createRowidPacker(): RowidPacker {
+/** Rows lie in pieces, so that a table whose rowids have grown large costs what its rows do. */
+const PIECE_ROWS = 2 ** 15;
+
+export class RowidSet {
+  readonly #pieces = new Map<number, Uint8Array>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  has(rowid: number): boolean {
+    const bits = this.#pieces.get(Math.floor(rowid / PIECE_ROWS));
+    return ((bits?.[(rowid % PIECE_ROWS) >>> 3] ?? 0) & bitOf(rowid)) !== 0;
+  }
+
+  /** Returns false for a row that was there already. */
+  add(rowid: number): boolean {
+    if (this.has(rowid)) return false;
+    const piece = Math.floor(rowid / PIECE_ROWS);
+    const bits = this.#pieces.get(piece) ?? new Uint8Array(PIECE_ROWS / 8);
+    const at = (rowid % PIECE_ROWS) >>> 3;
+    bits[at] = (bits[at] ?? 0) | bitOf(rowid);
+    this.#pieces.set(piece, bits);
+    this.#size += 1;
+    return true;
+  }
+
+  clear(): void {
+    this.#pieces.clear();
+    this.#size = 0;
+  }
+}
+
+const bitOf = (rowid: number) => 1 << (rowid % 8);
+
+/** Packs rowids one by one; `end` returns the list, and nothing may be pushed behind it. */
+export function createRowidPacker() {
   let bytes = Buffer.allocUnsafe(256);
   let length = 0;
   let run = { first: 0, rows: 0, step: 1 };
@@ -33,7 +66,7 @@ export function createRowidPacker(): RowidPacker {
   }
 
   return {
-    push(rowid) {
+    push(rowid: number): void {
       const distance = rowid - run.first;
       if (run.rows === 1 && Math.abs(distance) === 1) run.step = distance;
       if (run.rows > 0 && distance === run.rows * run.step) run.rows += 1;
@@ -42,14 +75,14 @@ export function createRowidPacker(): RowidPacker {
         run = { first: rowid, rows: 1, step: 1 };
       }
     },
-    end() {
+    end(): Buffer {
       writeRun();
       return bytes.subarray(0, length);
     },
   };
 }
 
-export function packRowids(rowids: Iterable<number>): Buffer {
+export function packRowids(rowids: readonly number[]): Buffer {
   const packer = createRowidPacker();
   for (const rowid of rowids) packer.push(rowid);
   return packer.end();
@@ -61,8 +94,7 @@ export function unpackRowids(packed: Buffer): number[] {
   const read = () => {
     let value = 0;
     for (let unit = 1; ; unit *= 128) {
-      const byte = packed[at] ?? 0;
-      at += 1;
+      const byte = packed[at++] ?? 0;
       value += (byte % 128) * unit;
       if (byte < 128) return value;
     }
@@ -82,3 +114,40 @@ export function unpackRowids(packed: Buffer): number[] {
 /** Small numbers of either sign become small ones without: 0, -1, 1, -2 are 0, 1, 2, 3. */
 const zigzag = (number: number) => (number < 0 ? -2 * number - 1 : 2 * number);
 const unzigzag = (code: number) => (code % 2 === 1 ? -(code + 1) / 2 : code / 2);
+
+/** What a walk has met: rows of the dataset's table, and refused ones by their rowids in `quarantine`. */
+export type MetRows = { rows: RowidSet; refused: RowidSet };
+
+/** What a walk has met since its last commit: as it read on, as it looked at the head again, and in quarantine. */
+type UnsavedMet = Record<'rows' | 'head' | 'refused', number[]>;
+
+export const nothingMet = (): UnsavedMet => ({ rows: [], head: [], refused: [] });
+
+/** Reads what walks have met. @param ids SQL for the numbers of these walks. */
+export function readMet(connection: Connection, ids: string): MetRows {
+  const met = { rows: new RowidSet(), refused: new RowidSet() };
+  const commits = connection
+    .prepare<[], { part: keyof UnsavedMet; rowids: Buffer }>(
+      `SELECT part, rowids FROM rows_met WHERE walk_id IN (${ids})`,
+    )
+    .all();
+  for (const { part, rowids } of commits)
+    for (const rowid of unpackRowids(rowids)) met[part === 'refused' ? 'refused' : 'rows'].add(rowid);
+  return met;
+}
+
+/** Returns what writes that; call it in the transaction of the pages that brought it. */
+export function prepareMet(connection: Connection, walkId: number): (unsaved: UnsavedMet) => void {
+  const insert = connection.prepare<[number, string, Buffer]>(
+    'INSERT INTO rows_met (walk_id, part, rowids) VALUES (?, ?, ?)',
+  );
+  return (unsaved) => {
+    for (const [part, rowids] of Object.entries(unsaved))
+      if (rowids.length > 0) insert.run(walkId, part, packRowids(rowids));
+  };
+}
+
+/** @param ids SQL for the numbers of walks. */
+export function forgetMet(connection: Connection, ids: string): void {
+  connection.exec(`DELETE FROM rows_met WHERE walk_id IN (${ids})`);
+}

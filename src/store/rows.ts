@@ -29,54 +29,46 @@ export function unchanged(key: string, { rowid, walkId }: RowRef): ComparedRow {
 
 const noValues: RowValues = {};
 
-type TableWriter = {
-  compare(row: Row): ComparedRow;
-  /** Writes the row if it changed, and returns its rowid. It is held no longer. */
-  write(row: ComparedRow, walkId: number, now: string): number;
-  /** This row was refused, and so is there upstream: it is held no longer. */
-  show(rowid: number): void;
-  /** Whether any row is held. */
-  holdsAny(): boolean;
-  find(key: string): RowRef | undefined;
-};
-
 /** @param volatile where the dataset's volatile values go, if it has some. */
-export function createTableWriter(connection: Connection, job: Job, volatile?: VolatileValues): TableWriter {
+export function createTableWriter(connection: Connection, job: Job, volatile?: VolatileValues) {
   const names = stableColumnsOf(job);
   const comparison = prepareComparison(connection, job, names, volatile);
   const upsert = prepareUpsert(connection, job, names);
-  const history = job.history;
-  const firstSeen = history === null ? undefined : prepareFirstSeen(connection, history);
-  const stored = job.contract ? undefined : prepareBody(connection, job);
-  const find = prepareFind(connection, job);
+  const firstSeen = job.history === null ? undefined : prepareFirstSeen(connection, job.history);
+  const bodyOf = job.contract ? undefined : prepareBody(connection, job);
+  const findRef = connection.prepare<[string], RowRef>(
+    `SELECT rowid, _walk_id AS walkId FROM ${quoted(job.rows)} WHERE _key = ?`,
+  );
   const heldRows = openHeld(connection, job);
   const toCompare = binder([...names, ...(volatile?.columns ?? [])]);
   // As they lie in the table: those of the mirror's own stand before what is kept as received.
   const written = binder(names, names.filter((name) => !name.startsWith('_')).length);
   let lastWasNew = false;
 
+  const find = (key: string) => findRef.get(key);
   const isRewritten = (rowid: number, { _body: body }: RowValues) =>
-    stored !== undefined && saysTheSame(String(stored.get(rowid)), String(body));
-
-  function compare({ key, values }: Row): ComparedRow {
-    // New rows mostly come one after the other, and to miss a key costs a tenth of a comparison.
-    const isKnown = !lastWasNew || find(key) !== undefined;
-    const found = isKnown ? comparison.get(toCompare(values, key)) : undefined;
-    lastWasNew = !found;
-    if (!found) return { key, values, ref: undefined, change: 'new' };
-    const [rowid, walkId, changed, volatileChanged] = found;
-    const ref = { rowid, walkId };
-    if (changed && !isRewritten(rowid, values)) return { key, values, ref, change: 'changed' };
-    const hasMoved = volatileChanged || volatile?.isStaged(rowid);
-    return hasMoved ? { key, values, ref, change: 'volatile' } : unchanged(key, ref);
-  }
+    bodyOf !== undefined && saysTheSame(String(bodyOf.get(rowid)), String(body));
 
   return {
     find,
-    compare,
+    /** This row was refused, and so is there upstream: it is held no longer. */
     show: heldRows.show,
+    /** Whether any row is held. */
     holdsAny: () => heldRows.count() > 0,
-    write({ key, values, ref, change }, walkId, now) {
+    compare({ key, values }: Row): ComparedRow {
+      // New rows mostly come one after the other, and to miss a key costs a tenth of a comparison.
+      const isKnown = !lastWasNew || find(key) !== undefined;
+      const found = isKnown ? comparison.get(toCompare(values, key)) : undefined;
+      lastWasNew = !found;
+      if (!found) return { key, values, ref: undefined, change: 'new' };
+      const [rowid, walkId, changed, volatileChanged] = found;
+      const ref = { rowid, walkId };
+      if (changed && !isRewritten(rowid, values)) return { key, values, ref, change: 'changed' };
+      const hasMoved = volatileChanged || volatile?.isStaged(rowid);
+      return hasMoved ? { key, values, ref, change: 'volatile' } : unchanged(key, ref);
+    },
+    /** Writes the row if it changed, and returns its rowid. It is held no longer. */
+    write({ key, values, ref, change }: ComparedRow, walkId: number, now: string): number {
       if (ref) heldRows.show(ref.rowid);
       if (ref && change === 'none') return ref.rowid;
       if (ref && change === 'volatile') {
@@ -84,7 +76,7 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
         return ref.rowid;
       }
       // A row that was gone and is back keeps the time when it was first seen.
-      const born = (change === 'new' && firstSeen?.(key)) || now;
+      const born = (change === 'new' && firstSeen?.get(key)) || now;
       const { lastInsertRowid } = upsert.run(written(values, key, born, now, walkId));
       const rowid = ref?.rowid ?? Number(lastInsertRowid);
       // The trigger that keeps the version before has read the values that were shown with it.
@@ -144,24 +136,13 @@ function prepareUpsert(connection: Connection, job: Job, names: string[]) {
 function prepareFirstSeen(connection: Connection, history: string) {
   // Rows leave a table only at the end of a walk: where none had left by the beginning, none comes back.
   if (!connection.prepare(`SELECT 1 FROM ${quoted(history)} LIMIT 1`).get()) return undefined;
-  const find = connection
+  return connection
     .prepare<[string], string>(`SELECT _first_seen_at FROM ${quoted(history)} WHERE _key = ? LIMIT 1`)
     .pluck();
-  return (key: string) => find.get(key);
 }
 
-function prepareBody(connection: Connection, job: Job) {
-  return connection
-    .prepare<[number], string>(`SELECT _body FROM ${quoted(job.rows)} WHERE rowid = ?`)
-    .pluck();
-}
-
-function prepareFind(connection: Connection, job: Job) {
-  const statement = connection.prepare<[string], RowRef>(
-    `SELECT rowid, _walk_id AS walkId FROM ${quoted(job.rows)} WHERE _key = ?`,
-  );
-  return (key: string) => statement.get(key);
-}
+const prepareBody = (connection: Connection, job: Job) =>
+  connection.prepare<[number], string>(`SELECT _body FROM ${quoted(job.rows)} WHERE rowid = ?`).pluck();
 
 /** Parsing would lose the last digits of such a number, and with them a change. */
 const longInteger = /[^.\d]\d{16}/;
@@ -185,14 +166,6 @@ export function saysTheSame(one: string, other: string): boolean {
 
 const countNames = (text: string) => text.match(names)?.length;
 
-/** The rows of a dataset that is kept as received, as the table holds them: a page is held against their text. */
-
-/**
- * At most `count` rows from this rowid on, or from the one behind it, where their bodies, joined by commas, are what `text`
- * begins with, in UTF-8: pages that are joined by a row begin with the last one of the page before.
- */
-type FindRun = (last: number, count: number, text: Buffer) => StoredRun | undefined;
-
 type RunColumns = [
   rowids: string,
   walkIds: string,
@@ -204,8 +177,13 @@ type RunColumns = [
 /** SQLite gives no row this rowid by itself. */
 const BEYOND = '9223372036854775807';
 
-/** @param tableState a number for the state that the table is in. */
-export function openStoredRows(connection: Connection, job: Job, tableState: () => number): FindRun {
+/**
+ * Returns what holds a page against the table, as text. It finds at most `count` rows from the rowid `last` on, or from the one
+ * behind it, since pages that are joined by a row begin with the last one of the page before; undefined where their bodies, joined
+ * by commas, are not what `text` begins with, in UTF-8.
+ * @param tableState a number for the state that the table is in.
+ */
+export function openStoredRows(connection: Connection, job: Job, tableState: () => number) {
   const table = quoted(job.rows);
   // SQLite gathers rows in the order of their rowids; if it did not, they would not be what the text begins with.
   const run = connection
@@ -216,17 +194,16 @@ export function openStoredRows(connection: Connection, job: Job, tableState: () 
          WHERE rowid >= ? AND rowid < ifnull((SELECT rowid FROM ${table} WHERE rowid >= ? ORDER BY rowid LIMIT 1 OFFSET ?), ${BEYOND}))`,
     )
     .raw();
-  const bytesOf = connection
-    .prepare<[number], Buffer>(`SELECT CAST(_body AS BLOB) FROM ${table} WHERE rowid = ?`)
-    .pluck();
-  const bodyOf = connection.prepare<[number], string>(`SELECT _body FROM ${table} WHERE rowid = ?`).pluck();
+  const bodyOf = prepareBody(connection, job);
   const readBody = (rowid: number) => String(bodyOf.get(rowid));
   const beginsWith = (text: Buffer, rowid: number) => {
-    const bytes = bytesOf.get(rowid);
-    return bytes !== undefined && text.subarray(0, bytes.length).equals(bytes);
+    const body = bodyOf.get(rowid);
+    if (body === undefined) return false;
+    const bytes = Buffer.from(body);
+    return text.subarray(0, bytes.length).equals(bytes);
   };
 
-  return (last, count, text) => {
+  return (last: number, count: number, text: Buffer): StoredRun | undefined => {
     const from = [last, last + 1].find((rowid) => beginsWith(text, rowid));
     if (from === undefined) return undefined;
     // Compared where they are: each blob of so many bytes would hasten V8's next look at its whole heap.

@@ -1,6 +1,5 @@
 /** A walk as the mirror holds it: it saves pages, ends with a verdict or stays at its checkpoint, and lets go. */
 
-import { setImmediate as breath } from 'node:timers/promises';
 import { ageOf, isoTime } from '../clock.ts';
 import { type FailureKind, toError } from '../errors.ts';
 import type { Job } from '../job.ts';
@@ -141,8 +140,7 @@ function createSession(
         batch(now());
         saveRetiring({ ...row, memory });
       });
-      copyLog(connection);
-      await breath();
+      await copyLog(connection);
     }
     return { order, last, isConcluded: batches.length > 0 };
   }

@@ -8,37 +8,24 @@ import { setImmediate as breath } from 'node:timers/promises';
 import type { Job, RowValues, SqlValue } from '../job.ts';
 import { inBatches } from './commits.ts';
 import type { Connection } from './connection.ts';
-import { createRowidSet, type RowidSet } from './met-rows.ts';
+import { RowidSet } from './rowids.ts';
 import { quoted } from './sql.ts';
 
-/** The volatile values of the rows of one dataset, by their rowids. */
-export type VolatileValues = {
-  /** SQL over a row that lies in something named `stored`: whether it has other values than those bound, in the order of `columns`. */
-  differ: string;
-  columns: readonly string[];
-  /** Shown from this commit on: of a row that is written anyway. */
-  put(rowid: number, values: RowValues): void;
-  /** Shown once the walk has ended. */
-  stage(rowid: number, values: RowValues): void;
-  /** Whether others than those shown are staged of the row. */
-  isStaged(rowid: number): boolean;
-  /** Writes what was staged since the last commit; call it inside its transaction. */
-  commit(): void;
-};
-
-type StagedRow = { rowid: number; values: SqlValue[] };
-
-/** The rowids of rows, and the values of each volatile column. */
+/** What one commit staged: the rowids of rows, and the values of each volatile column. */
 type Content = { rowids: number[]; values: SqlValue[][] };
 
-/** Undefined where the dataset has none. */
-export function openVolatile(connection: Connection, job: Job): VolatileValues | undefined {
+export type VolatileValues = NonNullable<ReturnType<typeof openVolatile>>;
+
+/** The volatile values of the rows of one dataset, by their rowids; undefined where it has none. */
+export function openVolatile(connection: Connection, job: Job) {
   const table = job.aging;
   if (table === null) return undefined;
   const columns = job.volatile;
+  const names = columns.map(quoted);
+  const marks = columns.map(() => '?');
   const upsert = connection.prepare<[SqlValue[]]>(
-    `INSERT INTO ${quoted(table)} (_number, ${columns.map(quoted)}) VALUES (?, ${columns.map(() => '?')})
-     ON CONFLICT DO UPDATE SET ${columns.map((name) => `${quoted(name)} = excluded.${quoted(name)}`)}`,
+    `INSERT INTO ${quoted(table)} (_number, ${names}) VALUES (?, ${marks})
+     ON CONFLICT DO UPDATE SET ${names.map((name) => `${name} = excluded.${name}`)}`,
   );
   const insert = connection.prepare<[string, string]>(
     'INSERT INTO staged_volatile (job, content) VALUES (?, ?)',
@@ -49,24 +36,29 @@ export function openVolatile(connection: Connection, job: Job): VolatileValues |
   let fresh = none();
   let hasPut = false;
 
-  const stage = (rowid: number, values: RowValues) => {
+  /** Shown once the walk has ended. */
+  function stage(rowid: number, values: RowValues): void {
     staged.add(rowid);
     fresh.rowids.push(rowid);
     for (const [at, name] of columns.entries()) fresh.values[at]?.push(values[name] ?? null);
-  };
+  }
 
   return {
-    differ: `coalesce((SELECT (${columns.map(quoted)}) IS NOT (${columns.map(() => '?')}) FROM ${quoted(table)} WHERE _number = stored.rowid), 1)`,
+    /** SQL over a row that lies in something named `stored`: whether it has other values than those bound, in the order of `columns`. */
+    differ: `coalesce((SELECT (${names}) IS NOT (${marks}) FROM ${quoted(table)} WHERE _number = stored.rowid), 1)`,
     columns,
-    put(rowid, values) {
+    /** Shown from this commit on: of a row that is written anyway. */
+    put(rowid: number, values: RowValues): void {
       hasPut = true;
       upsert.run([rowid, ...columns.map((name) => values[name] ?? null)]);
       // Else what was staged of it before would be merged over it.
       if (staged.has(rowid)) stage(rowid, values);
     },
     stage,
-    isStaged: (rowid) => staged.has(rowid),
-    commit() {
+    /** Whether others than those shown are staged of the row. */
+    isStaged: (rowid: number) => staged.has(rowid),
+    /** Writes what was staged since the last commit; call it inside its transaction. */
+    commit(): void {
       if (hasPut) note();
       hasPut = false;
       if (fresh.rowids.length === 0) return;
@@ -77,7 +69,7 @@ export function openVolatile(connection: Connection, job: Job): VolatileValues |
 }
 
 function readStaged(connection: Connection, job: string): RowidSet {
-  const rows = createRowidSet();
+  const rows = new RowidSet();
   for (const { rowids } of stagedOf(connection, job)) for (const rowid of rowids) rows.add(rowid);
   return rows;
 }
@@ -108,15 +100,23 @@ const COMMITS_AT_ONCE = 10;
 export async function mergeStaged(connection: Connection, job: Job): Promise<void> {
   const table = job.aging;
   if (table === null) return;
-  const write = prepareMerge(connection, job, table);
+  const names = job.volatile.map(quoted);
+  // Values that are there already cost nothing.
+  const update = connection.prepare<[SqlValue[]]>(
+    `UPDATE ${quoted(table)} SET ${names.map((name) => `${name} = ?`)}
+     WHERE _number = ? AND (${names}) IS NOT (${names.map(() => '?')})`,
+  );
+  const note = noteUnversioned(connection, job.name);
   for (const piece of await piecesOf(connection, job.name)) {
     const { from, isStaged, values } = await readPiece(connection, job, piece);
     let at = isStaged.indexOf(1);
     const batch = () => {
-      const rows: StagedRow[] = [];
-      for (; at >= 0 && rows.length < MERGED_AT_ONCE; at = isStaged.indexOf(1, at + 1))
-        rows.push({ rowid: from + at, values: values.map((column) => column[at] ?? null) });
-      write(rows);
+      let changes = 0;
+      for (let rows = 0; at >= 0 && rows < MERGED_AT_ONCE; rows += 1, at = isStaged.indexOf(1, at + 1)) {
+        const row = values.map((column) => column[at] ?? null);
+        changes += update.run([...row, from + at, ...row]).changes;
+      }
+      if (changes > 0) note();
       return at >= 0;
     };
     await inBatches(connection, [batch]);
@@ -125,21 +125,6 @@ export async function mergeStaged(connection: Connection, job: Job): Promise<voi
     'DELETE FROM staged_volatile WHERE id IN (SELECT id FROM staged_volatile WHERE job = ? ORDER BY id LIMIT ?)',
   );
   await inBatches(connection, [() => forget.run(job.name, COMMITS_AT_ONCE).changes === COMMITS_AT_ONCE]);
-}
-
-/** Writes rows, each as its rowid and its values; values that are there already cost nothing. */
-function prepareMerge(connection: Connection, job: Job, table: string): (rows: StagedRow[]) => void {
-  const columns = job.volatile;
-  const update = connection.prepare<[SqlValue[]]>(
-    `UPDATE ${quoted(table)} SET ${columns.map((name) => `${quoted(name)} = ?`)}
-     WHERE _number = ? AND (${columns.map(quoted)}) IS NOT (${columns.map(() => '?')})`,
-  );
-  const note = noteUnversioned(connection, job.name);
-  return (rows) => {
-    let changes = 0;
-    for (const { rowid, values } of rows) changes += update.run([...values, rowid, ...values]).changes;
-    if (changes > 0) note();
-  };
 }
 
 /** Tells readers that rows of the job have changed in what makes no version. */

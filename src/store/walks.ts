@@ -2,12 +2,12 @@
 
 import { getTableColumns } from 'drizzle-orm';
 import { isoTime } from '../clock.ts';
-import { asFailure, Failure, Snooze } from '../errors.ts';
+import { asFailure, Snooze } from '../errors.ts';
 import type { Job } from '../job.ts';
 import type { WalkKind } from '../walk.ts';
 import type { Connection } from './connection.ts';
-import { isLock, type Lock, tryLock } from './lock.ts';
-import { forgetMet, type MetRows, readMet } from './met-rows.ts';
+import { type Lock, lockJob } from './lock.ts';
+import { forgetMet, type MetRows, readMet } from './rowids.ts';
 import { type WalkRow, walks } from './schema.ts';
 
 const columns = Object.fromEntries(
@@ -80,12 +80,7 @@ export function openWalk(
   kind: WalkKind,
   now: number,
 ): OpenWalk {
-  const lock = tryLock(dir, job.name);
-  if (!isLock(lock))
-    throw new Failure(
-      'incomplete',
-      `${job.name}: process ${lock.holder} is mirroring it already; try again later`,
-    );
+  const lock = lockJob(dir, job, 'is mirroring it already; try again later');
   try {
     const unfinished = {
       walk: unfinishedOf(connection, job, 'walk'),

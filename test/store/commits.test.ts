@@ -49,11 +49,11 @@ test('a long log is copied into the database in the turn after the next, behind 
     return Number(log) - Number(checkpointed);
   };
   write(10);
-  copyLog(connection);
+  void copyLog(connection);
   await setImmediate();
   expect(left()).toBeGreaterThan(2_000);
   write(5);
-  copyLog(connection);
+  void copyLog(connection);
   await setImmediate();
   expect(left()).toBeGreaterThan(3_000);
   await setImmediate();

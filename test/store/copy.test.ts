@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { copyDatabase, sealCopy } from '../../src/store/backup.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
-import { copyDatabase, sealCopy } from '../../src/store/copy.ts';
 import { setup } from '../helpers/setup.ts';
 
 test('a copy is of the moment it began at, row numbers and all, and keeps no writer from its work', async () => {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createRowidSet } from '../../src/store/met-rows.ts';
-import { packRowids, unpackRowids } from '../../src/store/rowids.ts';
+import { packRowids, RowidSet, unpackRowids } from '../../src/store/rowids.ts';
 
 const number = fc.oneof(fc.integer({ min: 1, max: 2 ** 40 }), fc.integer({ min: 1, max: 300 }));
 
@@ -12,7 +11,7 @@ describe('the set of rows met', () => {
         fc.array(fc.oneof(number, fc.integer({ min: 1, max: 50 }))),
         fc.array(number),
         (met, others) => {
-          const set = createRowidSet();
+          const set = new RowidSet();
           const model = new Set<number>();
           for (const rowid of met) {
             expect(set.add(rowid)).toBe(!model.has(rowid));
