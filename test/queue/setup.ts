@@ -79,17 +79,9 @@ export async function redisServer({
   const login = password === '' ? [] : ['--requirepass', password];
   const settings = [
     ...(tls ? ['--port', '0', '--tls-port', `${port}`, ...certificateIn(dir)] : ['--port', `${port}`]),
-    '--bind',
-    '127.0.0.1',
-    '--dir',
-    dir,
-    '--appendonly',
-    'yes',
+    ...['--bind', '127.0.0.1', '--dir', dir, '--appendonly', 'yes', '--save', ''],
     // A write waits while the file is synced elsewhere, for up to two seconds; who is killed meanwhile would lose it.
-    '--appendfsync',
-    'no',
-    '--save',
-    '',
+    ...['--appendfsync', 'no'],
   ];
   const client = new Redis({
     port,
@@ -161,6 +153,18 @@ export async function start(
   });
   onTestFinished(() => queue.close());
   return { ...queue, ...recording, runNow: (job) => queue.planAnew([job]) };
+}
+
+/** The same on a Redis of its own, unless given, with the names of the runs as they begin. */
+export async function running(options: Partial<QueueOptions> = {}, given?: Server) {
+  const server = given ?? (await redisServer());
+  const runs: string[] = [];
+  const run: QueueOptions['run'] = async (job, signal) => {
+    runs.push(job);
+    await options.run?.(job, signal);
+  };
+  const queue = await start({ redis: { url: server.url }, ...options, run });
+  return { ...queue, server, runs, wakes: wakesIn(server, options.prefix) };
 }
 
 /** The wakes of the datasets, as a dashboard sees them. */
