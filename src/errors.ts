@@ -35,18 +35,21 @@ export class Failure extends Error {
   }
 }
 
-/** Why a call has to wait. */
-export type WaitReason =
-  | 'rate'
-  | 'quota'
-  | 'reserve'
-  | 'retry_after'
-  | 'concurrency'
-  | 'key_refused'
-  | 'unavailable'
-  | 'unreachable'
-  | 'account'
-  | 'shutdown';
+/** Why a call has to wait, for people. */
+export const waitReasons = {
+  rate: 'the API asks for a lower rate',
+  quota: 'the quota is used up',
+  reserve: 'only reserved calls are left of the quota',
+  retry_after: 'the API asks to wait',
+  concurrency: 'the API allows no more calls at the same time',
+  key_refused: 'the API refuses the key',
+  unavailable: 'the API does not serve it at present',
+  unreachable: 'the API cannot be reached',
+  account: "the account's limits are out of reach",
+  shutdown: 'the program was told to end',
+} as const;
+
+export type WaitReason = keyof typeof waitReasons;
 
 /**
  * Not a failure: the walk keeps its committed place and goes on at `until` (epoch milliseconds).
@@ -60,7 +63,9 @@ export class Snooze extends Error {
 
   constructor(until: number, reason: WaitReason, problem?: string) {
     const at = new Date(until).toISOString();
-    super(problem ? `${problem}; no call is made before ${at}` : `waiting until ${at} (${reason})`);
+    super(
+      problem ? `${problem}; no call is made before ${at}` : `waiting until ${at}: ${waitReasons[reason]}`,
+    );
     this.until = until;
     this.reason = reason;
     this.problem = problem;

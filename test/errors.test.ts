@@ -47,7 +47,7 @@ describe('a failure', () => {
 
 test('a snooze says until when and why', () => {
   const { message } = new Snooze(Date.UTC(2026, 0, 2, 3, 4, 5, 6), 'quota');
-  expect(message).toBe('waiting until 2026-01-02T03:04:05.006Z (quota)');
+  expect(message).toBe('waiting until 2026-01-02T03:04:05.006Z: the quota is used up');
 });
 
 test('whatever is thrown becomes an error', () => {

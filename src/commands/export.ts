@@ -107,7 +107,7 @@ async function runExport(
     if (options.json) stdout.write(`${printableJson(receipt)}\n`);
     else
       stderr.write(
-        `${printable(receipt.file)}: ${number(receipt.rows)} ${plural(receipt.rows, 'row')}; ${printable(receipt.file)}.meta.json says what of\n`,
+        `${printable(receipt.file)}: ${number(receipt.rows)} ${plural(receipt.rows, 'row')}; its receipt is ${printable(receipt.file)}.meta.json\n`,
       );
   } finally {
     await files?.close();

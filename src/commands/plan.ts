@@ -39,8 +39,17 @@ function renderPlan(plan: PlanJson, output: Output): string {
     ...renderWaits(plan),
     ...renderBalance(plan, paint),
     ...plan.datasets.filter(isGlanced).map((dataset) => `Head of ${dataset.job}: ${renderHead(dataset)}`),
-    ...plan.unknown.map(({ job, why }) => `${paint('yellow', '?')} ${job ?? 'quota'}: ${printable(why)}`),
+    ...renderUnknown(plan, paint),
   ].join('\n');
+}
+
+/** What is not known of datasets; of the quota it stands in its own line. */
+function renderUnknown({ unknown }: PlanJson, paint: Paint): string[] {
+  const reasons = [...new Set(unknown.filter(({ job }) => job !== null).map(({ why }) => why))];
+  return reasons.map((reason) => {
+    const jobs = unknown.filter(({ why }) => why === reason).map(({ job }) => job);
+    return `${paint('yellow', '?')} ${jobs.join(', ')}: ${printable(reason)}`;
+  });
 }
 
 /** Glances are in use, or were until walks showed that new rows stand elsewhere. */

@@ -81,7 +81,7 @@ function renderStatus(
     paint('dim', status.file),
   ];
   return [
-    ...problems.map((problem) => hint(renderProblem(problem, Date.parse(at), paint))),
+    ...renderProblems(problems, Date.parse(at), paint).map(hint),
     ...(problems.length > 0 ? [''] : []),
     renderDatasets(status, verbose, paint),
     ...(verbose ? datasets.flatMap((dataset) => renderDetails(dataset, paint)) : []),
@@ -92,15 +92,29 @@ function renderStatus(
   ].join('\n');
 }
 
-function renderProblem(
-  { level, job, messageParts, adviceParts }: Problem,
-  now: number,
-  paint: Paint,
-): string {
-  const mark = level === 'error' ? paint('red', '✗') : paint('yellow', '!');
-  const about = job === null ? '' : `${paint('bold', job)}: `;
-  const [message, advice] = [messageParts, adviceParts].map((said) => printable(relativeTextOf(said, now)));
-  return `${mark} ${about}${message}\n  ${paint('dim', `→ ${advice}`)}`;
+/** What differs in the dataset alone is said once. */
+function renderProblems(problems: readonly Problem[], now: number, paint: Paint): string[] {
+  const groups = new Map<
+    string,
+    { level: Problem['level']; jobs: string[]; message: string; advice: string }
+  >();
+  for (const { level, job, messageParts, adviceParts } of problems) {
+    const [message = '', advice = ''] = [messageParts, adviceParts].map((parts) =>
+      relativeTextOf(parts, now),
+    );
+    const ofAll = job === null ? advice : advice.replace(` ${job}`, '');
+    const key = [level, message, ofAll].join();
+    const group = groups.get(key);
+    if (group && job !== null) {
+      group.jobs.push(job);
+      group.advice = ofAll;
+    } else groups.set(key, { level, jobs: job === null ? [] : [job], message, advice });
+  }
+  return [...groups.values()].map(({ level, jobs, message, advice }) => {
+    const mark = level === 'error' ? paint('red', '✗') : paint('yellow', '!');
+    const about = jobs.length === 0 ? '' : `${paint('bold', jobs.join(', '))}: `;
+    return `${mark} ${about}${printable(message)}\n  ${paint('dim', `→ ${printable(advice)}`)}`;
+  });
 }
 
 function renderDatasets({ datasets, daemon, at }: Status, verbose: boolean, paint: Paint): string {

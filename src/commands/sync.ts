@@ -113,7 +113,10 @@ function exitCodeOf(thrown: unknown, { aborted }: AbortSignal): number {
 
 /** A finished walk in one line. */
 export function describeWalk(walk: WalkRow): string {
-  const changes = `${number(walk.inserted)} new, ${number(walk.updated)} changed, ${number(walk.deleted)} gone`;
-  const problems = walk.quarantined > 0 ? `, ${number(walk.quarantined)} quarantined` : '';
-  return `${walk.verdict ?? walk.kind}: ${count(walk.rows, 'row')} in ${count(walk.apiCalls, 'call')} (${changes}${problems})`;
+  const { verdict, kind, rows, total, apiCalls, inserted, updated, deleted, quarantined, renewalOf } = walk;
+  const calls = count(apiCalls, 'call');
+  if (renewalOf !== null) return `${verdict}: ${count(total ?? rows, 'row')}, unchanged, proven by ${calls}`;
+  const changes = `${number(inserted)} new, ${number(updated)} changed, ${number(deleted)} gone`;
+  const refused = quarantined > 0 ? `, ${number(quarantined)} quarantined` : '';
+  return `${verdict ?? kind}: ${count(rows, 'row')} in ${calls} (${changes}${refused})`;
 }

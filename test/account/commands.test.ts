@@ -55,7 +55,7 @@ describe('a sync', () => {
     await server.kill();
     await until('the word', () => /account: no call is made: /.test(sync.output()));
     const made = model.calls.length;
-    await until('the wait', () => /ai-signals: waiting until .* \(account\)/.test(sync.output()));
+    await until('the wait', () => /ai-signals: waiting until .*: the account's limits/.test(sync.output()));
     expect(model.calls.length).toBe(made);
     await server.start();
     expect((await sync.ended).code).toBe(0);

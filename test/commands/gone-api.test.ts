@@ -33,7 +33,7 @@ test('sync ends with 69 and names the error of the network, however often, and n
   for (const args of [[], [], ['--no-wait']]) {
     const { code, stderr } = await sync('news', ...args);
     expect(stderr).toMatch(/news: the API cannot be reached or does not answer \(ECONNREFUSED\)/);
-    expect(stderr).not.toContain('(quota)');
+    expect(stderr).not.toContain('the quota is used up');
     expect(code).toBe(69);
   }
   const [walk] = read<{ error: string }>(

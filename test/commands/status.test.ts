@@ -114,7 +114,7 @@ describe('a dataset that is behind', () => {
     const { code, stdout } = await say(await setup({ rows: 5 }));
     expect(code).toBe(75);
     expect(stdout).toMatch(
-      /^✗ ai-signals: has never been complete\n {2}→ run market-mirror start, or market-mirror sync ai-signals/,
+      /^✗ ai-signals, meme-signals, news, smart-wallets, usage: has never been complete\n {2}→ run market-mirror start, or market-mirror sync\n\n/,
     );
   });
 

@@ -58,7 +58,7 @@ describe('when the API', () => {
     };
     const { code, stderr } = await sync('ai-signals');
     expect(code).toBe(0);
-    expect(stderr).toMatch(/ai-signals.*waiting until 2026-11-21T12:1\d:.*Z \(retry_after\)/);
+    expect(stderr).toMatch(/ai-signals.*waiting until 2026-11-21T12:1\d:.*Z: the API asks to wait/);
     expect(free).toEqual([true]);
     expect(idsOf(file)).toEqual(truth(model));
   });

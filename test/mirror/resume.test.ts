@@ -101,7 +101,7 @@ describe('a walk that has to wait', () => {
     expect(noted()).toEqual([
       {
         status: 'waiting',
-        error: 'waiting until 2026-11-21T12:30:00.000Z (quota)',
+        error: 'waiting until 2026-11-21T12:30:00.000Z: the quota is used up',
         waits_until: '2026-11-21T12:30:00.000Z',
         waits_for: 'quota',
       },

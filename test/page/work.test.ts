@@ -217,7 +217,7 @@ test('the past shows what had happened by then', async () => {
 test('a walk that waits says once for what, and until when', async () => {
   lived.bench.tamper(
     `UPDATE walks SET status = 'waiting', finished_at = NULL, waits_for = 'unavailable',
-       waits_until = '2026-11-21T15:04:05.678Z', error = 'waiting until 2026-11-21T15:04:05.678Z (unavailable)'
+       waits_until = '2026-11-21T15:04:05.678Z', error = 'waiting until 2026-11-21T15:04:05.678Z: the API does not serve it at present'
      WHERE id = 1`,
   );
   const { page } = await lived.visit('/walks');

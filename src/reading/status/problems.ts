@@ -1,7 +1,7 @@
 /** What is wrong, the gravest first, each with what to do about it. */
 
 import { aheadWords, CLOCK_ADVICE } from '../../clock.ts';
-import { exitCodes } from '../../errors.ts';
+import { exitCodes, waitReasons } from '../../errors.ts';
 import { bytes, duration, number, plural, relative } from '../../output/numbers.ts';
 import type { Limits } from '../../plan/limits.ts';
 import type { Outage } from '../../queue.ts';
@@ -370,18 +370,8 @@ function placeOf({ kind, pages, rows, total }: Doing): string {
   return `after page ${number(pages)} and ${number(rows)}${of} ${plural(rows, 'row')}`;
 }
 
-const reasons: Readonly<Record<string, string>> = {
-  rate: 'the API asks for a lower rate',
-  quota: 'the quota is used up',
-  reserve: 'only reserved calls are left of the quota',
-  retry_after: 'the API asks to wait',
-  concurrency: 'the API allows no more calls at the same time',
-  key_refused: 'the API refuses the key',
-  unavailable: 'the API does not serve it at present',
-  unreachable: 'the API cannot be reached',
-};
-
-const reasonOf = (reason: string | null) => reasons[reason ?? ''] ?? reason ?? 'no reason was noted';
+const reasonOf = (reason: string | null): string =>
+  (waitReasons as Record<string, string>)[reason ?? ''] ?? reason ?? 'no reason was noted';
 
 /** The reason, with the last response of the API where that was a refusal. */
 function whyWaiting({ reason }: Doing, { lastCall }: Around): string {
