@@ -24,6 +24,7 @@ describe('the key of a dataset that names none', () => {
     ['it is no scalar', ['{"id":{"a":1}}', '{"id":{"a":2}}']],
     ['it is empty', ['{"id":""}', '{"id":"a"}']],
     ['it is a fraction', ['{"id":1.5}', '{"id":2.5}']],
+    ['its digits are not written out', ['{"id":1e20}', '{"id":2e20}']],
     ['two rows share it', ['{"id":1,"a":1}', '{"id":1,"a":2}']],
     ['it merely happens to differ', ['{"title":"a"}', '{"title":"b"}']],
   ])('is a digest of the row where %s', (_, rows) => {

@@ -48,4 +48,10 @@ test('a full disk is told once; what could not be written then is written when t
     .pluck();
   expect([latest.get('account 0'), latest.get('account 1')]).toEqual([2, 1]);
   expect(due, 'nothing more is due').toEqual([]);
+
+  const changes = connection.prepare<[], number>('SELECT total_changes()').pluck();
+  const before = changes.get() ?? 0;
+  written.saveState('account 1', state, 3);
+  aSecondLater();
+  expect((changes.get() ?? 0) - before, 'what is written is not written again').toBe(1);
 });
