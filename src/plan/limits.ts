@@ -19,17 +19,11 @@ export type Limits = {
 
 export type Shared = { name: string; processes: number; asOf: number };
 
-/** Learnt by the governor, where it has begun to, else as the API last reported them. */
+/** As the governor has learnt them; nothing is known before its first call. */
 export function readLimits(connection: Connection, now: number): Limits {
   const kept = connection.prepare<[], string>('SELECT state FROM governor WHERE id = 1').pluck().get();
   if (kept === undefined)
-    return {
-      quota: readReportedQuota(connection),
-      rate: null,
-      concurrency: null,
-      waits: null,
-      account: null,
-    };
+    return { quota: unknownQuota, rate: null, concurrency: null, waits: null, account: null };
   const state: unknown = JSON.parse(kept);
   return { ...describeKept(state, now), account: sharedIn(state) };
 }
@@ -39,27 +33,10 @@ function sharedIn(state: unknown): Shared | null {
   return account ? { name: account.name, processes: account.processes, asOf: account.heardAt } : null;
 }
 
-/** An API that says nothing of its quota must not cost a look at every call that was ever made. */
-const LATEST_CALLS = 1_000;
-
-function readReportedQuota(connection: Connection): Limits['quota'] {
-  const reported = connection
-    .prepare<[number], { limit: number | null; remaining: number; at: string }>(
-      `SELECT rate_limit AS "limit", rate_remaining AS remaining, at
-       FROM (SELECT * FROM requests ORDER BY id DESC LIMIT ?)
-       WHERE rate_remaining IS NOT NULL ORDER BY id DESC LIMIT 1`,
-    )
-    .get(LATEST_CALLS);
-  return {
-    limit: reported?.limit ?? null,
-    remaining: reported?.remaining ?? null,
-    asOf: reported ? Date.parse(reported.at) : null,
-    reserve: 0,
-    refill: { kind: 'unknown', confidence: 'none', evidence: 'no call was governed yet' },
-    othersPerHour: 0,
-    apart: [],
-  };
-}
+const unknownQuota: Limits['quota'] = {
+  ...{ limit: null, remaining: null, asOf: null, reserve: 0, othersPerHour: 0, apart: [] },
+  refill: { kind: 'unknown', confidence: 'none', evidence: 'no call was governed yet' },
+};
 
 /** The calls that may be spent, or why nobody knows how many. */
 export function budgetOf(quota: Limits['quota'], now: number): Budget | { unknown: string } {

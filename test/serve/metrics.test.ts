@@ -3,6 +3,7 @@ import { renameSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { initialState } from '../../src/governor/state.ts';
 import { METRICS_SCOPE } from '../../src/serve/service/keys.ts';
 import { setupServe } from '../helpers/serve-bench.ts';
 import { needs } from '../helpers/tools.ts';
@@ -28,6 +29,9 @@ describe('what Prometheus reads', () => {
     Object.assign(bench.upstream('ai-signals').rows[2] ?? {}, { confidence: 'high' });
     Object.assign(bench.upstream('ai-signals').rows[3] ?? {}, { surprise: 1 });
     await bench.mirror('ai-signals');
+    const learnt = initialState();
+    Object.assign(learnt.quota, { limit: 100, level: 90, asOfAt: bench.clock.now() });
+    bench.store.governor.transact(() => ({ state: learnt, result: undefined }));
     bench.clock.advance(60_000);
     const samples = await scrape();
     for (const job of everyJob) {
@@ -45,7 +49,7 @@ describe('what Prometheus reads', () => {
     }
     expect(samples.get('market_mirror_dataset_bound_seconds{job="news"}')).toBe(600);
     expect(samples.get('market_mirror_problem{code="quarantine",job="ai-signals",level="warning"}')).toBe(1);
-    expect(samples.get('market_mirror_quota_remaining')).toBeGreaterThan(0);
+    expect(samples.get('market_mirror_quota_remaining')).toBe(90);
     expect(samples.get('market_mirror_log_bytes')).toBeGreaterThan(0);
     expect(samples.get('market_mirror_database_bytes')).toBeGreaterThan(0);
     expect(samples.get('market_mirror_daemon_running')).toBe(0);
