@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { type BenchOptions, lineNames, lines } from './bench/pass-speed/lines.ts';
+import { type BenchOptions, lineNames, lines } from './bench/lines.ts';
 import { listOf, oneOf, positive, tool, whole } from './options.ts';
 
 /** Each is a script in `bench/` that measures one thing and prints it; a new one is found by its line here. */

@@ -6,7 +6,7 @@
 
 import { once } from 'node:events';
 import { seededRandom, shuffled } from '../model-api/index.ts';
-import type { Attack } from './campaign/attacks/attack.ts';
+import type { Attack } from './campaign/attacks.ts';
 import { attacks } from './campaign/attacks.ts';
 import { checkLeftovers } from './campaign/checks.ts';
 import { follow, watch } from './campaign/consumer.ts';

@@ -2,8 +2,8 @@
 
 import { DAY_MS, HOUR_MS } from '../src/clock.ts';
 import { markdownTable, mean, sum } from './figures.ts';
-import type { Kind } from './freshness/dataset.ts';
 import { type Outcome, run } from './freshness/run.ts';
+import type { Kind } from './freshness/worlds.ts';
 import { failures, type Quota, quotas, usualWorld, type World } from './freshness/worlds.ts';
 
 export type Part = 'usual' | 'failures';

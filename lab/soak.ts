@@ -1,6 +1,6 @@
 /**
  * `npm run soak`: more random lives of datasets than CI has time for, then the figures of `docs/reliability.md`.
- * `--cost`, `--levels` and `--year` measure one other thing each, and nothing else.
+ * `--levels` and `--year` measure one other thing each, and nothing else.
  */
 
 import type { Wildness } from '../test/helpers/scenario.ts';
@@ -12,8 +12,6 @@ type Options = {
   seed: number;
   wildness: Wildness[];
   path?: string;
-  cost?: number[];
-  jobs: string[];
   levels?: number;
   year?: true;
   days: number;
@@ -21,7 +19,7 @@ type Options = {
 };
 
 const wildnesses: readonly Wildness[] = ['interrupted', 'feed', 'orderly', 'any'];
-const usual = { seed: freshSeed(), wildness: ['feed', 'orderly', 'any'], jobs: ['ai-signals', 'news'] };
+const usual = { seed: freshSeed(), wildness: ['feed', 'orderly', 'any'] };
 const command = tool('soak', 'Tries the promises of docs/reliability.md, and prints its figures.')
   .option('--lives <number>', 'random lives of each wildness; 0 leaves them out', whole(), 300)
   .option(
@@ -37,12 +35,6 @@ const command = tool('soak', 'Tries the promises of docs/reliability.md, and pri
     listOf(oneOf(wildnesses)),
   )
   .option('--path <path>', 'replays a life that broke a promise, as printed then')
-  .option(
-    '--cost <rows>',
-    'what passes over so many rows add to the log and take of memory: 10000,100000',
-    listOf(whole(1)),
-  )
-  .option('--jobs <jobs>', `for --cost (default: ${usual.jobs})`, listOf(oneOf(usual.jobs)))
   .option(
     '--levels <number>',
     'mirrors of mirrors, so deep, each through the service of the one above',
@@ -69,9 +61,6 @@ if (given.year) {
   const { liveChains } = await import('./soak/lives.ts');
   print(`seed ${given.seed}`);
   await liveChains({ depth: given.levels, lives: given.lives, seed: given.seed, print });
-} else if (given.cost) {
-  const { costTable } = await import('./soak/pass-cost.ts');
-  print(await costTable(given.jobs, given.cost));
 } else await soak(given);
 
 async function soak({ lives, rowPasses, seed, wildness, path }: Options): Promise<void> {

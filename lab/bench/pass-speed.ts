@@ -5,7 +5,7 @@
 
 import { number } from '../../src/output/numbers.ts';
 import { markdownRow } from '../figures.ts';
-import { heads, type Line, lines, readBenchOptions, rule, stallRow } from './pass-speed/lines.ts';
+import { heads, type Line, lines, readBenchOptions, rule, stallRow } from './lines.ts';
 
 const { runs, rows, lines: asked } = readBenchOptions();
 

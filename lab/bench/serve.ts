@@ -5,21 +5,34 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { listJobs } from '../../src/job-list.ts';
+import { isHeldColumn } from '../../src/reading/columns.ts';
+import { epochOf, writePosition } from '../../src/serve/query/changes.ts';
+import { parseRequest } from '../../src/serve/query/parse.ts';
+import {
+  columnsOf,
+  columnsSql,
+  type ListJob,
+  pastRows,
+  presentRows,
+  rowsSql,
+  type Sql,
+} from '../../src/serve/query/sql.ts';
 import { openKeyring } from '../../src/serve/service/keys.ts';
+import { openMirror } from '../../src/store/read.ts';
 import { atLeast, atMost, median, printTable, type Table, targetHeads } from '../figures.ts';
 import { type MeasuredMirror, measureWalksBeside, withMirror } from '../passes.ts';
-import { readBenchOptions } from './pass-speed/lines.ts';
+import { readBenchOptions } from './lines.ts';
 import {
-  type Asked,
   distinctOffsets,
   type Load,
   load,
   quantile,
+  type Request,
   type Server,
   startBare,
   startServe,
-} from './serve/load.ts';
-import { measureQuestions } from './serve/questions.ts';
+} from './load.ts';
 
 async function bench(): Promise<void> {
   const { runs, rows, keys: count, minutes } = readBenchOptions();
@@ -74,8 +87,8 @@ async function measureKept(
     };
 
     async function compare(connections: number): Promise<Runs> {
-      const measure = (server: Server, status: '2xx' | '3xx', asked: Asked, amount?: number) => {
-        const length = amount === undefined ? { seconds: SECONDS } : { amount };
+      const measure = (server: Server, status: '2xx' | '3xx', asked: Request, amount?: number) => {
+        const length = amount === undefined ? { duration: SECONDS } : { amount };
         return load(server, { connections, ...length }, status, () => asked);
       };
       const all: Runs = { bare: [], kept: [], known: [] };
@@ -158,7 +171,7 @@ async function measureMemory(
   const look = setInterval(() => seen.push(serve.residentMb()), LOOK_EVERY_MS);
   const { perSecond } = await load(
     serve,
-    { connections: MEMORY_CONNECTIONS, seconds: minutes * 60 },
+    { connections: MEMORY_CONNECTIONS, duration: minutes * 60 },
     '2xx',
     next,
   );
@@ -254,7 +267,7 @@ async function measureWalks(
   return await measureWalksBeside(mirror, { about, change: '/publish', runs }, async (walk) => {
     const offsets = distinctOffsets(0, rows - 100);
     const next = () => ({ path: `/api/v1/news?limit=100&offset=${offsets()}`, key });
-    const options = { connections: 5, amount: PAGES_A_SECOND, rate: PAGES_A_SECOND };
+    const options = { connections: 5, amount: PAGES_A_SECOND, overallRate: PAGES_A_SECOND };
     let isOver = false;
     const asking = (async () => {
       while (!isOver) await load(serve, options, '2xx', next);
@@ -267,3 +280,112 @@ async function measureWalks(
 }
 
 await bench();
+
+/** Of `/mirror/v1`, by fewer connections. */
+const ASKING = 10;
+const ASKED_TO_WARM_UP = 2_000;
+const KEYS = 200;
+const TARGET = 0.5;
+
+type Line = { about: string; paths: readonly string[]; sql: Record<string, Sql> };
+
+export async function measureQuestions(
+  serve: Server,
+  folder: string,
+  key: string,
+  runs: number,
+): Promise<Table> {
+  const lines = await linesOf(folder, key, serve.url);
+  const rows: string[][] = [];
+  for (const { about, paths, sql } of lines) {
+    const file = join(folder, 'questions.json');
+    writeFileSync(file, JSON.stringify(sql));
+    const bare = await startBare(file, join(folder, 'mirror.db'));
+    try {
+      let turn = 0;
+      const next = () => ({ path: paths[turn++ % paths.length] ?? '', key });
+      const measure = (server: Server, length: object) =>
+        load(server, { connections: ASKING, ...length }, '2xx', next);
+      await measure(bare, { amount: ASKED_TO_WARM_UP });
+      await measure(serve, { amount: ASKED_TO_WARM_UP });
+      const pairs: [bare: Load, ours: Load][] = [];
+      for (let run = 0; run < runs; run += 1)
+        pairs.push([await measure(bare, { duration: SECONDS }), await measure(serve, { duration: SECONDS })]);
+      const ratio = median(pairs.map(([bare, ours]) => ours.perSecond / bare.perSecond));
+      const figure = (of: (load: Load) => number, side: 0 | 1) => median(pairs.map((pair) => of(pair[side])));
+      rows.push([
+        about,
+        figure(({ perSecond }) => perSecond, 0).toFixed(0),
+        figure(({ perSecond }) => perSecond, 1).toFixed(0),
+        figure(({ took }) => quantile(took, 0.5), 1).toFixed(2),
+        ratio.toFixed(2),
+        ...atLeast(ratio, TARGET),
+      ]);
+    } finally {
+      await bare.end();
+    }
+  }
+  return {
+    about: `questions of /mirror/v1 by ${ASKING} connections beside a bare server of the same SQL, medians of ${runs} interleaved runs of ${SECONDS} s`,
+    heads: ['', 'bare, answers/s', 'serve', 'median ms', 'ratio', ...targetHeads],
+    rows,
+  };
+}
+
+async function linesOf(folder: string, key: string, url: string): Promise<Line[]> {
+  const connection = openMirror(folder);
+  try {
+    const job = (await listJobs()).find(({ name }) => name === 'news') as ListJob;
+    const columns = columnsOf(connection, job, job.table);
+    const keys = connection
+      .prepare<[number], string>('SELECT _key FROM news ORDER BY random() LIMIT ?')
+      .pluck()
+      .all(KEYS);
+    const rowsFor = (query: string, limit: number) =>
+      rowsSql(presentRows(job, columns), parseRequest(new URLSearchParams(query), 0), limit).rows;
+    const one = Object.fromEntries(
+      keys.map((each) => [`/mirror/v1/news/${each}`, rowsFor(`_key=eq.${encodeURIComponent(each)}`, 1)]),
+    );
+    const filtered = ['policy', 'markets', 'companies'].map(
+      (category) => `category=eq.${category}&limit=100`,
+    );
+    const some = Object.fromEntries(
+      filtered.map((query) => [`/mirror/v1/news?${query}`, rowsFor(query, 100)]),
+    );
+    // The feed as who begins a copy reads it: a page of inserts behind some key.
+    const feed = { columns: columns.filter(({ name }) => !isHeldColumn(name)) };
+    const first = await fetch(`${url}/mirror/v1/changes?limit=1`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const [, datasets, seq] = JSON.parse(
+      Buffer.from(((await first.json()) as { next: string }).next, 'base64url').toString(),
+    ) as [string, string, number];
+    const shown = columnsSql(feed);
+    const past = pastRows(job, feed.columns, new Date(seq).toISOString());
+    const pages = Object.fromEntries(
+      keys.map((each) => {
+        const since = writePosition(
+          { epoch: epochOf(connection), datasets },
+          { seq, dataset: job.table, key: each },
+        );
+        const sql = `SELECT "_key", "_changed_at", ${shown.sql} FROM ${past.from} WHERE "_key" > :key ORDER BY "_key" LIMIT 100`;
+        return [
+          `/mirror/v1/changes?since=${since}`,
+          { sql, params: { ...shown.params, ...past.params, key: each } },
+        ];
+      }),
+    );
+    const lineOf = (about: string, sql: Record<string, Sql>): Line => ({
+      about,
+      paths: Object.keys(sql),
+      sql,
+    });
+    return [
+      lineOf('one row by key', one),
+      lineOf('100 rows by a filter on a discovered column', some),
+      lineOf('the change feed, 100 changes', pages),
+    ];
+  } finally {
+    connection.close();
+  }
+}

@@ -26,7 +26,7 @@ import {
   measureWalksBeside,
   withMirror,
 } from '../passes.ts';
-import { readBenchOptions } from './pass-speed/lines.ts';
+import { readBenchOptions } from './lines.ts';
 
 /** A walk takes long where others are measured in moments. */
 const MOST_WALKED = 30_000;

@@ -2,8 +2,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../model-api/index.ts';
-import type { Attack } from './attacks/attack.ts';
-import { checkFeed } from './attacks/feed.ts';
+import { checkFeed } from './attacks/followers.ts';
+import type { Attack } from './attacks.ts';
 import {
   checkConsumer,
   checkHistory,

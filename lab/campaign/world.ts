@@ -11,7 +11,7 @@ import { type Ended, type Running, startCli } from '../../test/helpers/cli.ts';
 import { startCuttingProxy } from '../../test/helpers/cutting-proxy.ts';
 import { addressOf, startPostgres } from '../../test/helpers/postgres-server.ts';
 import { sum } from '../figures.ts';
-import type { Feed } from './attacks/feed.ts';
+import type { Feed } from './attacks/followers.ts';
 import { type Bucket, openBucket } from './world/bucket.ts';
 import { type Daemon, keepDaemon } from './world/daemon.ts';
 import { type Disk, openDisk } from './world/disk.ts';

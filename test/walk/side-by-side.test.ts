@@ -1,7 +1,7 @@
 /** Walks on paper with calls side by side, answered in any order while the dataset changes between any two answers. */
 
 import { describe, expect, it } from 'vitest';
-import { createDataset, kinds } from '../../lab/soak/missed-rows/paper-dataset.ts';
+import { createDataset, kinds } from '../../lab/soak/missed-rows.ts';
 import { seededRandom } from '../../model-api/index.ts';
 import { walkOnPaper } from '../helpers/paper.ts';
 

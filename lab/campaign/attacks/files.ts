@@ -1,12 +1,13 @@
 /** Attacks on the database and the disk that it is on. */
 
+import assert from 'node:assert/strict';
 import { copyFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitCodes } from '../../../src/errors.ts';
 import { Database } from '../../../src/store/sqlite.ts';
+import type { Attack, End } from '../attacks.ts';
 import type { World } from '../world.ts';
-import { type Attack, type End, expectThat } from './attack.ts';
 
 const lock = (name: string, about: string, lasts: Attack['lasts']): Attack => ({
   name,
@@ -50,7 +51,7 @@ export const fileAttacks: readonly Attack[] = [
     async begin(world, _random, consumer) {
       const backup = join(world.scratch, 'backup.db');
       const { code, stderr } = await world.cli('backup', backup, '--force');
-      expectThat(code === exitCodes.done, `a backup beside the daemon is made: ${stderr.slice(-300)}`);
+      assert.ok(code === exitCodes.done, `a backup beside the daemon is made: ${stderr.slice(-300)}`);
       // What comes until then is lost with the database, and comes again.
       await delay(2_000);
       await world.daemon.end();
@@ -101,7 +102,7 @@ async function takeAway(world: World): Promise<End> {
   for (const file of taken) renameSync(join(mirrorDir, `${file}.away`), join(mirrorDir, file));
   daemon.start();
   return () => {
-    expectThat(noticed, 'a daemon whose database is gone ends with 74');
-    expectThat(made.length === 0, `nothing is made in place of a database that is gone, but ${made}`);
+    assert.ok(noticed, 'a daemon whose database is gone ends with 74');
+    assert.ok(made.length === 0, `nothing is made in place of a database that is gone, but ${made}`);
   };
 }

@@ -1,13 +1,14 @@
 /** Attacks on the processes themselves, and on their clock by libfaketime: daemon, `status` and consumer all live in the time that it makes. */
 
+import assert from 'node:assert/strict';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitCodes } from '../../../src/errors.ts';
 import { libfaketime } from '../../../test/helpers/tools.ts';
+import type { Attack, End } from '../attacks.ts';
 import { signal } from '../world/processes.ts';
 import type { World } from '../world.ts';
-import { type Attack, type End, expectThat } from './attack.ts';
 
 const FULL_WALKS = "SELECT count(*) AS walks FROM walks WHERE job = 'news' AND verdict = 'verified'";
 
@@ -48,7 +49,7 @@ export const processAttacks: readonly Attack[] = [
     kills: false,
     async begin({ daemon }) {
       const pid = daemon.redisPid();
-      expectThat(signal(pid, 'SIGSTOP'), 'the daemon runs a Redis');
+      assert.ok(signal(pid, 'SIGSTOP'), 'the daemon runs a Redis');
       return () => void signal(pid, 'SIGCONT');
     },
   },
@@ -62,8 +63,8 @@ export const processAttacks: readonly Attack[] = [
       const began = performance.now();
       const code = await daemon.end();
       daemon.start();
-      expectThat(code === exitCodes.done, `SIGTERM ends the daemon with 0, not ${code}`);
-      expectThat(performance.now() - began < 10_000, 'SIGTERM ends the daemon within 10 seconds');
+      assert.ok(code === exitCodes.done, `SIGTERM ends the daemon with 0, not ${code}`);
+      assert.ok(performance.now() - began < 10_000, 'SIGTERM ends the daemon within 10 seconds');
       return () => undefined;
     },
   },
@@ -77,7 +78,7 @@ export const processAttacks: readonly Attack[] = [
       daemon.kill('SIGABRT');
       return () => {
         const dumped = readdirSync(work).filter((name) => name.startsWith('core'));
-        expectThat(dumped.length === 0, `no core is dumped, but ${dumped}`);
+        assert.ok(dumped.length === 0, `no core is dumped, but ${dumped}`);
       };
     },
   },
@@ -89,7 +90,7 @@ export const processAttacks: readonly Attack[] = [
     async begin({ daemon, cli }) {
       await daemon.walked(10_000);
       const { code } = await cli('start');
-      expectThat(code === exitCodes.incomplete, `a second daemon ends with 75, not ${code}`);
+      assert.ok(code === exitCodes.incomplete, `a second daemon ends with 75, not ${code}`);
       return () => undefined;
     },
   },
@@ -118,7 +119,7 @@ export const processAttacks: readonly Attack[] = [
     async begin({ cli }) {
       const { code, stderr } = await cli('sync');
       const may: (number | null)[] = [exitCodes.done, exitCodes.incomplete];
-      expectThat(
+      assert.ok(
         may.includes(code),
         `sync beside a daemon ends with 0 or 75, not ${code}: ${stderr.slice(-300)}`,
       );
@@ -191,3 +192,43 @@ function sweep(before: ReadonlySet<string>): void {
   for (const name of sharedMemory().filter((name) => !before.has(name)))
     rmSync(join('/dev/shm', name), { force: true });
 }
+
+const answers = (
+  name: string,
+  about: string,
+  faults: string,
+  lasts: Attack['lasts'],
+  kills = true,
+): Attack => ({
+  name,
+  about,
+  lasts,
+  kills,
+  async begin({ upstream }) {
+    await upstream.faults(faults);
+    return () => upstream.faults('');
+  },
+});
+
+export const apiAttacks: readonly Attack[] = [
+  answers(
+    'bad-answers',
+    'every third answer is broken: 503, a reset, a cut body, a web page',
+    '503:0.1,reset:0.1,reset-mid-body:0.1,truncated:0.05,html:0.05',
+    [2_000, 6_000],
+  ),
+  answers('slow-answers', 'every answer takes half a second', 'slow(500ms)', [3_000, 6_000]),
+  // Longer than the minute after which a call is given up.
+  answers('drip', 'bodies that come a kilobyte a second', 'drip(1s)', [65_000, 70_000], false),
+  answers('endless', 'bodies that never end', 'endless', [65_000, 70_000], false),
+  {
+    name: 'pause-api',
+    about: 'SIGSTOP of the API: connections open, no answer',
+    lasts: [1_000, 6_000],
+    kills: true,
+    async begin({ upstream }) {
+      signal(upstream.pid, 'SIGSTOP');
+      return () => void signal(upstream.pid, 'SIGCONT');
+    },
+  },
+];

@@ -2,6 +2,7 @@
 
 import { fetchInto, startS3Server, type Trouble } from '../../../test/helpers/s3-server.ts';
 import type { How, Order, Strike, Word } from './bucket.ts';
+import { say, takeOrders } from './processes.ts';
 
 /** Fewer than S3 lists at once, so that lists have several pages soon. */
 const PAGE = 50;
@@ -15,7 +16,7 @@ for (let number = 0; number < Number(process.argv[2]); number += 1) {
     way.met += 1;
     const strike = way.strikes.find(({ at }) => at === way.met);
     if (!strike) return undefined;
-    say({ word: 'struck', way: number, how: strike.how });
+    say<Word>({ way: number, how: strike.how });
     return troubles[strike.how];
   };
   ways.push(way);
@@ -31,19 +32,16 @@ const troubles: Record<How, Trouble> = {
   503: { status: 503, code: 'SlowDown' },
 };
 
-say({ word: 'ready', ways: ways.map(({ environment }) => environment) });
-
-process.on('message', (order: Order) => {
-  if ('folder' in order) fetchInto(order.folder, files);
-  const way = 'way' in order ? ways[order.way] : undefined;
-  const met = way?.met ?? 0;
-  if (way && 'strikes' in order) Object.assign(way, { met: 0, strikes: order.strikes });
-  say({ word: 'done', order: order.number, met });
-});
-process.on('disconnect', () => process.exit());
-// Ctrl-C is for the campaign, which disconnects when it has looked around.
-for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => undefined);
-
-function say(word: Word): void {
-  process.send?.(word);
-}
+takeOrders(
+  ways.map(({ environment }) => environment),
+  (order: Order) => {
+    if ('folder' in order) {
+      fetchInto(order.folder, files);
+      return 0;
+    }
+    const way = ways[order.way];
+    const met = way?.met ?? 0;
+    if (way) Object.assign(way, { met: 0, strikes: order.strikes });
+    return met;
+  },
+);

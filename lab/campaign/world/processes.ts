@@ -1,8 +1,72 @@
-/** The processes that work in a folder, as Linux shows them. */
+/** Processes that take orders, and those that work in a folder, as Linux shows them. */
 
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
-export type Process = { pid: number; name: string; folder: string };
+/** What a process is told, and what it says: its first word is that it is ready, `done` that it has carried out an order. */
+type Numbered<Order> = { number: number; order: Order };
+type Said<Ready, Word> = { ready: Ready } | { done: number; result: number } | { word: Word };
+
+/**
+ * Starts a script of this folder, which ends with this process at the latest.
+ * @param hear called with each of its words, in the order in which it says them.
+ */
+export async function startOrdered<Ready, Order, Word>(
+  script: string,
+  args: string[],
+  hear: (word: Word) => void,
+) {
+  const file = fileURLToPath(new URL(script, import.meta.url));
+  const child = fork(file, args, { execArgv: ['--import', 'tsx'] });
+  const gone = once(child, 'exit').then(([code, by]) => {
+    throw new Error(`${script} ended with ${code ?? by}`);
+  });
+  gone.catch(() => undefined);
+  const waiting = new Map<number, (result: number) => void>();
+  const readied = new Promise<Ready>((resolve) => {
+    child.on('message', (said: Said<Ready, Word>) => {
+      if ('ready' in said) resolve(said.ready);
+      else if ('word' in said) hear(said.word);
+      else waiting.get(said.done)?.(said.result);
+    });
+  });
+  const ready = await Promise.race([readied, gone]);
+  let number = 0;
+  return {
+    ready,
+    pid: child.pid ?? 0,
+    /** Resolves once it is carried out: all words that were said before it are heard by then. */
+    async order(order: Order): Promise<number> {
+      number += 1;
+      const done = new Promise<number>((resolve) => waiting.set(number, resolve));
+      child.send({ number, order } satisfies Numbered<Order>);
+      return await Promise.race([done, gone]);
+    },
+    async close(): Promise<void> {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** In the process: carries out orders from now on. @param carryOut may return a number, which the parent gets. */
+export function takeOrders<Ready, Order>(ready: Ready, carryOut: (order: Order) => number): void {
+  process.on('message', ({ number, order }: Numbered<Order>) =>
+    process.send?.({ done: number, result: carryOut(order) }),
+  );
+  process.on('disconnect', () => process.exit());
+  // Ctrl-C is for the campaign, which disconnects when it has looked around.
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => undefined);
+  process.send?.({ ready });
+}
+
+export const say = <Word>(word: Word) => process.send?.({ word });
+
+type Process = { pid: number; name: string; folder: string };
 
 /** Those whose working folder is this one or below it; a zombie does not count. */
 export function processesIn(folder: string): Process[] {

@@ -11,7 +11,8 @@ import {
   startModelApi,
 } from '../../../model-api/index.ts';
 import { datasetOf } from '../../../test/helpers/mirror-bench.ts';
-import type { Edit, Order, Word } from './upstream.ts';
+import { say, takeOrders } from './processes.ts';
+import type { Edit, Order } from './upstream.ts';
 
 const [key = sampleKey.key, mark = '', seed = '1'] = process.argv.slice(2);
 
@@ -27,7 +28,6 @@ const spikes = [
 const SPIKED = 0.2;
 
 const random = seededRandom(Number(seed));
-const say = (word: Word) => process.send?.(word);
 const model = await startModelApi({
   rows: ROWS,
   seed: Number(seed),
@@ -40,20 +40,15 @@ for (const { job, dataset } of lists) {
   spike(dataset);
   for (const row of dataset.rows) say(edited(job, dataset, row));
 }
-say({ word: 'ready', url: model.url });
-
 let latest = Date.now();
 let editing = setInterval(edit, EDITS_EVERY_MS);
 
-process.on('message', (order: Order) => {
+takeOrders(model.url, (order: Order) => {
   clearInterval(editing);
   if (order.edit) editing = setInterval(edit, EDITS_EVERY_MS);
   model.faults = order.faults === 'endless' ? [() => endless] : parseFaults(order.faults);
-  say({ word: 'done', order: order.number });
+  return 0;
 });
-process.on('disconnect', () => process.exit());
-// Ctrl-C is for the campaign, which disconnects when it has looked around.
-for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => undefined);
 
 function edit(): void {
   const { job, dataset } = lists[Math.floor(random() * lists.length)] ?? never();
@@ -67,11 +62,11 @@ function edit(): void {
     if (before.get(id) !== row) say(edited(job, dataset, row));
     before.delete(id);
   }
-  for (const gone of before.keys()) say({ word: 'edit', job, at: latest, key: String(gone), row: null });
+  for (const gone of before.keys()) say<Edit>({ job, at: latest, key: String(gone), row: null });
 }
 
 function edited(job: string, dataset: Dataset, row: Row): Edit {
-  return { word: 'edit', job, at: Date.now(), key: String(row[dataset.idField]), row };
+  return { job, at: Date.now(), key: String(row[dataset.idField]), row };
 }
 
 function spike(dataset: Dataset): void {

@@ -1,19 +1,16 @@
 /** The API as the campaign knows it: a process to give orders to, and a journal of all that it ever showed. */
 
-import { type ChildProcess, fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import type { Row } from '../../../model-api/index.ts';
 import type { Job } from '../../../src/job.ts';
 import { datasetOf } from '../../../test/helpers/mirror-bench.ts';
 import { mirroredForm, upstreamForm } from '../../../test/helpers/truth.ts';
+import { startOrdered } from './processes.ts';
 
 /** `row` is null where it goes; `at` in epoch milliseconds. */
-export type Edit = { word: 'edit'; job: string; at: number; key: string; row: Row | null };
-export type Word = Edit | { word: 'ready'; url: string } | { word: 'done'; order: number };
+export type Edit = { job: string; at: number; key: string; row: Row | null };
 /** `faults` as `model-api --faults` takes them, or `endless`. */
-export type Order = { number: number; edit: boolean; faults: string };
+export type Order = { edit: boolean; faults: string };
 
 /** A row in the columns of its table, digested: two rows are alike where these are. */
 export type Form = string;
@@ -42,43 +39,23 @@ export async function startUpstream(
 ): Promise<Upstream> {
   const lists = jobs.filter(({ name }) => name in datasetOf);
   const journal = createJournal(lists);
-  const child = fork(
-    fileURLToPath(new URL('upstream-process.ts', import.meta.url)),
+  let edits = 0;
+  const api = await startOrdered<string, Order, Edit>(
+    'upstream-process.ts',
     [key, mark, String(seed)],
-    {
-      execArgv: ['--import', 'tsx'],
+    (edit) => {
+      edits += 1;
+      journal.hear(edit);
     },
   );
-  const gone = once(child, 'exit').then(([code, by]) => {
-    throw new Error(`the model API ended with ${code ?? by}`);
-  });
-  gone.catch(() => undefined);
-  const done = new Map<number, () => void>();
-  let edits = 0;
-  const ready = new Promise<string>((resolve) => {
-    child.on('message', (word: Word) => {
-      if (word.word === 'ready') resolve(word.url);
-      else if (word.word === 'done') done.get(word.order)?.();
-      else {
-        edits += 1;
-        journal.hear(word);
-      }
-    });
-  });
-  const url = await Promise.race([ready, gone]);
-  let now: Omit<Order, 'number'> = { edit: true, faults: '' };
-  let number = 0;
-  /** Answered after all edits that were made before it. */
-  const order = async (wanted: Partial<typeof now>) => {
+  let now: Order = { edit: true, faults: '' };
+  const order = async (wanted: Partial<Order>) => {
     now = { ...now, ...wanted };
-    number += 1;
-    const answered = new Promise<void>((resolve) => done.set(number, resolve));
-    child.send({ number, ...now } satisfies Order);
-    await Promise.race([answered, gone]);
+    await api.order(now);
   };
   return {
-    url,
-    pid: child.pid ?? 0,
+    url: api.ready,
+    pid: api.pid,
     lists,
     rest: () => order({ edit: false }),
     edit: () => order({ edit: true }),
@@ -86,15 +63,8 @@ export async function startUpstream(
     journal,
     heard: () => order({}),
     edits: () => edits,
-    close: () => end(child),
+    close: api.close,
   };
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'exit');
-  child.kill('SIGKILL');
-  await ended;
 }
 
 export type Journal = ReturnType<typeof createJournal>;

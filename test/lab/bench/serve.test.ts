@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { distinctOffsets, load, quantile, startBare } from '../../../lab/bench/serve/load.ts';
+import { distinctOffsets, load, quantile, startBare } from '../../../lab/bench/load.ts';
 import { withFolder } from '../../../lab/passes.ts';
 
 test('load counts answers, how long they took, and what they cost the server; other answers end it', async () => {

@@ -32,7 +32,6 @@ beforeEach(async () => {
   const { rows, idField } = bench.upstream(LIST);
   rows[3] = { ...rows[3], asset: 'changed' };
   journal.hear({
-    word: 'edit',
     job: LIST,
     at: bench.clock.now(),
     key: String(rows[5]?.[idField]),
@@ -50,8 +49,7 @@ function publishAll(): void {
 
 function tell(name: string): void {
   const { rows, idField } = bench.upstream(name);
-  for (const row of rows)
-    journal.hear({ word: 'edit', job: name, at: bench.clock.now(), key: String(row[idField]), row });
+  for (const row of rows) journal.hear({ job: name, at: bench.clock.now(), key: String(row[idField]), row });
 }
 
 function all(): checks.Finding[] {
@@ -171,7 +169,7 @@ describe('it is found', () => {
 describe('a row is shown too old', () => {
   const key = 'k';
   const version = (at: number, asset: string | null) =>
-    journal.hear({ word: 'edit', job: 'news', at, key, row: asset === null ? null : { id: key, asset } });
+    journal.hear({ job: 'news', at, key, row: asset === null ? null : { id: key, asset } });
   const formWith = (asset: string) =>
     formOf(bench.job('news'), { _body: JSON.stringify({ id: key, asset }) });
   const isOld = (asset: string | null, until: number) =>

@@ -6,21 +6,17 @@ import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import autocannon from 'autocannon';
-import { freePort } from '../../../test/helpers/loopback.ts';
+import { freePort } from '../../test/helpers/loopback.ts';
+import { cli } from '../passes.ts';
 
-export type Asked = {
+export type Request = {
   path: string;
   key: string;
   ifNoneMatch?: string;
 };
 
-export type LoadOptions = {
-  connections: number;
-  seconds?: number;
-  amount?: number;
-  /** Requests a second. */
-  rate?: number;
-};
+/** `duration` in seconds, or an `amount` of requests; `overallRate`: requests a second. */
+export type LoadOptions = { connections: number; duration?: number; amount?: number; overallRate?: number };
 
 export type Load = {
   perSecond: number;
@@ -36,18 +32,15 @@ export type Load = {
  */
 export async function load(
   server: Server,
-  { connections, seconds, amount, rate }: LoadOptions,
+  options: LoadOptions,
   status: '2xx' | '3xx',
-  next: () => Asked,
+  next: () => Request,
 ): Promise<Load> {
   const took: number[] = [];
   const cpuBefore = server.cpuMs();
   const running = autocannon({
     url: server.url,
-    connections,
-    ...(seconds !== undefined && { duration: seconds }),
-    ...(amount !== undefined && { amount }),
-    ...(rate !== undefined && { overallRate: rate }),
+    ...options,
     requests: [
       {
         setupRequest(request) {
@@ -98,40 +91,29 @@ export type Server = {
   end(): Promise<void>;
 };
 
-const cli = fileURLToPath(new URL('../../../dist/src/cli.js', import.meta.url));
-const bare = fileURLToPath(new URL('bare-server.ts', import.meta.url));
-
 /** `market-mirror serve` as an operator runs it: what `npm run build` made, its log in a file. @param settings besides. */
 export async function startServe(folder: string, settings: Record<string, string> = {}): Promise<Server> {
   const port = await freePort();
-  const child = spawn(process.execPath, [cli, 'serve', '--port', String(port)], {
+  const child = spawn(process.execPath, [cli(), 'serve', '--port', String(port)], {
     env: { PATH: process.env['PATH'], MIRROR_DIR: folder, ...settings },
     cwd: folder,
     stdio: ['ignore', 'ignore', openSync(join(folder, 'serve.log'), 'a')],
   });
-  return await ready(child, `http://127.0.0.1:${port}`);
+  return await ready(child, port);
 }
 
-/** `node:http` alone: answers everything with the bytes of a file, from memory. */
-export async function startBare(file: string): Promise<Server> {
+/** `node:http` alone, see `bare-server.ts`: the bytes of a file; with better-sqlite3 and a mirror the SQL that the file names. */
+export async function startBare(file: string, ...mirror: string[]): Promise<Server> {
   const port = await freePort();
-  const child = spawn(process.execPath, ['--import', 'tsx', bare, String(port), file], {
+  const script = fileURLToPath(new URL('bare-server.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--import', 'tsx', script, String(port), file, ...mirror], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  return await ready(child, `http://127.0.0.1:${port}`);
+  return await ready(child, port);
 }
 
-/** `node:http` and better-sqlite3 alone: see `bare-sql-server.ts`. */
-export async function startBareSql(mirror: string, file: string): Promise<Server> {
-  const port = await freePort();
-  const script = fileURLToPath(new URL('bare-sql-server.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', script, String(port), mirror, file], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  return await ready(child, `http://127.0.0.1:${port}`);
-}
-
-async function ready(child: ChildProcess, url: string): Promise<Server> {
+async function ready(child: ChildProcess, port: number): Promise<Server> {
+  const url = `http://127.0.0.1:${port}`;
   for (;;) {
     if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`);
     const answer = await fetch(`${url}/healthz`).catch(() => undefined);

@@ -14,21 +14,12 @@ declare module 'autocannon' {
     amount?: number;
     /** Requests a second, all connections together. */
     overallRate?: number;
-    headers?: Record<string, string>;
     requests?: { setupRequest(request: Request): Request }[];
   };
 
-  type Result = {
-    /** Seconds. */
-    duration: number;
-    errors: number;
-    timeouts: number;
-    requests: { total: number };
-    '2xx': number;
-    '3xx': number;
-    '4xx': number;
-    '5xx': number;
-  };
+  type Counts = Record<'errors' | 'timeouts' | '2xx' | '3xx', number>;
+  /** `duration` in seconds. */
+  type Result = Counts & { duration: number; requests: { total: number } };
 
   export default function autocannon(options: Options): EventEmitter & Promise<Result>;
 }

@@ -2,8 +2,8 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { number } from '../../../src/output/numbers.ts';
-import { atLeast, atMost, median, targetHeads } from '../../figures.ts';
+import { number } from '../../src/output/numbers.ts';
+import { atLeast, atMost, median, targetHeads } from '../figures.ts';
 import {
   learnApi,
   type MirrorPass,
@@ -12,7 +12,7 @@ import {
   type Pass,
   withFolder,
   withLargeApi,
-} from '../../passes.ts';
+} from '../passes.ts';
 
 export type Size = { rows: number; runs: number };
 export type Line = {
