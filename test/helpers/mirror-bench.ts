@@ -11,7 +11,7 @@ import {
   sampleKey,
   startModelApi,
 } from '../../model-api/index.ts';
-import { type Api, createApi } from '../../src/api.ts';
+import { type Api, type ApiParts, createApi } from '../../src/api.ts';
 import type { Job } from '../../src/job.ts';
 import { keyFromValue } from '../../src/key.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
@@ -19,7 +19,6 @@ import { mirror, type Progress } from '../../src/mirror.ts';
 import { type Connection, openConnection, openReadOnly } from '../../src/store/connection.ts';
 import { openStore, type Store, type WalkRow } from '../../src/store.ts';
 import type { WalkKind } from '../../src/walk.ts';
-import { createSideBySide, type SideBySide } from './side-by-side.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
 export type BenchOptions = ModelOptions & {
@@ -44,7 +43,7 @@ export type Bench = {
   readonly store: Store;
   readonly api: Api;
   /** Lets every call pass at once; none ahead of its turn unless it is told so. */
-  sideBySide: SideBySide;
+  sideBySide: ReturnType<typeof createSideBySide>;
   job(name: string): Job;
   /** The model's dataset that a job mirrors. */
   upstream(job: string): Dataset;
@@ -173,4 +172,73 @@ export const datasetOf: Readonly<Record<string, DatasetName>> = {
 function found<T>(value: T | undefined, name: string): T {
   if (value === undefined) throw new Error(`the bench has no ${name}`);
   return value;
+}
+
+/** Calls side by side: as many are let go at once as a test says, and they are answered in an order that it draws. */
+function createSideBySide() {
+  const held: { offset: number; go(): void }[] = [];
+  let most = 1;
+  let order: readonly number[] = [0];
+  let answered = 0;
+  let underWay = 0;
+  let prefetches = 0;
+  let wasted = 0;
+
+  /** Once all that were sent have arrived. */
+  function answerOne(): void {
+    if (held.length === 0 || held.length < underWay) return;
+    held.sort((one, other) => one.offset - other.offset);
+    const at = (order[answered % order.length] ?? 0) % held.length;
+    answered += 1;
+    held.splice(at, 1)[0]?.go();
+  }
+
+  const governor: ApiParts['governor'] = {
+    async acquire() {
+      underWay += 1;
+    },
+    complete() {
+      underWay -= 1;
+      // The client that got this answer sends its next calls first.
+      setImmediate(answerOne);
+    },
+    reservePrefetch() {
+      if (underWay >= most || prefetches >= most) return false;
+      prefetches += 1;
+      return true;
+    },
+    endPrefetch(isRefunded) {
+      prefetches -= 1;
+      if (!isRefunded) wasted += 1;
+    },
+    keyChanged() {},
+  };
+  return {
+    governor,
+    /** So many calls at once; of those that have arrived, by offset, the one is answered that stands at the next place of `order`. */
+    allow(calls: number, inOrder: readonly number[] = [0]): void {
+      [most, order, answered] = [calls, inOrder, 0];
+    },
+    /** For the API to wait with an answer until its turn has come. */
+    hold: (offset: number) =>
+      new Promise<void>((resolve) => {
+        held.push({ offset, go: resolve });
+        answerOne();
+      }),
+    /** Resolves when no call is held any more. */
+    async allAnswered(): Promise<void> {
+      while (held.length > 0) {
+        for (const { go } of held.splice(0)) go();
+        await new Promise(setImmediate);
+      }
+    },
+    /** Calls so far that nobody needed, though they were made. */
+    get wasted() {
+      return wasted;
+    },
+    /** Calls whose answer has not come. */
+    get underWay() {
+      return underWay;
+    },
+  };
 }

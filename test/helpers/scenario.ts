@@ -30,7 +30,7 @@ export type Scenario = {
   ample: boolean;
   /** Which runs are glances, over and over; the others are walks. */
   looks: readonly boolean[];
-  /** Calls at once, and in which order they are answered (see `side-by-side.ts`). */
+  /** Calls at once, and in which order they are answered (see `mirror-bench.ts`). */
   atOnce: number;
   order: readonly number[];
   /** What happens before each call, from the first on; nothing more after the last. */
