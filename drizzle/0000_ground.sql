@@ -110,6 +110,12 @@ CREATE TABLE `requests` (
 );
 --> statement-breakpoint
 CREATE INDEX `requests_by_time` ON `requests` (`at`);--> statement-breakpoint
+CREATE TABLE `restores` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`backup_seq` integer NOT NULL,
+	`restored_seq` integer
+);
+--> statement-breakpoint
 CREATE TABLE `rows_met` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`walk_id` integer NOT NULL,
