@@ -23,7 +23,7 @@ import { cliFile, runCli } from './helpers/cli.ts';
 import { insert, publish } from './helpers/edits.ts';
 import { runMain } from './helpers/main.ts';
 import { isAlive } from './queue/setup.ts';
-import { ndjson } from './reading/export-support.ts';
+import { ndjson } from './reading/support.ts';
 
 const CANARY = 'canary-key-41d0c2';
 const within = { timeout: 60_000, interval: 25 };

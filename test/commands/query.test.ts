@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { queryCommand } from '../../src/commands/query.ts';
+import { parseDuration, parseTime, queryCommand } from '../../src/commands/query.ts';
 import { startCli } from '../helpers/cli.ts';
 import { runMain } from '../helpers/main.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
@@ -154,7 +154,10 @@ describe('wrong use ends with 64 and says what is wrong', () => {
     [['SELECT 1', '--limit', 'many'], /whole number/],
     [['SELECT 1', '--max-age', 'soon'], /--max-age: 'soon' is no duration such as/],
     [['SELECT 1', '--timeout', '-1s'], /no duration/],
-    [['SELECT 1', '--as-of', 'yesterday'], /--as-of: 'yesterday' is no time: give one such as/],
+    [
+      ['SELECT 1', '--as-of', 'yesterday'],
+      /--as-of: 'yesterday' is no time: give one such as \d{4}-\d\d-\d\d or \S+T12:00Z \(UTC\), or how long ago, such as 2h or 1d\n$/,
+    ],
     [['SELECT 1', '--as-of', '2026-02-30'], /there is no time '2026-02-30'/],
     [['SELECT 1', '--as-of', '2099-01-01'], /yet to come/],
     [['SELECT 1', '--param', 'x'], /name=value/],
@@ -166,6 +169,41 @@ describe('wrong use ends with 64 and says what is wrong', () => {
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
     expect(stderr).toMatch(message);
   });
+});
+
+const now = Date.parse('2026-11-21T12:00:00Z');
+
+it.each([
+  ['2026-03-01', '2026-03-01T00:00:00.000Z'],
+  ['2026-03-01T12:30', '2026-03-01T12:30:00.000Z'],
+  ['2026-03-01 12:30:15.5', '2026-03-01T12:30:15.500Z'],
+  ['2026-03-01T12:30+02:00', '2026-03-01T10:30:00.000Z'],
+  ['2026-03-01T00:30:00-0300', '2026-03-01T03:30:00.000Z'],
+  ['2024-02-29', '2024-02-29T00:00:00.000Z'],
+  ['2h', '2026-11-21T10:00:00.000Z'],
+  ['90 minutes ago', '2026-11-21T10:30:00.000Z'],
+])('a time may be given as %s', (text, time) => {
+  expect(parseTime(text, '--as-of', now)).toBe(time);
+});
+
+it.each([
+  ...['yesterday', '', '2026-13-01', '2026-02-29', '2026-03-01T25:00', '12:00', '-2h', '2026'],
+  '2026-11-21T12:00:01Z',
+])('a time is not given by %j', (text) => {
+  expect(() => parseTime(text, '--as-of', now)).toThrow(/^--as-of/);
+});
+
+it.each([
+  ['90s', 90_000],
+  ['10m', 600_000],
+  ['1.5h', 5_400_000],
+  ['250 ms', 250],
+])('a duration may be given as %s', (text, ms) => {
+  expect(parseDuration(text, '--timeout')).toBe(ms);
+});
+
+it.each(['', '10', 'm', '-1m', 'soon', '1 fortnight'])('a duration is not given by %j', (text) => {
+  expect(() => parseDuration(text, '--timeout')).toThrow(/^--timeout: .* is no duration/);
 });
 
 it('ends with 75 after its time limit', async () => {

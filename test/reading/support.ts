@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { Command } from 'commander';
+import { isoTime } from '../../src/clock.ts';
 import type { Context } from '../../src/commands/context.ts';
 import { Failure } from '../../src/errors.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
@@ -56,3 +57,15 @@ export async function onTerminal(
 export function digestOf(file: string): string {
   return createHash('sha256').update(readFileSync(file)).digest('hex');
 }
+
+/** Publishes another snapshot, so that the next walk looks at all of it. */
+export function publish({ clock, upstream }: Bench): void {
+  clock.advance(60_000);
+  upstream('ai-signals').generatedAt = isoTime(clock.now());
+}
+
+export const ndjson = (text: string) =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);

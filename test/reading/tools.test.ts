@@ -12,7 +12,7 @@ import { runMain } from '../helpers/main.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 import { needs } from '../helpers/tools.ts';
 import { until } from '../queue/setup.ts';
-import { publish } from './export-support.ts';
+import { publish } from './support.ts';
 
 /** Rows, rows that the walk has counted, rows by way of a view, and how the walk stands. */
 const look = `SELECT (SELECT count(*) FROM ai_signals), coalesce(max(rows), 0),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { viewsOf } from '../../src/store/views.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
-import { publish } from './export-support.ts';
+import { publish } from './support.ts';
 
 type Change = { seq: number; at: string; job: string; key: string; change: string; walk_id: number };
 
