@@ -129,7 +129,12 @@ export async function openUpgradedStore(
 function openFile(dir: string, lockWaitMs?: number): Connection {
   const file = mirrorFile(dir);
   guarded(file, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
-  return openConnection(file, lockWaitMs, hasMirror(dir) ? versionOf : undefined);
+  const connection = openConnection(file, lockWaitMs, hasMirror(dir) ? versionOf : undefined);
+  // Before the first look at it: SQLite gives its log and index the permissions of the database.
+  return closingUnless(connection, () => {
+    chmodSync(file, 0o600);
+    return connection;
+  });
 }
 
 function isOlder(connection: Connection): boolean {
@@ -178,7 +183,6 @@ async function copyBeforeMigration(file: string, copy: string): Promise<void> {
 
 function begin(connection: Connection, dir: string, jobs: readonly Job[], now: () => number): Store {
   const lost = watchFiles(connection.name);
-  chmodSync(connection.name, 0o600);
   createTables(connection);
   followDeclarations(connection, jobs);
   ensureIdentity(connection, dir, now());
