@@ -42,7 +42,8 @@ const rooms: Record<string, { code: string[]; tests: string[]; without?: string[
     code: ['src/serve/service/{admission,auth,counts,keys,limits}.ts'],
     tests: [
       'test/serve/{keys,admission}/**/*.test.ts',
-      'test/serve/{admission,counters,keys,limits}.test.ts',
+      'test/serve/{admission,counters,keys,limits,usage}.test.ts',
+      'test/commands/keys.test.ts',
       'test/contract/limits.test.ts',
     ],
     without: ['test/serve/admission/processes.test.ts'],

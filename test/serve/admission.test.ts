@@ -14,6 +14,7 @@ describe('a key is refused with 401, whatever the reason, in the same words', ()
     ['another scheme', (key) => `Basic ${key}`],
     ['no scheme', (key) => key],
     ['no space', (key) => `Bearer${key}`],
+    ['a word before the scheme', (key) => `x Bearer ${key}`],
     ['two keys', (key) => `Bearer ${key} ${key}`],
     ['never issued', () => `Bearer ${newKey()}`],
     ['too short', (key) => `Bearer ${key.slice(0, -1)}`],

@@ -51,4 +51,8 @@ describe('what is no limit is refused, with what one looks like', () => {
   test.each(['', '0', '-1', '1.5', '4x', '10001', '1e2'])('a concurrency of %j', (text) => {
     expect(() => parseConcurrency(text)).toThrow(/a whole number from 1 to 10000/);
   });
+
+  test('but the ends of the range are limits', () => {
+    expect(['1', '10000'].map(parseConcurrency)).toEqual([1, 10_000]);
+  });
 });
