@@ -48,19 +48,20 @@ export function lakeThread({
 }: LakeThreadParts): Thread<FollowRequest, FollowResponse> {
   const own = Object.entries(environment).filter(([name]) => /^(MIRROR_|AWS_|HOME$)/.test(name));
   const parts: LakeThreadParts = { dir, environment: Object.fromEntries(own), chance };
-  const { call, close } = threadOnDemand<LakeThreadParts & FollowRequest, FollowResponse>(
-    'lake',
-    'the thread of the lake',
-  );
-  return { call: (request) => call({ ...parts, ...request }), close };
+  return sinkThread('lake', 'the thread of the lake', parts);
 }
 
 export type ShipThreadParts = { dir: string; address: ShipAddress };
 
-export function shipThread(parts: ShipThreadParts): Thread<FollowRequest, FollowResponse> {
-  const { call, close } = threadOnDemand<ShipThreadParts & FollowRequest, FollowResponse>(
-    'ship',
-    'the thread that ships',
-  );
+export const shipThread = (parts: ShipThreadParts): Thread<FollowRequest, FollowResponse> =>
+  sinkThread('ship', 'the thread that ships', parts);
+
+/** @param parts go with every request. */
+function sinkThread<Parts>(
+  sink: SinkName,
+  shown: string,
+  parts: Parts,
+): Thread<FollowRequest, FollowResponse> {
+  const { call, close } = threadOnDemand<Parts & FollowRequest, FollowResponse>(sink, shown);
   return { call: (request) => call({ ...parts, ...request }), close };
 }

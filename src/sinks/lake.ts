@@ -35,38 +35,38 @@ export async function loadLake(
   parts: LakeParts,
   { only, verify = false }: { only?: readonly string[] | undefined; verify?: boolean } = {},
 ): Promise<Outcome<LakeRun>[]> {
-  const { clock, settings } = parts;
-  const { keepMs } = settings;
-  const identity = readIdentity(parts.dir);
-  const storage = await claimed(parts, identity);
-  try {
-    return await eachDataset({ ...parts, only }, async (job, connection) => {
-      const dataset: DatasetParts = { storage, connection, identity, job, now: clock.now(), keepMs };
-      const load = await loadDataset(dataset);
-      if (!verify) return { load, verified: null };
-      const { verifyDataset } = await import('./lake/verify.ts');
-      return { load, verified: await verifyDataset(dataset) };
-    });
-  } finally {
-    await storage.close();
-  }
+  return await eachInLake(parts, only, claim, async (dataset) => {
+    const load = await loadDataset(dataset);
+    if (!verify) return { load, verified: null };
+    const { verifyDataset } = await import('./lake/verify.ts');
+    return { load, verified: await verifyDataset(dataset) };
+  });
 }
 
 /** Looks at every file that is there, and at what is not there yet, and writes nothing. @throws Failure as `loadLake` does. */
 export async function checkLake(parts: LakeParts, only?: readonly string[]): Promise<Outcome<LakeRun>[]> {
+  const { checkDataset } = await import('./lake/verify.ts');
+  return await eachInLake(parts, only, find, async (dataset) => ({
+    load: null,
+    verified: await checkDataset(dataset),
+  }));
+}
+
+/** @param admit makes sure whose lake it is. */
+async function eachInLake(
+  parts: LakeParts,
+  only: readonly string[] | undefined,
+  admit: (storage: Storage, identity: Identity) => Promise<void>,
+  work: (dataset: DatasetParts) => Promise<LakeRun>,
+): Promise<Outcome<LakeRun>[]> {
+  const { clock, settings } = parts;
   const identity = readIdentity(parts.dir);
   const storage = await openStorage(parts);
   try {
-    const owner = await ownerOf(storage);
-    if (!owner)
-      throw new Failure('incomplete', `${storage.shown} holds no lake: market-mirror lake makes it`);
-    refuseOther(storage, owner, identity);
-    const { checkDataset } = await import('./lake/verify.ts');
-    return await eachDataset({ ...parts, only }, async (job, connection) => {
-      const { keepMs } = parts.settings;
-      const dataset = { storage, connection, identity, job, now: parts.clock.now(), keepMs };
-      return { load: null, verified: await checkDataset(dataset) };
-    });
+    await admit(storage, identity);
+    return await eachDataset({ ...parts, only }, (job, connection) =>
+      work({ storage, connection, identity, job, now: clock.now(), keepMs: settings.keepMs }),
+    );
   } finally {
     await storage.close();
   }
@@ -77,21 +77,10 @@ const OWNER = '_market-mirror.json';
 
 type Owner = { version: number; mirror: string };
 
-/** Of the files below: a lake of another version is left untouched. */
+/** Of the files below: a lake of a newer version is left untouched. */
 const VERSION = 2;
 
-/** @throws Failure `config` for one that is another's. */
-async function claimed(parts: LakeParts, identity: Identity): Promise<Storage> {
-  const storage = await openStorage(parts);
-  try {
-    await claim(storage, identity);
-    return storage;
-  } catch (thrown) {
-    await storage.close();
-    throw thrown;
-  }
-}
-
+/** Makes the lake, or finds it to be this mirror's. @throws Failure `config` for one that is another's. */
 async function claim(storage: Storage, identity: Identity): Promise<void> {
   const mine: Owner = { version: VERSION, mirror: identity.name };
   const owner = (await ownerOf(storage)) ?? (await claimEmpty(storage, mine));
@@ -103,14 +92,16 @@ async function claim(storage: Storage, identity: Identity): Promise<void> {
     );
 }
 
+/** @throws Failure as `claim` does, and `incomplete` where there is none. */
+async function find(storage: Storage, identity: Identity): Promise<void> {
+  const owner = await ownerOf(storage);
+  if (!owner) throw new Failure('incomplete', `${storage.shown} holds no lake: market-mirror lake makes it`);
+  refuseOther(storage, owner, identity);
+}
+
 function refuseOther(storage: Storage, owner: Owner, identity: Identity): void {
   if (owner.version > VERSION)
     throw new Failure('config', `${storage.shown} was made by a newer market-mirror: upgrade this one`);
-  if (owner.version !== VERSION)
-    throw new Failure(
-      'config',
-      `${storage.shown} was made by a development version: name another lake, or remove all that lies there`,
-    );
   if (owner.mirror !== identity.name)
     throw new Failure('config', `${storage.shown} follows another mirror: name another lake`);
 }

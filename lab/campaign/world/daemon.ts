@@ -6,7 +6,7 @@ import { createWriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cliFile } from '../../../test/helpers/cli.ts';
-import { processesIn, signal } from '../world/processes.ts';
+import { processesIn, signal } from './processes.ts';
 
 export type DaemonParts = {
   /** Its working folder. */

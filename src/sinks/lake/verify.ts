@@ -8,17 +8,29 @@ import { reportingRows, reportProgress } from '../../progress.ts';
 import type { Connection } from '../../store/read.ts';
 import { differenceWords, isDifferent, positionOf, type RowDifference } from '../follow.ts';
 import {
+  changeColumns,
   changesPath,
   courseFolder,
+  type DatasetParts,
   hasAllAfter,
   inReadTransaction,
   type LatestCourse,
   latestCourse,
+  provenAfter,
+  putRange,
   seqsIn,
-} from './course.ts';
-import { changeColumns, type DatasetParts, provenAfter, putRange, snapshotFiles } from './dataset.ts';
-import { ensureReceipt, type Receipt } from './files.ts';
-import { changesSql, type LakeColumn, type Range, snapshotSql, stableColumns, valueAs } from './rows.ts';
+  snapshotFiles,
+} from './dataset.ts';
+import {
+  changesSql,
+  ensureReceipt,
+  type LakeColumn,
+  type Range,
+  type Receipt,
+  snapshotSql,
+  stableColumns,
+  valueAs,
+} from './files.ts';
 import type { Storage } from './storage.ts';
 
 export type Verified = {
