@@ -62,16 +62,21 @@ describe('a glance', () => {
     expect(bench.store.changes.of(bench.job(job), glance)).toBeNull();
   });
 
-  it('reads on through pages of new rows until one ends in known rows', async () => {
+  it.each([
+    ['through pages of new rows until one ends in known rows', insert(0, 240), 3, 240, []],
+    ['past rows that are pinned to the top', insert(10, 120), 2, 120, []],
+    [
+      'where a page is empty and promises more',
+      insert(0),
+      2,
+      1,
+      [when({ nth: 1 }, faults.emptyPageWithMore())],
+    ],
+  ])('reads on %s', async (_, came, apiCalls, inserted, fault) => {
     const bench = await setupKnown();
-    edit(bench, insert(0, 240));
-    expect(await bench.glance(job)).toMatchObject({ verdict: null, apiCalls: 3, inserted: 240 });
-  });
-
-  it('does not stop at rows that are pinned to the top', async () => {
-    const bench = await setupKnown();
-    edit(bench, insert(10, 120));
-    expect(await bench.glance(job)).toMatchObject({ verdict: null, apiCalls: 2, inserted: 120 });
+    edit(bench, came);
+    bench.model.faults = fault;
+    expect(await bench.glance(job)).toMatchObject({ kind: 'glance', verdict: null, apiCalls, inserted });
   });
 
   it('finds the head unchanged though volatile columns moved', async () => {
@@ -99,10 +104,13 @@ describe('a glance', () => {
     expect(freshness(bench)).toMatchObject([{ verdict: 'verified', status: 'complete' }]);
   });
 
-  it('of a dataset of one page is a walk, which costs no more', async () => {
+  it.each([
+    ['one page, which costs no more', job, 'verified'],
+    ['what is kept as snapshots', 'usage', 'snapshot'],
+  ])('is a walk of %s', async (_, name, verdict) => {
     const bench = await setup({ rows: 60 });
-    await bench.mirror(job);
-    expect(await bench.glance(job)).toMatchObject({ kind: 'walk', verdict: 'verified', apiCalls: 1 });
+    await bench.mirror(name);
+    expect(await bench.glance(name)).toMatchObject({ kind: 'walk', verdict, apiCalls: 1 });
   });
 
   it('of a published snapshot is a walk: where it changed, one page tells nothing of the others', async () => {
@@ -110,11 +118,6 @@ describe('a glance', () => {
     await bench.mirror('ai-signals');
     const read = { kind: 'walk', verdict: 'snapshot', renewalOf: null, apiCalls: WHOLE };
     expect(await bench.glance('ai-signals')).toMatchObject(read);
-  });
-
-  it('of a dataset that is kept as snapshots takes one', async () => {
-    const bench = await setup();
-    expect(await bench.glance('usage')).toMatchObject({ kind: 'walk', verdict: 'snapshot' });
   });
 
   it('takes back that a row seemed gone, and lets no other seem so', async () => {
@@ -179,12 +182,6 @@ describe('a glance that is interrupted', () => {
     await expect(bench.glance(job)).rejects.toMatchObject(thrown);
     expect(bench.sql("SELECT max(started_at) FROM walks WHERE status = 'complete'")).toEqual(looked);
     expect(freshness(bench)).toMatchObject([{ verdict: 'verified', status: 'complete', last_error: null }]);
-  });
-
-  it('by an empty page goes on, as a walk does', async () => {
-    const bench = await setupKnown();
-    bench.model.faults = [when({ nth: 1 }, faults.emptyPageWithMore())];
-    expect(await bench.glance(job)).toMatchObject({ kind: 'glance', verdict: null, apiCalls: 2 });
   });
 });
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { Outage } from '../../src/queue.ts';
 import { diagnose } from '../../src/redis.ts';
 import { freePort } from '../helpers/loopback.ts';
-import { gate, redisServer, type Server, start, until } from './setup.ts';
+import { gate, HOUR, redisServer, running, type Server, start, until } from './setup.ts';
 
 const config = (server: Server, name: string, value: string) => server.client.config('SET', name, value);
 
@@ -56,64 +56,51 @@ async function commandsOf(server: Server): Promise<number> {
 
 describe.each(Object.entries(troubles))('%s', (code, { make, mend }) => {
   test('is one line when it begins and one when it ends, with little asked meanwhile; then runs go on', async () => {
-    const server = await redisServer();
-    let runs = 0;
     const told: (Outage | null)[] = [];
-    const queue = await start({
-      redis: { url: server.url },
+    const { server, runs, isAlive, lines } = await running({
       schedules: { news: { every: 50 } },
-      run: async () => void runs++,
       onOutage: (outage) => void told.push(outage && { ...outage }),
       timing: { look: 50, answer: 1_000, longestTrial: 400 },
     });
-    await until('a run', () => runs > 0);
+    await until('a run', () => runs.length > 0);
     await make(server);
     await until('the trouble to be told', () => told.at(-1)?.code === code);
     await until('several trials', () => (told.at(-1)?.errors ?? 0) >= 4);
-    expect(queue.isAlive()).toBe(true);
-    const [before, asked] = [runs, code === 'silent' ? 0 : await commandsOf(server)];
+    expect(isAlive()).toBe(true);
+    const [before, asked] = [runs.length, code === 'silent' ? 0 : await commandsOf(server)];
     await new Promise((resolve) => setTimeout(resolve, 500));
     if (code !== 'silent') expect((await commandsOf(server)) - asked).toBeLessThan(30);
-    expect(runs).toBe(before);
+    expect(runs).toHaveLength(before);
 
     await mend(server);
     await until('its end', () => told.at(-1) === null);
     // A worker that sleeps may do so for five seconds before it looks again.
-    await until('runs to go on', () => runs >= before + 2, 15_000);
-    const lines = queue.lines.filter(({ level }) => level >= 30);
-    expect(lines.map(({ msg, reason }) => [msg.replace(/:.*/, ''), reason])).toEqual([
+    await until('runs to go on', () => runs.length >= before + 2, 15_000);
+    const said = lines.filter(({ level }) => level >= 30);
+    expect(said.map(({ msg, reason }) => [msg.replace(/:.*/, ''), reason])).toEqual([
       [expect.stringMatching(/, so runs wait$/), code],
       ['Redis is back', code],
     ]);
-    expect(lines.at(-1)?.errors).toBeGreaterThanOrEqual(4);
+    expect(said.at(-1)?.errors).toBeGreaterThanOrEqual(4);
     expect(JSON.stringify(told)).not.toContain('undefined');
   });
 });
 
 test('scripts that Redis has forgotten are no trouble', async () => {
-  const server = await redisServer();
-  let runs = 0;
-  const queue = await start({
-    redis: { url: server.url },
-    schedules: { news: { every: 30 } },
-    run: async () => void runs++,
-  });
-  await until('a run', () => runs > 0);
+  const { server, runs, lines } = await running({ schedules: { news: { every: 30 } } });
+  await until('a run', () => runs.length > 0);
   for (let times = 0; times < 3; times++) {
-    const before = runs;
+    const before = runs.length;
     await server.client.script('FLUSH');
-    await until('runs to go on', () => runs > before + 2);
+    await until('runs to go on', () => runs.length > before + 2);
   }
-  expect(queue.lines).toEqual([]);
+  expect(lines).toEqual([]);
 });
 
 test('trouble that begins and ends again and again is one line in the time that is to be quiet', async () => {
-  const server = await redisServer();
   const told: (Outage | null)[] = [];
-  const queue = await start({
-    redis: { url: server.url },
+  const { server, lines } = await running({
     schedules: { news: { every: 20 } },
-    run: async () => {},
     onOutage: (outage) => void told.push(outage),
     // Longer than a busy machine takes for what follows.
     timing: { quiet: 600_000 },
@@ -124,57 +111,39 @@ test('trouble that begins and ends again and again is one line in the time that 
     await config(server, 'maxmemory', '0');
     await until('its end', () => told.at(-1) === null);
   }
-  expect(queue.lines).toHaveLength(1);
+  expect(lines).toHaveLength(1);
 });
 
+const newsIn = (runs: readonly string[]) => runs.filter((job) => job === 'news').length;
+
 test('a run that ends while Redis takes no word of it is not repeated, and the next may begin', async () => {
-  const server = await redisServer();
-  const [begun, page] = [gate(), gate()];
-  let runs = 0;
+  const page = gate();
   const told: (Outage | null)[] = [];
-  const queue = await start({
-    redis: { url: server.url },
-    schedules: { news: { every: 3_600_000 }, usage: { every: 20 } },
-    async run(job) {
-      if (job === 'usage') return;
-      runs += 1;
-      begun.open();
-      await page.passed;
-    },
+  const { server, runs, runNow } = await running({
+    schedules: { news: { every: HOUR }, usage: { every: 20 } },
+    run: async (job) => (job === 'news' ? await page.passed : undefined),
     onOutage: (outage) => void told.push(outage),
   });
-  queue.runNow('news');
-  await begun.passed;
+  runNow('news');
+  await until('the run', () => newsIn(runs) === 1);
   await config(server, 'maxmemory', '1');
   await until('an outage', () => told.at(-1)?.code === 'OOM');
   page.open();
   await until('trials', () => (told.at(-1)?.errors ?? 0) > 3);
   await config(server, 'maxmemory', '0');
   await until('its end', () => told.at(-1) === null);
-  await until(
-    'the job to be over',
-    async () => (await server.client.llen('market-mirror:wakes:active')) === 0,
-    90_000,
-  );
-  expect(runs).toBe(1);
-  queue.runNow('news');
-  await until('the next', () => runs === 2);
+  const isOver = async () => (await server.client.llen('market-mirror:wakes:active')) === 0;
+  await until('the job to be over', isOver, 90_000);
+  expect(newsIn(runs)).toBe(1);
+  runNow('news');
+  await until('the next', () => newsIn(runs) === 2);
 });
 
 test('a run that ends after Redis handed its job back is no trouble, and is not repeated', async () => {
-  const server = await redisServer();
-  const [begun, page] = [gate(), gate()];
-  let runs = 0;
-  const queue = await start({
-    redis: { url: server.url },
-    async run() {
-      runs += 1;
-      begun.open();
-      await page.passed;
-    },
-  });
-  queue.runNow('news');
-  await begun.passed;
+  const page = gate();
+  const { server, runs, lines, runNow } = await running({ run: () => page.passed });
+  runNow('news');
+  await until('the run', () => runs.length === 1);
   // As it is after a silence: what had been sent comes late, to a job that is waiting again.
   const [active, wait] = ['market-mirror:wakes:active', 'market-mirror:wakes:wait'];
   expect(await server.client.call('LMOVE', active, wait, 'RIGHT', 'LEFT')).not.toBeNull();
@@ -183,8 +152,8 @@ test('a run that ends after Redis handed its job back is no trouble, and is not 
     const left = [await server.client.llen(active), await server.client.llen(wait)];
     return left.every((length) => length === 0);
   });
-  expect(runs).toBe(1);
-  expect(queue.lines).toEqual([]);
+  expect(runs).toHaveLength(1);
+  expect(lines).toEqual([]);
 });
 
 describe('TLS', () => {
