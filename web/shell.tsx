@@ -20,7 +20,7 @@ export function Shell() {
   const { route, path, at, wrongAt } = usePlace();
   return (
     <div class={`shell${at === null ? '' : ' past'}`}>
-      <a class="skip" href="#content">
+      <a class="skip button" href="#content">
         To the content
       </a>
       <Side path={path} />
@@ -83,7 +83,7 @@ function Side({ path }: { path: string }) {
         {link({ view: 'problems' }, 'Problems', problems > 0 && <span class="tag warn">{problems}</span>)}
         {link({ view: 'sql' }, 'SQL')}
         <li>
-          <span class="group" id="datasets-group">
+          <span class="note group" id="datasets-group">
             Datasets
           </span>
           <ul aria-labelledby="datasets-group">
@@ -93,7 +93,7 @@ function Side({ path }: { path: string }) {
           </ul>
         </li>
         <li>
-          <span class="group" id="reading-group">
+          <span class="note group" id="reading-group">
             How it is read
           </span>
           <ul aria-labelledby="reading-group">
@@ -140,7 +140,7 @@ function Switches() {
   const { theme, zone } = usePreferences();
   const { overview } = useLive();
   return (
-    <div class="switches">
+    <div class="note switches">
       <label>
         Times <Select value={zone} options={zones} choose={(next) => prefer({ zone: next })} />
       </label>
@@ -168,13 +168,20 @@ const words = {
   login: 'not signed in',
 } as const;
 
+const tones: Readonly<Partial<Record<keyof typeof words, string>>> = {
+  stale: 'warn',
+  away: 'bad',
+  unread: 'bad',
+  login: 'bad',
+};
+
 function Connection() {
   const { connection, overview, problem } = useLive();
   const isOld = overview !== null && ['stale', 'away', 'unread'].includes(connection);
   return (
-    <div class={`connection ${connection}`}>
-      <div role="status">
-        <span class="word">
+    <div class={`connection tools ${connection} ${tones[connection] ?? ''}`}>
+      <div class="tools" role="status">
+        <span class="word pair">
           <span class="dot" aria-hidden="true" /> {words[connection]}
         </span>
         {connection === 'live' && overview?.status.daemon === null && <span class="tag warn">no daemon</span>}
@@ -250,7 +257,7 @@ function Moment() {
     button.current?.focus();
   };
   return (
-    <div class="moment">
+    <div class="moment tools">
       <button type="button" ref={button} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <span class="unseen">Moment shown: </span>
         {at === null ? 'Now' : 'As of'} {at !== null && <Time at={at} />}

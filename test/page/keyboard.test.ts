@@ -97,9 +97,3 @@ test('on a small screen the menu opens, and closes behind who chose', async () =
   await page.getByRole('heading', { level: 1, name: 'Walks' }).waitFor();
   expect(await page.getByRole('button', { name: 'Menu' }).getAttribute('aria-expanded')).toBe('false');
 });
-
-test('who wants no motion gets none', async () => {
-  const { page } = await lived.visit('/', { reducedMotion: 'reduce' });
-  const moving = await page.evaluate(() => document.getAnimations().length);
-  expect(moving).toBe(0);
-});

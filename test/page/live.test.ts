@@ -1,6 +1,9 @@
+import { createServer } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
-import { datasetLine, openSight, rowsOf, type Sight } from './support.ts';
+import { openWindow } from '../helpers/browser.ts';
+import { listenOnLoopback } from '../helpers/loopback.ts';
+import { datasetLine, openSight, rowsOf, type Sight, settled } from './support.ts';
 
 let sight: Sight;
 beforeAll(async () => {
@@ -69,4 +72,22 @@ test('what is new of the rows of a dataset is counted, and shown when it is aske
   await button.click();
   await link.waitFor();
   expect(await button.count()).toBe(0);
+});
+
+test('a service that went away is said, what was seen stays, and it comes back by itself', async () => {
+  const { handle } = sight.service;
+  const first = await listenOnLoopback(createServer(handle));
+  const { page } = await openWindow(sight.browser, first.url);
+  await page.goto(`${first.url}/`);
+  await settled(page);
+  await first.close();
+  await page.getByText('The service went away; trying again.').waitFor();
+  expect(await page.locator('nav').innerText()).toContain('news');
+  const second = await listenOnLoopback(createServer(handle), first.port);
+  try {
+    await page.locator('.connection.live').waitFor();
+    expect(await page.getByText('The service went away').count()).toBe(0);
+  } finally {
+    await second.close();
+  }
 });

@@ -87,6 +87,11 @@ describe('the days', () => {
       const named = choice(page).getByRole('button', { name: `${day}, ${changes} change` });
       await named.waitFor();
     }
+    // How far back the past reaches is said below them.
+    const [first] = lived.bench.sql<{ at: string }>('SELECT min(started_at) AS at FROM walks');
+    expect(await choice(page).locator('.reach').innerText()).toContain(
+      first?.at.slice(0, 16).replace('T', ' '),
+    );
   });
 
   test('lead to each change, and that to its moment', async () => {
@@ -138,14 +143,6 @@ test('a moment before the first walk of a dataset is refused in words, and no nu
   await page.goto(new URL('/datasets/news?at=2020-01-01T00:00:00.000Z', page.url()).href);
   await page.getByText('lies before the first walk of news').first().waitFor();
   expect(await page.getByRole('row').count()).toBeLessThanOrEqual(1);
-});
-
-test('how far back the past reaches is said', async () => {
-  const page = await open();
-  const [first] = lived.bench.sql<{ at: string }>('SELECT min(started_at) AS at FROM walks');
-  expect(await choice(page).locator('.reach').innerText()).toContain(
-    first?.at.slice(0, 16).replace('T', ' '),
-  );
 });
 
 test('a time that is none is refused in words, and nothing is shown in its place', async () => {

@@ -1,11 +1,11 @@
 /** One value of a table, as its kind is read: numbers rounded, times in one zone, addresses cut in the middle, nothing as a dash. */
 
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { PageCell } from '../../src/serve/ui/wire.ts';
 import { bytes, clockTime, momentOf, number } from '../formats.ts';
 import { laidOut, webAddress } from '../kinds.ts';
 import { usePreferences } from '../preferences.ts';
+import { Dialog } from './menus.tsx';
 import { Ago, Time } from './time.tsx';
 
 /** How the values of a column are shown; each is found out from the values unless given. */
@@ -140,7 +140,7 @@ function ShowAll({ label, text, title }: { label: string; text: string; title: s
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <button type="button" class="more" onClick={() => setOpen(true)} aria-label={label} title={label}>
+      <button type="button" class="small" onClick={() => setOpen(true)} aria-label={label} title={label}>
         Show all
       </button>
       {isOpen && <WholeText text={text} label={title} close={() => setOpen(false)} />}
@@ -182,7 +182,7 @@ export function Copy({ text, what, label = 'Copy' }: CopyProps) {
   };
   const shown = isCopied ? 'Copied' : label;
   return (
-    <button type="button" class="copy" onClick={copy} aria-label={what && `${shown} ${what}`}>
+    <button type="button" class="small" onClick={copy} aria-label={what && `${shown} ${what}`}>
       {shown}
     </button>
   );
@@ -191,32 +191,4 @@ export function Copy({ text, what, label = 'Copy' }: CopyProps) {
 /** Never between the two halves of a letter. */
 function cutAt(text: string, length: number): string {
   return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
-}
-
-/** Something over the page, closed by Escape, by its button or by a click beside it. */
-
-type DialogProps = { title: string; close(): void; children: ComponentChildren };
-
-function Dialog({ title, close, children }: DialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
-  return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it, as it does every dialog
-    <dialog
-      ref={dialog}
-      aria-label={title}
-      onClose={close}
-      onClick={(event) => event.target === dialog.current && dialog.current?.close()}
-    >
-      <div class="dialog">
-        <div class="dialog-head">
-          <h2>{title}</h2>
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Close
-          </button>
-        </div>
-        {children}
-      </div>
-    </dialog>
-  );
 }

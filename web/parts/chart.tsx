@@ -5,18 +5,19 @@ import type uPlot from 'uplot';
 import { clockTime, number, type Zone, zoneName } from '../formats.ts';
 import { usePreferences } from '../preferences.ts';
 import { useMedia } from '../store.ts';
-import { Failed, Scroll } from './states.tsx';
+import { Failed } from './states.tsx';
+import { NumberTable } from './table.tsx';
 
 export function Chart(props: ChartProps) {
   const { title, note, series, height = 220 } = props;
   return (
     <figure class="chart">
-      <figcaption>
+      <figcaption class="heading">
         <b>{title}</b>
         {note !== undefined && <span class="note">{note}</span>}
-        <ul class="legend">
+        <ul class="legend tools">
           {series.map(({ label, colour, kind, isDashed }, at) => (
-            <li key={label}>
+            <li key={label} class="pair">
               <Swatch colour={colour ?? colourAt(at)} kind={kind} isDashed={isDashed ?? false} />
               {label}
             </li>
@@ -145,7 +146,7 @@ function Numbers({ title, x, isTime, xLabel, series }: ChartProps) {
   const from = Math.max(0, x.length - MAX_LINES);
   return (
     <details class="numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Numbers</summary>
+      <summary class="note">Numbers</summary>
       {isOpen && (
         <>
           {from > 0 && (
@@ -153,39 +154,17 @@ function Numbers({ title, x, isTime, xLabel, series }: ChartProps) {
               The last {MAX_LINES} of {number(x.length)}.
             </p>
           )}
-          <Scroll label={`${title}: numbers`}>
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col" class="time">
-                    {xLabel}
-                  </th>
-                  {series.map(({ label }) => (
-                    <th key={label} scope="col" class="number">
-                      {label}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {x.slice(from).map((place, line) => (
-                  <tr key={from + line}>
-                    <th scope="row" class="time">
-                      {placeText(place, isTime, zone)}
-                    </th>
-                    {series.map(({ label, values }) => {
-                      const value = values[from + line];
-                      return (
-                        <td key={label} class="number">
-                          {value === null || value === undefined ? '–' : number(value)}
-                        </td>
-                      );
-                    })}
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
+          <NumberTable
+            label={`${title}: numbers`}
+            heads={[xLabel, ...series.map(({ label }) => label)]}
+            lines={x.slice(from).map((place, line) => [
+              placeText(place, isTime, zone),
+              ...series.map(({ values }) => {
+                const value = values[from + line];
+                return value === null || value === undefined ? '–' : number(value);
+              }),
+            ])}
+          />
         </>
       )}
     </details>

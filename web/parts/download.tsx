@@ -39,7 +39,7 @@ export function DownloadMenu({ question, visible, name, asOf }: DownloadMenuProp
   };
   return (
     <details class="menu">
-      <summary>Download</summary>
+      <summary class="button">Download</summary>
       <div class="menu-box">
         <p class="note">
           All rows that are found, not this page alone{visible && ', with all their columns'}.

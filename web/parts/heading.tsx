@@ -1,9 +1,10 @@
-/** The first line of a view: its title, which takes the focus when the view changes, and what belongs beside it. */
+/** What views begin with and are laid out by: the title, tabs, named facts. */
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { usePlace } from '../router.ts';
 
+/** The title takes the focus when the view changes; what belongs beside it follows. */
 export function Heading({ title, children }: { title: string; children?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const { path } = usePlace();
@@ -25,3 +26,28 @@ export function Heading({ title, children }: { title: string; children?: Compone
 }
 
 let hasMoved = false;
+
+/** Links of which one is shown. @param label for those who do not see it. */
+export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map(({ text, link, isHere }) => (
+        <a key={text} href={link} aria-current={isHere ? 'page' : undefined}>
+          {text}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+type Tab = { text: string; link: string; isHere: boolean };
+
+/** One of a `dl`. */
+export function Fact({ name, children }: { name: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

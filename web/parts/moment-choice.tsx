@@ -87,7 +87,7 @@ function Typed({ shown, zone, show }: { shown: number; zone: Zone; show(ms: numb
         />
       </label>
       <button type="submit">Show</button>
-      <span id="moment-complaint" role="alert" class="complaint">
+      <span id="moment-complaint" role="alert" class="toned bad">
         {complaint}
       </span>
     </form>
@@ -132,7 +132,7 @@ function Calendar({ chosen, zone, choose }: CalendarProps) {
   const reached = monthOf(chosen) === month ? chosen : `${month}-01`;
   return (
     <section class="calendar" aria-label="Days on which something changed">
-      <div class="tools">
+      <div class="tools between">
         <button type="button" aria-label="month before" onClick={() => setMonth(monthAfter(month, -1))}>
           ‹
         </button>
@@ -164,7 +164,7 @@ function Calendar({ chosen, zone, choose }: CalendarProps) {
                   {day !== null && (
                     <button
                       type="button"
-                      class="day"
+                      class="day quiet"
                       data-day={day}
                       disabled={day > today}
                       tabIndex={day === reached ? 0 : -1}
@@ -239,10 +239,11 @@ function DayChanges({ day, zone, at, show }: DayChangesProps) {
             <li key={ms}>
               <button
                 type="button"
+                class="quiet tools"
                 aria-pressed={at !== null && Date.parse(at) === ms}
                 onClick={() => show(ms)}
               >
-                <span class="number">{clockTime(ms, zone).slice(11)}</span> <span>{job as string}</span>
+                <span>{clockTime(ms, zone).slice(11)}</span> <span>{job as string}</span>
                 <span class="note">
                   {number(Number(inserted))} new, {number(Number(updated))} changed, {number(Number(deleted))}{' '}
                   gone

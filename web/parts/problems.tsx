@@ -46,7 +46,7 @@ export function ProblemList({ problems, overview, label }: Props) {
             )}
             <PhraseText phrase={problem.messageParts} />
           </p>
-          <p class="advice">
+          <p class="note">
             <NextTry problem={problem} overview={overview} /> <Action problem={problem} overview={overview} />
           </p>
         </li>

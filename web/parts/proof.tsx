@@ -14,14 +14,14 @@ type Proven = {
 /** @param isPast a past has no age. */
 export function Proof({ verdict, completeAsOf, isStale, isPast }: Proven & { isPast?: boolean }) {
   return (
-    <span class={`proof${isStale ? ' stale' : ''}`}>
+    <span class="proof">
       <Verdict outcome={verdict ?? 'none'} />
       {completeAsOf !== null && (
         <>
           {' as of '}
-          <Time at={completeAsOf} />
+          <Time at={completeAsOf} />{' '}
           {!isPast && (
-            <span class="age">
+            <span class={`tag${isStale ? ' bad' : ''}`}>
               {isStale && 'stale: '}
               <Age since={completeAsOf} /> old
             </span>
@@ -46,7 +46,7 @@ export function Sources({ sources, isPast }: { sources: readonly Source[]; isPas
   const isStale = (job: string) =>
     !isPast && overview?.status.datasets.some((dataset) => dataset.job === job && !dataset.fresh);
   return (
-    <ul class="sources">
+    <ul class="tools">
       {sources.map(({ job, proof, completeAsOf }) => (
         <li key={job}>
           <b>{job}</b>{' '}
@@ -97,7 +97,7 @@ export function Sign({ outcome }: { outcome: Outcome }) {
 export function Verdict({ outcome }: { outcome: Outcome }) {
   const { label, meaning } = outcomes[outcome];
   return (
-    <span class="verdict" title={meaning}>
+    <span class="verdict pair" title={meaning}>
       <Sign outcome={outcome} /> {label}
     </span>
   );

@@ -30,7 +30,7 @@ export function Loading({ what = 'Loading' }: { what?: string }) {
 
 export function Failed({ problem, again }: { problem: QueryProblem; again?: (() => void) | undefined }) {
   return (
-    <div class={`state failure${problem.kind === 'stopped' ? '' : ' failed'}`} role="alert">
+    <div class={`state tools between${problem.kind === 'stopped' ? '' : ' failed'}`} role="alert">
       <p class="message">{problem.message}</p>
       {again && (
         <button type="button" onClick={again}>
@@ -58,9 +58,9 @@ export function Running({ query, what = 'Reading' }: { query: Query<unknown>; wh
   }, [isLoading]);
   if (!isLoading || ms < SEEN_AFTER_MS) return null;
   return (
-    <p class="running tools">
+    <p class="note tools">
       <span role="status">{what}…</span>
-      <span class="age">{duration(ms / 1_000)}</span>
+      <span>{duration(ms / 1_000)}</span>
       <button type="button" onClick={stop}>
         Stop
       </button>

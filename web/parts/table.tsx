@@ -22,9 +22,17 @@ export type TableColumn = {
   about?: string | undefined;
   /** How its values are shown. */
   look?: CellLook;
+  /** It helps to show others. */
+  isHidden?: boolean;
   /** Instead of the value alone. */
   show?(value: PageCell, row: readonly PageCell[]): ComponentChildren;
 };
+
+export const namesOf = (columns: readonly TableColumn[]): string[] => columns.map(({ name }) => name);
+
+/** The same columns, without those of these names to the eye. */
+export const hiding = (columns: readonly TableColumn[], ...names: readonly string[]): TableColumn[] =>
+  columns.map((column) => (names.includes(column.name) ? { ...column, isHidden: true } : column));
 
 type Props = {
   /** What the table is of, for those who do not see it. */
@@ -34,8 +42,6 @@ type Props = {
   order?: Order | undefined;
   /** Not given: its heads do not sort. */
   sort?: ((order: Order) => void) | undefined;
-  /** Columns that are left out, by name. */
-  hidden?: ReadonlySet<string> | undefined;
   /** While the next rows are fetched, these stay. */
   isLoading?: boolean;
   /** Called with a value that somebody clicks. Not given, or false for a column: its cells do nothing. */
@@ -44,10 +50,10 @@ type Props = {
 };
 
 export function Table(props: Props) {
-  const { caption, columns, rows, order, sort, hidden, isLoading = false, pick, mayPick } = props;
+  const { caption, columns, rows, order, sort, isLoading = false, pick, mayPick } = props;
   const { zone } = usePreferences();
   const shown = columns.flatMap((column, at) => {
-    if (hidden?.has(column.name)) return [];
+    if (column.isHidden) return [];
     const kind = column.kind ?? kindOf(column.type ?? null, valuesOf(rows, at));
     const decimals = kind === 'number' ? decimalsOf(valuesOf(rows, at)) : 0;
     const look: CellLook = { times: 'clock', decimals, ...column.look };
@@ -109,6 +115,46 @@ export function Table(props: Props) {
   );
 }
 
+type NumberTableProps = {
+  label: string;
+  /** The first is that of the names. */
+  heads: readonly string[];
+  /** A name and a cell for each of the other heads. */
+  lines: readonly (readonly ComponentChildren[])[];
+};
+
+/** Numbers that the page made itself, under their heads. */
+export function NumberTable({ label, heads: [first, ...others], lines }: NumberTableProps) {
+  return (
+    <Scroll label={label}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{first}</th>
+            {others.map((head) => (
+              <th key={head} scope="col" class="number">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map(([name, ...cells], line) => (
+            <tr key={line}>
+              <th scope="row">{name}</th>
+              {cells.map((cell, at) => (
+                <td key={at} class="number">
+                  {cell}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}
+
 /** The zone of the times in a column, which its head says once. */
 function zoneOf(rows: Props['rows'], at: number, zone: 'utc' | 'local'): string {
   const ms = rows.map((row) => Date.parse(String(row[at]))).find((each) => !Number.isNaN(each));
@@ -133,7 +179,7 @@ export function ColumnChoice({ columns, hidden, choose, reset }: ColumnChoicePro
   const shown = columns.filter(({ name }) => !hidden.has(name)).length;
   return (
     <details class="menu">
-      <summary>
+      <summary class="button">
         Columns {shown} of {columns.length}
       </summary>
       <div class="menu-box columns-menu">
@@ -170,7 +216,7 @@ export function Pager({ offset, limit, shown, total, turn }: PagerProps) {
   const isLast = total === null ? shown < limit : offset + shown >= total;
   const range = shown === 0 ? 'no rows' : `${number(offset + 1)}–${number(offset + shown)}`;
   return (
-    <nav class="pager" aria-label="Pages">
+    <nav class="tools" aria-label="Pages">
       <button type="button" disabled={offset === 0} onClick={() => turn(0)} aria-label="first page">
         «
       </button>

@@ -1,6 +1,7 @@
 /** What the words and signs of the page mean. */
 
-import { useEffect, useRef } from 'preact/hooks';
+import { Fact } from './heading.tsx';
+import { Dialog } from './menus.tsx';
 import { outcomes, Sign } from './proof.tsx';
 
 /** As the README has them. */
@@ -18,35 +19,26 @@ const words: readonly (readonly [word: string, meaning: string])[] = [
   ['sink', 'what follows the mirror elsewhere: Postgres or Parquet files'],
 ];
 
-export function Words({ close }: { close(): void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
-  return (
-    <dialog ref={dialog} aria-labelledby="words-title" onClose={close}>
-      <div class="dialog">
-        <div class="dialog-head">
-          <h2 id="words-title">What the words mean</h2>
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Close
-          </button>
-        </div>
-        <dl class="words">
-          {words.map(([word, meaning]) => (
-            <div key={word}>
-              <dt>{word}</dt>
-              <dd>{meaning}</dd>
-            </div>
-          ))}
-          {Object.entries(outcomes).map(([outcome, { label, meaning }]) => (
-            <div key={outcome}>
-              <dt>
-                <Sign outcome={outcome as keyof typeof outcomes} /> {label}
-              </dt>
-              <dd>{meaning}</dd>
-            </div>
-          ))}
-        </dl>
-      </div>
-    </dialog>
-  );
-}
+export const Words = ({ close }: { close(): void }) => (
+  <Dialog title="What the words mean" close={close}>
+    <dl class="words lines">
+      {words.map(([word, meaning]) => (
+        <Fact key={word} name={word}>
+          {meaning}
+        </Fact>
+      ))}
+      {Object.entries(outcomes).map(([outcome, { label, meaning }]) => (
+        <Fact
+          key={outcome}
+          name={
+            <>
+              <Sign outcome={outcome as keyof typeof outcomes} /> {label}
+            </>
+          }
+        >
+          {meaning}
+        </Fact>
+      ))}
+    </dl>
+  </Dialog>
+);

@@ -8,7 +8,7 @@ import { clockTime, count, fromClock, zoneName } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Select } from '../parts/select.tsx';
 import { Awaited, Empty } from '../parts/states.tsx';
-import { Table, type TableColumn } from '../parts/table.tsx';
+import { namesOf, Table, type TableColumn } from '../parts/table.tsx';
 import { usePreferences } from '../preferences.ts';
 import { go, linkHere, linkToSql, type Search, usePlace } from '../router.ts';
 import type { Answer } from '../service.ts';
@@ -21,11 +21,12 @@ type Row = readonly PageCell[];
 type Listing = {
   from: string;
   /** `id` is among them: what the pages are told apart by. */
-  columns: readonly string[];
+  columns: readonly TableColumn[];
   where: readonly Condition[];
 };
 
 type Listed = {
+  columns: readonly TableColumn[];
   query: Query<Answer>;
   rows: readonly Row[];
   /** That fit the filters, on all pages. */
@@ -40,13 +41,14 @@ type Listed = {
 /** The page that the address names by `before` or `after`. */
 export function useNewestFirst({ from, columns, where }: Listing): Listed {
   const { search } = usePlace();
+  const names = namesOf(columns);
   const turn = turnOf(search);
   const order = [{ column: 'id', descending: turn?.to !== 'newer' }];
   const beside: Condition[] = turn
     ? [{ column: 'id', is: turn.to === 'older' ? '<' : '>', value: turn.from }]
     : [];
   const query = useCurrentAnswer({
-    ...select({ columns, from, where: [...where, ...beside], order, limit: PAGE + 1 }),
+    ...select({ columns: names, from, where: [...where, ...beside], order, limit: PAGE + 1 }),
     limit: PAGE + 1,
   });
   const conditions = whereOf(where);
@@ -56,16 +58,17 @@ export function useNewestFirst({ from, columns, where }: Listing): Listed {
     limit: 1,
   });
   const { rows, hasNewer, hasOlder } = pageOf(query.value?.rows ?? [], turn);
-  const id = columns.indexOf('id');
+  const id = names.indexOf('id');
   const linkBeside = (name: 'before' | 'after', row: Row | undefined) =>
     linkHere({ before: null, after: null, [name]: Number(row?.[id]) });
   return {
+    columns,
     query,
     rows,
     total: Number(counted.value?.rows[0]?.[0] ?? Number.NaN) || null,
     newer: hasNewer && rows.length > 0 ? linkBeside('after', rows[0]) : null,
     older: hasOlder && rows.length > 0 ? linkBeside('before', rows.at(-1)) : null,
-    sql: select({ columns, from, where, order: [{ column: 'id', descending: true }] }),
+    sql: select({ columns: names, from, where, order: [{ column: 'id', descending: true }] }),
   };
 }
 
@@ -99,9 +102,9 @@ export const filteredBy = (changes: Search): string => linkHere({ before: null, 
 
 /** Reads a row by the names of its columns. */
 export const reading =
-  (columns: readonly string[]) =>
+  (names: readonly string[]) =>
   (row: Row, name: string): PageCell =>
-    row[columns.indexOf(name)] ?? null;
+    row[names.indexOf(name)] ?? null;
 
 /** A list with its pages, or what stands in its place. */
 
@@ -109,28 +112,20 @@ type Props = {
   caption: string;
   /** What one row is: `walk`. */
   unit: string;
-  columns: readonly TableColumn[];
-  hidden?: ReadonlySet<string>;
   listed: Listed;
   /** Where there is none. */
   empty: ComponentChildren;
 };
 
-export function List({ caption, unit, columns, hidden, listed, empty }: Props) {
-  const { query, rows, total, sql } = listed;
+export function List({ caption, unit, listed, empty }: Props) {
+  const { columns, query, rows, total, sql } = listed;
   return (
     <section class="stack" aria-label={caption}>
       <Awaited query={query} />
       {query.value !== null && rows.length === 0 && <Empty>{empty}</Empty>}
       {rows.length > 0 && (
         <div class="card list">
-          <Table
-            caption={`${caption}, newest first`}
-            columns={columns}
-            rows={rows}
-            hidden={hidden}
-            isLoading={query.isOld}
-          />
+          <Table caption={`${caption}, newest first`} columns={columns} rows={rows} isLoading={query.isOld} />
         </div>
       )}
       <div class="tools">
@@ -155,9 +150,9 @@ function Turns({ newer, older }: Listed) {
 
 function ListTurn({ to, children }: { to: string | null; children: ComponentChildren }) {
   return to === null ? (
-    <span class="turn off">{children}</span>
+    <span class="button off">{children}</span>
   ) : (
-    <a class="turn" href={to}>
+    <a class="button" href={to}>
       {children}
     </a>
   );
@@ -188,7 +183,7 @@ export function Choice({ name, label, groups, all = 'all' }: ChoiceProps) {
   const { search } = usePlace();
   return (
     <label>
-      <span>{label}</span>
+      <span class="note">{label}</span>
       <select
         value={search.get(name) ?? ''}
         onChange={(event) => go(filteredBy({ [name]: event.currentTarget.value || null }), 'replace')}
@@ -216,7 +211,7 @@ export function DatasetChoice() {
   const jobs = here === null || known.includes(here) ? known : [here, ...known];
   return (
     <label>
-      <span>Dataset</span>
+      <span class="note">Dataset</span>
       <Select
         value={here ?? ''}
         options={[['', 'all'], ...jobs.map((job) => [job, job] as const)]}
@@ -243,7 +238,7 @@ export function TextFilter({ name, label, size = 18 }: { name: string; label: st
   }, [text]);
   return (
     <label>
-      <span>{label}</span>
+      <span class="note">{label}</span>
       <input type="search" size={size} value={text} onInput={(event) => setText(event.currentTarget.value)} />
     </label>
   );
@@ -270,7 +265,7 @@ function TimeFilter({ name, label }: { name: string; label: string }) {
   };
   return (
     <label>
-      <span>
+      <span class="note">
         {label} <span class="zone">{zoneName(Number.isNaN(at) ? 0 : at, zone)}</span>
       </span>
       <input type="datetime-local" value={shown} onChange={(event) => choose(event.currentTarget.value)} />

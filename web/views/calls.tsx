@@ -3,7 +3,7 @@
 import type { PageCell } from '../../src/serve/ui/wire.ts';
 import { bytes as sizeOf } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
-import type { TableColumn } from '../parts/table.tsx';
+import { namesOf, type TableColumn } from '../parts/table.tsx';
 import { go, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import type { Condition } from '../sql.ts';
@@ -21,16 +21,7 @@ import {
   useNewestFirst,
   within,
 } from './browsing.tsx';
-import { Code, JobLink, Past, WalkLink } from './walks/parts.tsx';
-
-export const callColumns = [
-  ...['id', 'at', 'status', 'error_code', 'job', 'walk_id', 'ms', 'bytes'],
-  ...['rate_remaining', 'request_id', 'url'],
-];
-const value = reading(callColumns);
-
-/** PhraseText along with others, or of no use to those who look. */
-export const hiddenCallColumns: ReadonlySet<string> = new Set(['id', 'error_code']);
+import { Code, codeColumn, jobColumn, Past, walkColumn } from './walks/parts.tsx';
 
 const statuses = {
   Answers: { good: 'all went well', bad: 'something was wrong', none: 'no answer came' },
@@ -78,8 +69,6 @@ export const CallsView: ViewOf<'calls'> = () => {
       <List
         caption="Calls"
         unit="call"
-        columns={callTable}
-        hidden={hiddenCallColumns}
         listed={listed}
         empty="No call fits these filters. Old calls are forgotten after some time."
       />
@@ -87,28 +76,36 @@ export const CallsView: ViewOf<'calls'> = () => {
   );
 };
 
-const shown: Record<string, Partial<TableColumn>> = {
-  at: { label: 'Sent' },
-  job: { label: 'Dataset', show: (job) => <JobLink job={job} /> },
-  walk_id: { label: 'Walk', kind: 'text', show: (id) => <WalkLink id={id} /> },
-  status: {
+/** Wherever calls are shown. */
+export const callColumns: readonly TableColumn[] = [
+  { name: 'id', isHidden: true },
+  { name: 'at', label: 'Sent' },
+  {
+    name: 'status',
     label: 'Status',
     kind: 'text',
     show: (status, row) => <CallStatus status={status} error={value(row, 'error_code')} />,
   },
-  ms: { label: 'Took, ms', kind: 'number' },
-  bytes: { label: 'Size', kind: 'number', show: (bytes) => sizeOf(Number(bytes)) },
-  rate_remaining: { label: 'Quota left', kind: 'number', show: (left) => (left === null ? '–' : undefined) },
-  request_id: {
+  { name: 'error_code', isHidden: true },
+  jobColumn,
+  walkColumn('Walk'),
+  { name: 'ms', label: 'Took, ms', kind: 'number' },
+  { name: 'bytes', label: 'Size', kind: 'number', show: (bytes) => sizeOf(Number(bytes)) },
+  {
+    name: 'rate_remaining',
+    label: 'Quota left',
+    kind: 'number',
+    show: (left) => (left === null ? '–' : undefined),
+  },
+  {
+    name: 'request_id',
     label: 'X-Request-ID',
     kind: 'text',
     show: (id) => (id === null ? '–' : <Code text={String(id)} />),
   },
-  url: { label: 'Address', kind: 'text', show: (url) => <Code text={String(url)} /> },
-};
-
-/** Wherever calls are shown. */
-export const callTable: readonly TableColumn[] = callColumns.map((name) => ({ name, ...shown[name] }));
+  codeColumn('url', 'Address'),
+];
+const value = reading(namesOf(callColumns));
 
 function answeredBy(answer: string | null): Condition[] {
   if (answer === 'good') return [{ column: 'error_code', is: 'null' }];

@@ -6,7 +6,7 @@ import { useAnswer, useCurrentAnswer, useSchema } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
 import { clockTime, count, cutMiddle, number, plural, zoneName } from '../formats.ts';
 import { useLive } from '../live.ts';
-import { Heading } from '../parts/heading.tsx';
+import { Heading, Tabs } from '../parts/heading.tsx';
 import { Awaited, Empty, Failed, Loading, Scroll } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { usePreferences } from '../preferences.ts';
@@ -66,17 +66,14 @@ function Spans() {
   const { search } = usePlace();
   const chosen = spanOf(search);
   return (
-    <nav class="tabs" aria-label="Time shown">
-      {Object.entries(labels).map(([span, label]) => (
-        <a
-          key={span}
-          href={linkHere({ since: span, from: null, to: null, page: null })}
-          aria-current={span === chosen ? 'page' : undefined}
-        >
-          {label}
-        </a>
-      ))}
-    </nav>
+    <Tabs
+      label="Time shown"
+      tabs={Object.entries(labels).map(([span, text]) => ({
+        text,
+        link: linkHere({ since: span, from: null, to: null, page: null }),
+        isHere: span === chosen,
+      }))}
+    />
   );
 }
 
@@ -134,7 +131,7 @@ function Changes({ schema }: { schema: Schema }) {
         )}
         <TimeFilters />
         {request.walk !== null && (
-          <a class="turn" href={linkHere({ walk: null })}>
+          <a class="button" href={linkHere({ walk: null })}>
             of walk {request.walk} ×
           </a>
         )}
@@ -156,12 +153,12 @@ function Changes({ schema }: { schema: Schema }) {
       {rows.length > 0 && <ChangeTable rows={rows} schema={schema} isLoading={query.isOld} />}
       <div class="tools">
         {page > 1 && (
-          <a class="turn" href={linkHere({ page: page === 2 ? null : page - 1 })}>
+          <a class="button" href={linkHere({ page: page === 2 ? null : page - 1 })}>
             ‹ Newer
           </a>
         )}
         {hasMore && (
-          <a class="turn" href={linkHere({ page: page + 1 })}>
+          <a class="button" href={linkHere({ page: page + 1 })}>
             Older ›
           </a>
         )}

@@ -5,8 +5,8 @@ import type { Overview } from '../../src/serve/ui/wire.ts';
 import { useAnswer, useSchema } from '../ask.ts';
 import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';
-import { Heading } from '../parts/heading.tsx';
-import { useMenus } from '../parts/menus.ts';
+import { Heading, Tabs } from '../parts/heading.tsx';
+import { useMenus } from '../parts/menus.tsx';
 import { ProblemList, problemsOf } from '../parts/problems.tsx';
 import { Proof } from '../parts/proof.tsx';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
@@ -59,7 +59,7 @@ function StatusBadge({ status }: { status: Status }) {
   const { rows, held, verdict, completeAsOf, fresh, doing, lastChange } = status;
   return (
     <>
-      <b class="number">{count(rows, 'row')}</b>
+      <b>{count(rows, 'row')}</b>
       {held > 0 && (
         <a
           class="tag warn"
@@ -110,7 +110,7 @@ function Looked({ dataset, status, at }: { dataset: Dataset; status: Status; at:
   const from = historyFrom?.[dataset.name];
   return (
     <>
-      <Tabs state={state} hasHistory={dataset.history !== null} />
+      <Looks state={state} hasHistory={dataset.history !== null} />
       {query.problem && <Failed problem={query.problem} again={query.again} />}
       {!columns && query.isLoading && <Loading />}
       {columns && state.show === 'chart' && (
@@ -128,22 +128,14 @@ function Looked({ dataset, status, at }: { dataset: Dataset; status: Status; at:
   );
 }
 
-function Tabs({ state, hasHistory }: { state: ViewState; hasHistory: boolean }) {
-  const tab = (show: ViewState['show'], label: string) => (
-    <a
-      href={linkHere(searchFor({ show, order: show === state.show ? state.order : null }))}
-      aria-current={state.show === show ? 'page' : undefined}
-    >
-      {label}
-    </a>
-  );
-  return (
-    <nav class="tabs" aria-label="Looks at this dataset">
-      {tab('rows', 'Rows')}
-      {tab('chart', 'Chart')}
-      {hasHistory && tab('removed', 'Removed')}
-    </nav>
-  );
+function Looks({ state, hasHistory }: { state: ViewState; hasHistory: boolean }) {
+  const tab = (show: ViewState['show'], text: string) => ({
+    text,
+    link: linkHere(searchFor({ show, order: show === state.show ? state.order : null })),
+    isHere: state.show === show,
+  });
+  const tabs = [tab('rows', 'Rows'), tab('chart', 'Chart'), tab('removed', 'Removed')];
+  return <Tabs label="Looks at this dataset" tabs={hasHistory ? tabs : tabs.slice(0, 2)} />;
 }
 
 function NeverMirrored({ status: { doing, nextRun } }: { status: Status }) {

@@ -30,7 +30,7 @@ export const Overview: ViewOf<'overview'> = () => {
     return (
       <>
         <Heading title="Overview" />
-        <p class="card of-past">
+        <p class="card">
           The datasets are shown as they were at <Time at={at} />. Problems and quota are known of now alone.
         </p>
         <Late key={at} load={loadPast} props={{ at, datasets: status.datasets }} />
@@ -70,13 +70,13 @@ function summaryOf(overview: State): string {
 function QuotaLine({ status: { quota, calls } }: { status: State['status'] }) {
   const { limit, remaining, reserve, asOf } = quota;
   return (
-    <p class="card quota-line">
+    <p class="card tools">
       <b>Quota</b>
       {remaining === null ? (
         <span>not reported by the API yet</span>
       ) : (
         <span>
-          <b class="number">{number(remaining)}</b>
+          <b>{number(remaining)}</b>
           {limit !== null && ` of ${number(limit)}`} calls left
           {reserve > 0 && `, ${number(reserve)} of them reserved`}
           {asOf !== null && (

@@ -8,24 +8,14 @@ import { Cell } from '../parts/cell.tsx';
 import { Heading } from '../parts/heading.tsx';
 import { ProblemList, problemsOf } from '../parts/problems.tsx';
 import { Awaited, Empty, Loading } from '../parts/states.tsx';
-import { Table, type TableColumn, usePages } from '../parts/table.tsx';
+import { hiding, namesOf, Table, type TableColumn, usePages } from '../parts/table.tsx';
 import { Ago } from '../parts/time.tsx';
 import { linkTo, linkToSql, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { pathOf } from '../routes.ts';
-import { type Condition, type Sql, select } from '../sql.ts';
-import {
-  Choice,
-  DatasetChoice,
-  equal,
-  Filters,
-  List,
-  PAGE,
-  reading,
-  useNewestFirst,
-  within,
-} from './browsing.tsx';
-import { Code, JobLink, RequestLink, WalkLink } from './walks/parts.tsx';
+import { type Condition, type Order, select } from '../sql.ts';
+import { Choice, DatasetChoice, equal, Filters, List, PAGE, reading, useNewestFirst } from './browsing.tsx';
+import { Code, codeColumn, jobColumn, requestColumn, valueColumn, walkColumn } from './walks/parts.tsx';
 
 export const ProblemsView: ViewOf<'problems'> = () => (
   <>
@@ -62,18 +52,6 @@ function Present() {
 
 /** Differences between what the contract or earlier rows say and what came. */
 
-const columns = [
-  'job',
-  'kind',
-  'path',
-  'detail',
-  'times',
-  'first_seen_at',
-  'last_seen_at',
-  'walk_id',
-  'request_id',
-];
-
 const meanings: Readonly<Record<string, string>> = {
   'extra-property': 'a property that the contract does not know',
   'new-value': 'a value that the contract does not list',
@@ -87,9 +65,10 @@ const meanings: Readonly<Record<string, string>> = {
   more: 'all above the 1,000 that are told one by one',
 };
 
-const shown: Record<string, Partial<TableColumn>> = {
-  job: { label: 'Dataset', show: (job) => <JobLink job={job} /> },
-  kind: {
+const driftColumns: readonly TableColumn[] = [
+  jobColumn,
+  {
+    name: 'kind',
     label: 'Difference',
     show: (kind) => (
       <div class="wide">
@@ -97,47 +76,25 @@ const shown: Record<string, Partial<TableColumn>> = {
       </div>
     ),
   },
-  path: { label: 'Place', kind: 'text', show: (path) => <Code text={String(path)} /> },
-  detail: {
-    label: 'What came',
-    kind: 'text',
-    show: (detail) =>
-      detail === '' ? (
-        '–'
-      ) : (
-        <div class="wide">
-          <Cell value={detail} label="What came" />
-        </div>
-      ),
-  },
-  times: { label: 'Times' },
-  first_seen_at: { label: 'First seen' },
-  last_seen_at: { label: 'Last seen' },
-  walk_id: { label: 'First in walk', kind: 'text', show: (id) => <WalkLink id={id} /> },
-  request_id: {
-    label: 'X-Request-ID',
-    kind: 'text',
-    show: (id) => <RequestLink id={id} />,
-  },
-};
+  codeColumn('path', 'Place'),
+  valueColumn('detail', 'What came'),
+  { name: 'times', label: 'Times' },
+  { name: 'first_seen_at', label: 'First seen' },
+  { name: 'last_seen_at', label: 'Last seen' },
+  walkColumn('First in walk'),
+  requestColumn,
+];
 
 function Drift() {
-  const { search, at } = usePlace();
-  const sql = select({
-    columns,
-    from: 'drift',
-    where: [...equal('job', search.get('job')), ...within('first_seen_at', new URLSearchParams(), at)],
-    order: [{ column: 'last_seen_at', descending: true }],
-  });
   return (
     <Whole
-      id="drift"
+      table="drift"
       title="Drift"
       caption="Differences"
       note="differences from what the contract or earlier rows say; the rows are kept all the same"
       unit="difference"
-      sql={sql}
-      columns={columns.map((name) => ({ name, ...shown[name] }))}
+      order={[{ column: 'last_seen_at', descending: true }]}
+      columns={driftColumns}
       empty="Everything is as it was expected."
     />
   );
@@ -145,47 +102,38 @@ function Drift() {
 
 /** The fields of datasets whose rows are not specified, as they were discovered. */
 
-const fieldColumns = [
-  ...['job', 'column', 'path', 'types', 'nullable', 'example', 'first_seen_at', 'last_seen_at', 'walk_id'],
+const fieldColumns: readonly TableColumn[] = [
+  jobColumn,
+  codeColumn('column', 'Column'),
+  codeColumn('path', 'Place'),
+  {
+    name: 'types',
+    label: 'Types',
+    kind: 'text',
+    show: (types) => <span class="unbroken">{typesOf(types)}</span>,
+  },
+  {
+    name: 'nullable',
+    label: 'May be null',
+    kind: 'text',
+    show: (nullable) => (nullable === 1 ? 'yes' : 'no'),
+  },
+  valueColumn('example', 'Example'),
+  { name: 'first_seen_at', label: 'First seen' },
+  { name: 'last_seen_at', label: 'Last seen' },
+  walkColumn('Last in walk'),
 ];
 
-const fieldShapes: Record<string, Partial<TableColumn>> = {
-  job: { label: 'Dataset', show: (job) => <JobLink job={job} /> },
-  column: { label: 'Column', kind: 'text', show: (column) => <Code text={String(column)} /> },
-  path: { label: 'Place', kind: 'text', show: (path) => <Code text={String(path)} /> },
-  types: { label: 'Types', kind: 'text', show: (types) => <span class="unbroken">{typesOf(types)}</span> },
-  nullable: { label: 'May be null', kind: 'text', show: (nullable) => (nullable === 1 ? 'yes' : 'no') },
-  example: {
-    label: 'Example',
-    kind: 'text',
-    show: (example) => (
-      <div class="wide">
-        <Cell value={example} label="Example" />
-      </div>
-    ),
-  },
-  first_seen_at: { label: 'First seen' },
-  last_seen_at: { label: 'Last seen' },
-  walk_id: { label: 'Last in walk', kind: 'text', show: (id) => <WalkLink id={id} /> },
-};
-
 function Fields() {
-  const { search, at } = usePlace();
-  const sql = select({
-    columns: fieldColumns,
-    from: 'fields',
-    where: [...equal('job', search.get('job')), ...within('first_seen_at', new URLSearchParams(), at)],
-    order: [{ column: 'first_seen_at', descending: true }, { column: 'job' }, { column: 'column' }],
-  });
   return (
     <Whole
-      id="fields"
+      table="fields"
       title="Discovered fields"
       caption="Fields"
       note="of datasets whose rows are not specified; each is a column of its table"
       unit="field"
-      sql={sql}
-      columns={fieldColumns.map((name) => ({ name, ...fieldShapes[name] }))}
+      order={[{ column: 'first_seen_at', descending: true }, { column: 'job' }, { column: 'column' }]}
+      columns={fieldColumns}
       empty="None: all rows here are as they were specified."
     />
   );
@@ -200,139 +148,33 @@ function typesOf(json: PageCell): string {
   }
 }
 
-/** Rows that broke the contract: each whole, with the reason and its place. */
+/** A table of a few thousand rows at most, which is read whole. */
 
-const quarantineColumns = [
-  ...['id', 'job', 'key', 'problems', 'body', 'last_seen_at', 'first_seen_at', 'times', 'resolved_at'],
-  ...['walk_id', 'request_id'],
-];
-const value = reading(quarantineColumns);
+const MAX_ROWS = 10_000;
 
-const states = { Rows: { resolved: 'resolved', all: 'open and resolved' } };
-
-/** Unless chosen otherwise, those that stand. */
-const StateChoice = () => <Choice name="state" label="Refused rows" groups={states} all="open" />;
-
-function Quarantine() {
-  const { search, at } = usePlace();
-  const state = search.get('state');
-  const listed = useNewestFirst({
-    from: 'quarantine',
-    columns: quarantineColumns,
-    where: [...equal('job', search.get('job')), ...stateOf(state, at), ...seenBy(at)],
-  });
-  return (
-    <section class="stack" aria-labelledby="quarantine">
-      <div class="heading">
-        <h2 id="quarantine">Quarantine</h2>
-        <span class="note">rows that break the contract; the version before them stays</span>
-      </div>
-      <List
-        caption="Refused rows"
-        unit="refused row"
-        columns={table}
-        hidden={state === null ? new Set(['id', 'resolved_at']) : new Set(['id'])}
-        listed={listed}
-        empty={state === null ? 'No row is refused.' : 'No row fits these filters.'}
-      />
-    </section>
-  );
-}
-
-const seenBy = (at: string | null): Condition[] =>
-  at === null ? [] : [{ column: 'first_seen_at', is: '<=', value: at }];
-
-function stateOf(state: string | null, at: string | null): Condition[] {
-  if (state === 'all') return [];
-  if (state === 'resolved')
-    return [
-      at === null
-        ? { column: 'resolved_at', is: 'not null' }
-        : { column: 'resolved_at', is: '<=', value: at },
-    ];
-  const open: Condition = { column: 'resolved_at', is: 'null' };
-  return [at === null ? open : { either: [open, { column: 'resolved_at', is: '>', value: at }] }];
-}
-
-const quarantineShapes: Record<string, Partial<TableColumn>> = {
-  job: { label: 'Dataset', show: (job) => <JobLink job={job} /> },
-  key: {
-    label: 'Row',
-    kind: 'text',
-    show: (key, row) =>
-      key === null ? (
-        <span class="null">no key</span>
-      ) : (
-        <a href={linkTo(pathOf({ view: 'row', job: String(value(row, 'job')), key: String(key) }))}>
-          <Code text={String(key)} />
-        </a>
-      ),
-  },
-  problems: {
-    label: 'Reason and place',
-    kind: 'text',
-    show: (problems) => (
-      <ul class="wide faults">
-        {faultsOf(problems).map(({ path, expected, received }, at) => (
-          <li key={at}>
-            <Code text={path || 'the row'} />: expected {expected}, received{' '}
-            <Cell value={received} label={path} />
-          </li>
-        ))}
-      </ul>
-    ),
-  },
-  body: {
-    label: 'Body',
-    kind: 'text',
-    show: (body) => (
-      <div class="wide">
-        <Cell value={body} label="Body" />
-      </div>
-    ),
-  },
-  last_seen_at: { label: 'Last refused' },
-  first_seen_at: { label: 'First' },
-  times: { label: 'Times', show: (times) => number(Number(times)) },
-  resolved_at: {
-    label: 'Resolved',
-    show: (at) => (at === null ? <span class="tag warn">open</span> : undefined),
-  },
-  walk_id: { label: 'Walk', kind: 'text', show: (id) => <WalkLink id={id} /> },
-  request_id: {
-    label: 'X-Request-ID',
-    kind: 'text',
-    show: (id) => <RequestLink id={id} />,
-  },
-};
-
-const table: readonly TableColumn[] = quarantineColumns.map((name) => ({ name, ...quarantineShapes[name] }));
-
-/** A list that is short enough to be shown whole. */
-
-/** Each dataset has about a thousand of them at most. */
-const MOST = 10_000;
-
-type Props = {
-  id: string;
+type WholeProps = {
+  table: string;
   title: string;
-  /** Of the table. */
+  /** Of the table, for those who do not see it. */
   caption: string;
   note: string;
   unit: string;
-  sql: Sql;
+  order: readonly Order[];
   columns: readonly TableColumn[];
   empty: string;
 };
 
-function Whole({ id, title, caption, note, unit, sql, columns, empty }: Props) {
-  const query = useCurrentAnswer({ ...sql, limit: MOST });
+function Whole({ table, title, caption, note, unit, order, columns, empty }: WholeProps) {
+  const { search, at } = usePlace();
+  const where = [...equal('job', search.get('job')), ...seenBy(at)];
+  const sql = select({ columns: namesOf(columns), from: table, where, order });
+  const query = useCurrentAnswer({ ...sql, limit: MAX_ROWS });
   const rows = query.value?.rows ?? [];
   const { shown, pager } = usePages(rows, PAGE);
   return (
-    <section class="stack" aria-labelledby={id}>
+    <section class="stack" aria-labelledby={table}>
       <div class="heading">
-        <h2 id={id}>{title}</h2>
+        <h2 id={table}>{title}</h2>
         <span class="note">{note}</span>
       </div>
       <Awaited query={query} />
@@ -350,6 +192,94 @@ function Whole({ id, title, caption, note, unit, sql, columns, empty }: Props) {
       </div>
     </section>
   );
+}
+
+const seenBy = (at: string | null): Condition[] =>
+  at === null ? [] : [{ column: 'first_seen_at', is: '<=', value: at }];
+
+/** Rows that broke the contract: each whole, with the reason and its place. */
+
+const quarantineColumns: readonly TableColumn[] = [
+  { name: 'id', isHidden: true },
+  jobColumn,
+  {
+    name: 'key',
+    label: 'Row',
+    kind: 'text',
+    show: (key, row) =>
+      key === null ? (
+        <span class="null">no key</span>
+      ) : (
+        <a href={linkTo(pathOf({ view: 'row', job: String(value(row, 'job')), key: String(key) }))}>
+          <Code text={String(key)} />
+        </a>
+      ),
+  },
+  {
+    name: 'problems',
+    label: 'Reason and place',
+    kind: 'text',
+    show: (problems) => (
+      <ul class="wide lines">
+        {faultsOf(problems).map(({ path, expected, received }, at) => (
+          <li key={at}>
+            <Code text={path || 'the row'} />: expected {expected}, received{' '}
+            <Cell value={received} label={path} />
+          </li>
+        ))}
+      </ul>
+    ),
+  },
+  valueColumn('body', 'Body'),
+  { name: 'last_seen_at', label: 'Last refused' },
+  { name: 'first_seen_at', label: 'First' },
+  { name: 'times', label: 'Times', show: (times) => number(Number(times)) },
+  {
+    name: 'resolved_at',
+    label: 'Resolved',
+    show: (at) => (at === null ? <span class="tag warn">open</span> : undefined),
+  },
+  walkColumn('Walk'),
+  requestColumn,
+];
+const value = reading(namesOf(quarantineColumns));
+
+const states = { Rows: { resolved: 'resolved', all: 'open and resolved' } };
+
+/** Unless chosen otherwise, those that stand. */
+const StateChoice = () => <Choice name="state" label="Refused rows" groups={states} all="open" />;
+
+function Quarantine() {
+  const { search, at } = usePlace();
+  const state = search.get('state');
+  const listed = useNewestFirst({
+    from: 'quarantine',
+    columns: state === null ? hiding(quarantineColumns, 'resolved_at') : quarantineColumns,
+    where: [...equal('job', search.get('job')), ...stateOf(state, at), ...seenBy(at)],
+  });
+  return (
+    <section class="stack" aria-labelledby="quarantine">
+      <div class="heading">
+        <h2 id="quarantine">Quarantine</h2>
+        <span class="note">rows that break the contract; the version before them stays</span>
+      </div>
+      <List
+        caption="Refused rows"
+        unit="refused row"
+        listed={listed}
+        empty={state === null ? 'No row is refused.' : 'No row fits these filters.'}
+      />
+    </section>
+  );
+}
+
+function stateOf(state: string | null, at: string | null): Condition[] {
+  if (state === 'all') return [];
+  const column = 'resolved_at';
+  if (state === 'resolved')
+    return [at === null ? { column, is: 'not null' } : { column, is: '<=', value: at }];
+  const open: Condition = { column, is: 'null' };
+  return [at === null ? open : { either: [open, { column, is: '>', value: at }] }];
 }
 
 /** What a refused row breaks, out of the JSON that it is kept as. */

@@ -7,8 +7,9 @@ import { serviceNow } from '../clock.ts';
 import { count, DAY_MS, duration, HOUR_MS, MINUTE_MS, number } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Chart, type Series } from '../parts/chart.tsx';
-import { Heading } from '../parts/heading.tsx';
-import { Awaited, Empty, Loading, Scroll } from '../parts/states.tsx';
+import { Fact, Heading, Tabs } from '../parts/heading.tsx';
+import { Awaited, Empty, Loading } from '../parts/states.tsx';
+import { NumberTable } from '../parts/table.tsx';
 import { Ago, Time } from '../parts/time.tsx';
 import { linkHere, linkTo, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
@@ -39,17 +40,14 @@ export const QuotaView: ViewOf<'quota'> = () => {
   return (
     <>
       <Heading title="Quota">
-        <nav class="tabs" aria-label="Time shown">
-          {Object.entries(ranges).map(([key, { label }]) => (
-            <a
-              key={key}
-              href={linkHere({ range: key === '24h' ? null : key })}
-              aria-current={ranges[key as keyof typeof ranges] === range ? 'page' : undefined}
-            >
-              {label}
-            </a>
-          ))}
-        </nav>
+        <Tabs
+          label="Time shown"
+          tabs={Object.entries(ranges).map(([key, one]) => ({
+            text: one.label,
+            link: linkHere({ range: key === '24h' ? null : key }),
+            isHere: one === range,
+          }))}
+        />
         {at !== null && <span class="note">as of now, whatever moment is shown elsewhere</span>}
       </Heading>
       <QuotaFacts status={status} />
@@ -94,70 +92,52 @@ function QuotaFacts({ status }: { status: Overview['status'] }) {
   const { rate, concurrency } = status;
   return (
     <section class="card stack" aria-label="Limits">
-      <dl class="facts-grid">
-        <div>
-          <dt>Calls left</dt>
-          <dd>
-            {remaining === null ? (
-              'not reported by the API yet'
-            ) : (
-              <>
-                <b class="figure">{number(remaining)}</b> {limit !== null && `of ${number(limit)}`}
-                {reserve > 0 && `, ${number(reserve)} of them reserved`}{' '}
-                {asOf !== null && (
-                  <span class="note">
-                    as of <Ago at={asOf} />
-                  </span>
-                )}
-              </>
-            )}
-          </dd>
-        </div>
-        <div>
-          <dt>Comes back</dt>
-          <dd>
-            {refill.nextBy !== null && (
-              <>
-                resets <Ago at={refill.nextBy} /> at the latest, every {duration(refill.periodSeconds ?? 0)}.{' '}
-              </>
-            )}
-            {refill.perHour !== null && `${number(refill.perHour)} calls an hour. `}
-            {refill.kind === 'unknown' && 'Reset time not known yet. '}
-            <span class="note">
-              {refill.kind === 'unknown' ? refill.evidence : `${refill.confidence}: ${refill.evidence}`}
-            </span>
-          </dd>
-        </div>
+      <dl class="facts">
+        <Fact name="Calls left">
+          {remaining === null ? (
+            'not reported by the API yet'
+          ) : (
+            <>
+              <b>{number(remaining)}</b> {limit !== null && `of ${number(limit)}`}
+              {reserve > 0 && `, ${number(reserve)} of them reserved`}{' '}
+              {asOf !== null && (
+                <span class="note">
+                  as of <Ago at={asOf} />
+                </span>
+              )}
+            </>
+          )}
+        </Fact>
+        <Fact name="Comes back">
+          {refill.nextBy !== null && (
+            <>
+              resets <Ago at={refill.nextBy} /> at the latest, every {duration(refill.periodSeconds ?? 0)}.{' '}
+            </>
+          )}
+          {refill.perHour !== null && `${number(refill.perHour)} calls an hour. `}
+          {refill.kind === 'unknown' && 'Reset time not known yet. '}
+          <span class="note">
+            {refill.kind === 'unknown' ? refill.evidence : `${refill.confidence}: ${refill.evidence}`}
+          </span>
+        </Fact>
         {othersPerHour > 0 && (
-          <div>
-            <dt>Other users of the key</dt>
-            <dd>about {number(othersPerHour, 0)} calls an hour</dd>
-          </div>
+          <Fact name="Other users of the key">about {number(othersPerHour, 0)} calls an hour</Fact>
         )}
         {rate && concurrency && (
-          <div>
-            <dt>Rate</dt>
-            <dd>
-              {rate.perSecond === null ? 'No limit was met.' : `${number(rate.perSecond, 1)} calls a second.`}{' '}
-              <span class="note">
-                {rate.perSecond === null ? rate.evidence : `${rate.confidence}: ${rate.evidence}`}
-              </span>{' '}
-              {number(concurrency.allowed)} at once. <span class="note">{concurrency.evidence}</span>
-            </dd>
-          </div>
+          <Fact name="Rate">
+            {rate.perSecond === null ? 'No limit was met.' : `${number(rate.perSecond, 1)} calls a second.`}{' '}
+            <span class="note">
+              {rate.perSecond === null ? rate.evidence : `${rate.confidence}: ${rate.evidence}`}
+            </span>{' '}
+            {number(concurrency.allowed)} at once. <span class="note">{concurrency.evidence}</span>
+          </Fact>
         )}
-        <div>
-          <dt>Waiting</dt>
-          <dd>
-            <Waits status={status} />
-          </dd>
-        </div>
-        <div>
-          <dt>Processes</dt>
-          <dd>
-            <Processes status={status} />
-          </dd>
-        </div>
+        <Fact name="Waiting">
+          <Waits status={status} />
+        </Fact>
+        <Fact name="Processes">
+          <Processes status={status} />
+        </Fact>
       </dl>
     </section>
   );
@@ -173,7 +153,7 @@ function Waits({ status: { waits, datasets } }: { status: Overview['status'] }) 
   );
   if (known.length + waiting.length === 0) return <>Nothing waits.</>;
   return (
-    <ul class="waits">
+    <ul class="waits lines">
       {known.map(({ job, until, reason, why }) => (
         <li key={`${job} ${reason}`}>
           <b>{job ?? 'all calls'}</b> <Ago at={until} /> <span class="tag warn">{reason}</span>
@@ -336,49 +316,19 @@ function CallsTable({ status, range, from }: { status: Overview['status']; range
       {calls.length === 0 ? (
         query.value && <p>None was made.</p>
       ) : (
-        <Scroll label={`Calls of the last ${range.label} by dataset and answer`}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">dataset</th>
-                {statuses.map((one) => (
-                  <th key={one} scope="col" class="number">
-                    {one ?? 'none'}
-                  </th>
-                ))}
-                <th scope="col" class="number">
-                  all
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {jobs.map((job) => (
-                <tr key={job}>
-                  <th scope="row">
-                    <a href={linkTo('/calls', { job })}>{job}</a>
-                  </th>
-                  {statuses.map((one) => (
-                    <td key={one} class={`number${isWell(one) || sumOf(job, one) === 0 ? '' : ' ill'}`}>
-                      {cellOf(sumOf(job, one))}
-                    </td>
-                  ))}
-                  <td class="number">{cellOf(sumOf(job))}</td>
-                </tr>
-              ))}
-            </tbody>
-            <tfoot>
-              <tr>
-                <th scope="row">all</th>
-                {statuses.map((one) => (
-                  <td key={one} class="number">
-                    {cellOf(sumOf(null, one))}
-                  </td>
-                ))}
-                <td class="number">{number(sumOf(null))}</td>
-              </tr>
-            </tfoot>
-          </table>
-        </Scroll>
+        <NumberTable
+          label={`Calls of the last ${range.label} by dataset and answer`}
+          heads={['dataset', ...statuses.map((one) => String(one ?? 'none')), 'all']}
+          lines={[...jobs, null].map((job) => [
+            job === null ? 'all' : <a href={linkTo('/calls', { job })}>{job}</a>,
+            ...statuses.map((one) => (
+              <span key={one} class={job === null || isWell(one) ? undefined : 'toned bad'}>
+                {cellOf(sumOf(job, one))}
+              </span>
+            )),
+            cellOf(sumOf(job)),
+          ])}
+        />
       )}
       <p class="note">
         {statuses.includes(null) && 'None: no answer came. '}
@@ -406,46 +356,21 @@ function PlanTable({ plan }: { plan: Plan }) {
         {number(calls, 0)} calls expected
         {available === null ? '' : `, of ${number(available, 0)} that may be made`}. {whatIsEnough(plan)}
       </p>
-      <Scroll label="Plan of the next 24 hours by dataset">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">dataset</th>
-              <th scope="col" class="number">
-                schedule
-              </th>
-              <th scope="col" class="number">
-                walk every
-              </th>
-              <th scope="col" class="number">
-                glance every
-              </th>
-              <th scope="col" class="number">
-                held to
-              </th>
-              <th scope="col" class="number">
-                calls
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {datasets.map((dataset) => (
-              <tr key={dataset.job}>
-                <th scope="row">
-                  {dataset.job}{' '}
-                  {dataset.state !== 'planned' && <span class="tag">{words[dataset.state]}</span>}
-                  {!dataset.drawsOnQuota && <span class="tag">free</span>}
-                </th>
-                <td class="number">{span(dataset.targetSeconds)}</td>
-                <td class="number">{span(dataset.everySeconds)}</td>
-                <td class="number">{span(dataset.glanceEverySeconds)}</td>
-                <td class="number">{span(dataset.heldToSeconds)}</td>
-                <td class="number">{dataset.calls === null ? '–' : number(dataset.calls, 0)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <NumberTable
+        label="Plan of the next 24 hours by dataset"
+        heads={['dataset', 'schedule', 'walk every', 'glance every', 'held to', 'calls']}
+        lines={datasets.map((dataset) => [
+          <>
+            {dataset.job} {dataset.state !== 'planned' && <span class="tag">{words[dataset.state]}</span>}
+            {!dataset.drawsOnQuota && <span class="tag">free</span>}
+          </>,
+          span(dataset.targetSeconds),
+          span(dataset.everySeconds),
+          span(dataset.glanceEverySeconds),
+          span(dataset.heldToSeconds),
+          dataset.calls === null ? '–' : number(dataset.calls, 0),
+        ])}
+      />
       {unknown.length > 0 && (
         <ul class="note">
           {unknown.map(({ job, why }) => (

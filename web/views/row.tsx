@@ -6,7 +6,7 @@ import { serviceNow } from '../clock.ts';
 import { count } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Cell, Copy } from '../parts/cell.tsx';
-import { Heading } from '../parts/heading.tsx';
+import { Fact, Heading } from '../parts/heading.tsx';
 import { whilesAgo } from '../parts/moment-choice.tsx';
 import { Proof, Sources } from '../parts/proof.tsx';
 import { Empty, Failed, Loading, Running, Scroll } from '../parts/states.tsx';
@@ -28,6 +28,7 @@ import {
   markDifference,
   type Version,
 } from './row/life.ts';
+import { RequestLink, WalkLink } from './walks/parts.tsx';
 
 export const RowView: ViewOf<'row'> = ({ job, key }) => {
   const { at } = usePlace();
@@ -54,7 +55,7 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
   const failed = schema.value ? query.problem : schema.problem;
   return (
     <>
-      <p class="way">
+      <p class="note">
         <a href={linkTo(pathOf({ view: 'dataset', job }))}>{job}</a> / row
       </p>
       <Heading title={key}>
@@ -76,7 +77,7 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
             </p>
           )}
           {life.toNow && <ToNow changes={life.toNow} volatile={volatile} />}
-          <ol class="lives" reversed>
+          <ol class="stack" reversed>
             {life.versions.toReversed().map((version, index) => (
               <VersionCard key={version.from} version={version} volatile={volatile} isOpen={index === 0} />
             ))}
@@ -131,7 +132,7 @@ function State({ life: { state, versions, later, firstSeenAt }, at }: { life: Li
       </Empty>
     );
   return (
-    <p class={state === 'removed' ? 'state removed' : 'lead'} role="status">
+    <p class={state === 'removed' ? 'state' : undefined} role="status">
       {state === 'removed' && last.to !== null && (
         <>
           This row is gone: it was removed at <Time at={last.to} /> after {count(versions.length, 'version')}.
@@ -204,7 +205,7 @@ function VersionCard({ version, volatile, isOpen }: VersionCardProps) {
   const { number, from, to, endedBy, walkId, requestId, closedBy, changes, leaves, json } = version;
   const isGone = endedBy === 'delete';
   return (
-    <li class={`life card${to === null ? ' standing' : ''}${isGone ? ' gone' : ''}`}>
+    <li class={`life card stack${to === null ? ' good' : ''}${isGone ? ' bad' : ''}`}>
       <div class="heading">
         <h2>
           Version {number}: {came[version.came].toLowerCase()}
@@ -215,48 +216,33 @@ function VersionCard({ version, volatile, isOpen }: VersionCardProps) {
         <Copy text={json} what={`of version ${number}`} label="Copy as JSON" />
       </div>
       <dl class="facts">
-        <div>
-          <dt>Valid from</dt>
-          <dd>
-            <Time at={from} exactness="millisecond" />
-          </dd>
-        </div>
-        <div>
-          <dt>Until</dt>
-          <dd>{to === null ? 'now' : <Time at={to} exactness="millisecond" />}</dd>
-        </div>
-        <div>
-          <dt>Came with</dt>
-          <dd>
-            <WalkLink id={walkId} />
-          </dd>
-        </div>
-        <div>
-          <dt>X-Request-ID</dt>
-          <dd>
-            {requestId === null ? (
-              <span class="null">not kept</span>
+        <Fact name="Valid from">
+          <Time at={from} exactness="millisecond" />
+        </Fact>
+        <Fact name="Until">{to === null ? 'now' : <Time at={to} exactness="millisecond" />}</Fact>
+        <Fact name="Came with">
+          walk <WalkLink id={walkId} />
+        </Fact>
+        <Fact name="X-Request-ID">
+          {requestId === null ? (
+            <span class="null">not kept</span>
+          ) : (
+            <>
+              <RequestLink id={requestId} />
+              <Copy text={requestId} what="the X-Request-ID" />
+            </>
+          )}
+        </Fact>
+        {isGone && (
+          <Fact name="Removed by">
+            {closedBy === null ? (
+              <span class="null">a walk that is not kept</span>
             ) : (
               <>
-                <a href={linkTo('/calls', { request: requestId })}>
-                  <code>{requestId}</code>
-                </a>
-                <Copy text={requestId} what="the X-Request-ID" />
+                walk <WalkLink id={closedBy} />
               </>
             )}
-          </dd>
-        </div>
-        {isGone && (
-          <div>
-            <dt>Removed by</dt>
-            <dd>
-              {closedBy === null ? (
-                <span class="null">a walk that is not kept</span>
-              ) : (
-                <WalkLink id={closedBy} />
-              )}
-            </dd>
-          </div>
+          </Fact>
         )}
       </dl>
       {version.came !== 'first' && version.came !== 'oldest' && (
@@ -265,10 +251,6 @@ function VersionCard({ version, volatile, isOpen }: VersionCardProps) {
       <AllValues leaves={leaves} number={number} volatile={volatile} isOpen={isOpen} />
     </li>
   );
-}
-
-function WalkLink({ id }: { id: number }) {
-  return <a href={linkTo(pathOf({ view: 'walk', id }))}>walk {id}</a>;
 }
 
 type ChangesProps = { changes: readonly Change[]; number: number; volatile: ReadonlySet<string> };

@@ -8,7 +8,7 @@ import { localNow, serviceNow } from '../clock.ts';
 import type { Editor } from '../editor.ts';
 import { count, number } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
-import { closeMenu, useMenus } from '../parts/menus.ts';
+import { closeMenu, useMenus } from '../parts/menus.tsx';
 import { Select } from '../parts/select.tsx';
 import { go, linkTo, linkToSql, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
@@ -205,7 +205,7 @@ function SaveMenu({ save }: { save(name: string): void }) {
   };
   return (
     <details class="menu" ref={menu}>
-      <summary>Save</summary>
+      <summary class="button">Save</summary>
       <form class="menu-box" onSubmit={submit}>
         <input
           aria-label="Name of the query"
@@ -230,8 +230,9 @@ function Progress({ run }: { run: Run }) {
   }, []);
   const seconds = Math.max(0, localNow() - run.begunAt) / 1_000;
   return (
-    <span class="progress">
-      <span class="dot" aria-hidden="true" /> {run.opened ? `${count(run.count, 'row')} so far` : 'running'}
+    <span class="pair">
+      <span class="dot running" aria-hidden="true" />{' '}
+      {run.opened ? `${count(run.count, 'row')} so far` : 'running'}
       {' · '}
       {seconds.toFixed(1)} s
     </span>
@@ -321,7 +322,7 @@ function Parameters({ sql, typed, changed, run }: ParametersFormProps) {
   if (names.length === 0) return null;
   return (
     <form
-      class="parameters tools"
+      class="tools"
       aria-label="Parameters"
       onSubmit={(event) => {
         event.preventDefault();
@@ -329,7 +330,7 @@ function Parameters({ sql, typed, changed, run }: ParametersFormProps) {
       }}
     >
       {names.map((name) => (
-        <label key={name}>
+        <label key={name} class="pair">
           <code>:{name}</code>{' '}
           <input
             value={typed[name] ?? ''}

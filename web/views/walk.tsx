@@ -1,19 +1,18 @@
 /** One walk: its evidence, every call it made, and every row it changed. */
 
-import type { ComponentChildren } from 'preact';
 import type { PageCell } from '../../src/serve/ui/wire.ts';
 import { useCurrentAnswer } from '../ask.ts';
 import { count, number } from '../formats.ts';
 import { Cell } from '../parts/cell.tsx';
-import { Heading } from '../parts/heading.tsx';
+import { Fact, Heading } from '../parts/heading.tsx';
 import { Awaited, Empty } from '../parts/states.tsx';
-import { Table } from '../parts/table.tsx';
+import { hiding, namesOf, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { linkTo, linkToSql } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { select } from '../sql.ts';
 import { reading } from './browsing.tsx';
-import { callColumns, callTable, hiddenCallColumns } from './calls.tsx';
+import { callColumns } from './calls.tsx';
 import { anomaliesOf, JobLink, meanings, Remarks, tookOf, WalkOutcome } from './walks/parts.tsx';
 
 const columns = [
@@ -84,7 +83,7 @@ function Evidence({ read }: { read: Read }) {
   return (
     <section class="card stack" aria-label="Evidence">
       {remarks && <Remarks read={read} />}
-      <dl class="evidence">
+      <dl class="facts">
         <Fact name="Dataset">
           <JobLink job={read('job')} />
         </Fact>
@@ -158,15 +157,6 @@ function Evidence({ read }: { read: Read }) {
   );
 }
 
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
 function totalsOf(first: PageCell, last: PageCell): string | null {
   if (last === null) return null;
   const at = count(Number(last), 'row');
@@ -178,11 +168,11 @@ function totalsOf(first: PageCell, last: PageCell): string | null {
 /** A walk of more calls is read in the list of all calls, page by page. */
 const MOST = 500;
 /** Of one walk they are all the same. */
-const hidden = new Set([...hiddenCallColumns, 'job', 'walk_id']);
+const walkCallColumns = hiding(callColumns, 'job', 'walk_id');
 
 function Calls({ walk }: { walk: number }) {
   const sql = select({
-    columns: callColumns,
+    columns: namesOf(walkCallColumns),
     from: 'requests',
     where: [{ column: 'walk_id', is: '=', value: walk }],
     order: [{ column: 'id' }],
@@ -205,9 +195,8 @@ function Calls({ walk }: { walk: number }) {
       {value && value.rows.length > 0 && (
         <Table
           caption={`Calls of walk ${walk}`}
-          columns={callTable}
+          columns={walkCallColumns}
           rows={value.rows}
-          hidden={hidden}
           isLoading={query.isOld}
         />
       )}

@@ -2,7 +2,7 @@
 
 import { count } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
-import type { TableColumn } from '../parts/table.tsx';
+import { namesOf, type TableColumn } from '../parts/table.tsx';
 import { usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import type { Condition } from '../sql.ts';
@@ -17,14 +17,7 @@ import {
   useNewestFirst,
   within,
 } from './browsing.tsx';
-import { JobLink, Past, Remarks, tookOf, WalkLink, WalkOutcome } from './walks/parts.tsx';
-
-const columns = [
-  ...['id', 'started_at', 'job', 'kind', 'status', 'verdict', 'error', 'finished_at', 'rows', 'total'],
-  ...['inserted', 'updated', 'deleted', 'held', 'quarantined', 'pages', 'api_calls', 'calls_saved'],
-  ...['generated_at', 'anomalies', 'renewal_of', 'waits_until', 'waits_for'],
-];
-const value = reading(columns);
+import { jobColumn, Past, Remarks, tookOf, WalkLink, WalkOutcome } from './walks/parts.tsx';
 
 const kinds = { Kind: { walk: 'walk', glance: 'glance', renewed: 'renewed by one call' } };
 const outcomes = {
@@ -59,8 +52,6 @@ export const WalksView: ViewOf<'walks'> = () => {
       <List
         caption="Walks"
         unit="walk"
-        columns={columns.map((name) => ({ name, ...shown[name] }))}
-        hidden={hidden}
         listed={listed}
         empty="No walk fits these filters. Walks that changed nothing are forgotten after some time."
       />
@@ -68,45 +59,47 @@ export const WalksView: ViewOf<'walks'> = () => {
   );
 };
 
-/** PhraseText along with others. */
-const hidden = new Set([
-  'kind',
-  'status',
-  'total',
-  'anomalies',
-  'renewal_of',
-  'waits_until',
-  'waits_for',
-  'calls_saved',
-]);
+const hidden = (name: string): TableColumn => ({ name, isHidden: true });
 
-const shown: Record<string, Partial<TableColumn>> = {
-  id: { label: 'Walk', kind: 'text', show: (id) => <WalkLink id={id} /> },
-  started_at: { label: 'Began' },
-  job: { label: 'Dataset', show: (job) => <JobLink job={job} /> },
-  verdict: { label: 'Outcome', show: (_, row) => <WalkOutcome read={(name) => value(row, name)} /> },
-  finished_at: { label: 'Took', kind: 'number', show: (end, row) => tookOf(value(row, 'started_at'), end) },
-  rows: { label: 'Rows', show: (rows, row) => rowsOf(rows, value(row, 'total')) },
-  inserted: { label: 'New' },
-  updated: { label: 'Changed' },
-  deleted: { label: 'Gone' },
-  held: { label: 'Held' },
-  quarantined: { label: 'Refused' },
-  pages: { label: 'Pages' },
-  api_calls: {
+const columns: readonly TableColumn[] = [
+  { name: 'id', label: 'Walk', kind: 'text', show: (id) => <WalkLink id={id} /> },
+  { name: 'started_at', label: 'Began' },
+  jobColumn,
+  ...['kind', 'status'].map(hidden),
+  { name: 'verdict', label: 'Outcome', show: (_, row) => <WalkOutcome read={(name) => value(row, name)} /> },
+  {
+    name: 'error',
+    label: 'Remarks',
+    kind: 'text',
+    show: (_, row) => <Remarks read={(name) => value(row, name)} />,
+  },
+  {
+    name: 'finished_at',
+    label: 'Took',
+    kind: 'number',
+    show: (end, row) => tookOf(value(row, 'started_at'), end),
+  },
+  { name: 'rows', label: 'Rows', show: (rows, row) => rowsOf(rows, value(row, 'total')) },
+  hidden('total'),
+  { name: 'inserted', label: 'New' },
+  { name: 'updated', label: 'Changed' },
+  { name: 'deleted', label: 'Gone' },
+  { name: 'held', label: 'Held' },
+  { name: 'quarantined', label: 'Refused' },
+  { name: 'pages', label: 'Pages' },
+  {
+    name: 'api_calls',
     label: 'Calls',
     show: (calls, row) => {
       const saved = Number(value(row, 'calls_saved'));
       return saved > 0 ? <span title={`${count(saved, 'call')} saved`}>{String(calls)}</span> : undefined;
     },
   },
-  generated_at: { label: 'Generated', show: (at) => (at === null ? '–' : undefined) },
-  error: {
-    label: 'Remarks',
-    kind: 'text',
-    show: (_, row) => <Remarks read={(name) => value(row, name)} />,
-  },
-};
+  hidden('calls_saved'),
+  { name: 'generated_at', label: 'Generated', show: (at) => (at === null ? '–' : undefined) },
+  ...['anomalies', 'renewal_of', 'waits_until', 'waits_for'].map(hidden),
+];
+const value = reading(namesOf(columns));
 
 function kindOf(kind: string | null): Condition[] {
   return kind === 'renewed' ? [{ column: 'renewal_of', is: 'not null' }] : equal('kind', kind);

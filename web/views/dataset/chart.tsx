@@ -164,7 +164,7 @@ type ChoiceProps = {
 
 function Choice({ label, value, options, choose }: ChoiceProps) {
   return (
-    <label class="choice">
+    <label class="choice pair">
       {label}{' '}
       <Select
         value={value}

@@ -3,7 +3,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import { number } from '../../formats.ts';
-import { closeMenu } from '../../parts/menus.ts';
+import { closeMenu } from '../../parts/menus.tsx';
 import { Select } from '../../parts/select.tsx';
 import { prefer, usePreferences } from '../../preferences.ts';
 import { go, linkHere } from '../../router.ts';
@@ -61,7 +61,7 @@ export function FilterMenu({ state, columns, facets }: FilterMenuProps) {
   };
   return (
     <details class="menu" ref={menu}>
-      <summary>Filter</summary>
+      <summary class="button">Filter</summary>
       <form class="menu-box filter" onSubmit={add}>
         <Select
           name="Column"
@@ -101,7 +101,7 @@ export function FilterMenu({ state, columns, facets }: FilterMenuProps) {
 export function Filters({ state: { filters } }: { state: ViewState }) {
   if (filters.length === 0) return null;
   return (
-    <ul class="filters" aria-label="Filters">
+    <ul class="filters tools" aria-label="Filters">
       {filters.map((filter) => (
         <li key={JSON.stringify(filter)}>
           {filterText(filter)}{' '}
@@ -172,7 +172,7 @@ export function Facets({
         if (isWide && open !== isWanted) prefer({ facets: open });
       }}
     >
-      <summary>Filter by value</summary>
+      <summary class="note">Filter by value</summary>
       {isCut && <p class="note">Counted in the first 100,000 rows.</p>}
       <div class="facet-lists">
         {facets.map((facet) => (
@@ -190,7 +190,9 @@ function FacetList({ facet: { column, values }, filters }: { facet: Facet; filte
     filters.some(({ column, is, value }) => column === one.column && is === one.is && value === one.value);
   return (
     <section aria-label={`Values of ${column.name}`}>
-      <h2 title={column.about || column.name}>{column.name}</h2>
+      <h2 class="ellipsis" title={column.about || column.name}>
+        {column.name}
+      </h2>
       <ul>
         {shown.map(({ text, filter, rows }) => {
           const isChosen = isOn(filter);
@@ -200,17 +202,17 @@ function FacetList({ facet: { column, values }, filters }: { facet: Facet; filte
           return (
             <li key={text}>
               <a href={linkHere(searchFor({ filters: next }))} aria-current={isChosen ? 'true' : undefined}>
-                <span class="value" title={text}>
+                <span class="ellipsis" title={text}>
                   {text}
                 </span>
-                <span class="count">{isChosen ? '×' : number(rows)}</span>
+                <span class="note">{isChosen ? '×' : number(rows)}</span>
               </a>
             </li>
           );
         })}
       </ul>
       {values.length > FIRST_VALUES && (
-        <button type="button" class="more" onClick={() => setWhole(!isWhole)}>
+        <button type="button" class="small" onClick={() => setWhole(!isWhole)}>
           {isWhole ? 'fewer' : `${values.length - FIRST_VALUES} more`}
         </button>
       )}

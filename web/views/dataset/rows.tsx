@@ -86,7 +86,7 @@ export function Rows({ dataset, columns, state, at }: Props) {
   };
   const onePage = { limit: PAGE_ROWS, offset: state.offset };
   return (
-    <div class="stack dataset">
+    <div class="stack">
       <div class="tools">
         <SearchBox state={state} />
         <FilterMenu state={state} columns={columns} facets={facets} />
@@ -103,7 +103,7 @@ export function Rows({ dataset, columns, state, at }: Props) {
         <a href={linkToSql(plainSql(listing, listing.columns))}>Open as SQL</a>
       </div>
       {(!isAll || counted.problem) && (
-        <div class="tools found">
+        <div class="tools">
           <Found
             page={page}
             counted={counted}
@@ -140,14 +140,13 @@ export function Rows({ dataset, columns, state, at }: Props) {
                 caption={`${isRemoved ? 'Removed rows' : 'Rows'} of ${dataset.name}`}
                 columns={tableColumns(page.value, dataset, columns, listing, at)}
                 rows={page.value.rows}
-                hidden={hiddenColumns}
                 order={order}
                 sort={sort}
                 isLoading={page.isLoading}
                 pick={pick}
                 mayPick={(name) => isPicked(columnNamed(name))}
               />
-              <div class="tools foot">
+              <div class="tools between">
                 <Pager
                   offset={state.offset}
                   limit={PAGE_ROWS}
@@ -333,9 +332,6 @@ function listingOf(
   };
 }
 
-/** Values that help to show others. */
-const hiddenColumns: ReadonlySet<string> = new Set(['_cut', '_held']);
-
 /** The columns of an answer to `pageSql`. */
 function tableColumns(
   { columns, rows }: Answer,
@@ -371,9 +367,9 @@ function tableColumns(
           </>
         ),
       };
-    if (place === cut) return { name };
+    if (place === cut) return { name, isHidden: true };
     if (place < cut) return { name, about, look, label: 'removed' };
-    if (place < ahead && !isRemoved) return { name };
+    if (place < ahead && !isRemoved) return { name, isHidden: true };
     if (place < ahead) return { name, label: 'by walk', show: walkLink };
     return {
       ...{ name, about, type, look, label: labelOf(name) },
@@ -452,7 +448,7 @@ function LongValue({ beginning, label, size, question }: LongValueProps) {
       {beginning.replace(/\s+/g, ' ').slice(0, MAX_BEGINNING).toWellFormed()}…{' '}
       <button
         type="button"
-        class="more"
+        class="small"
         disabled={isLoading}
         onClick={open}
         aria-label={`${bytes(size)}: show all of ${label}`}

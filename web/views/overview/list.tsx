@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import type { DatasetDay, DatasetStatus, WalkMark } from '../../../src/serve/ui/wire.ts';
 import { useNow } from '../../clock.ts';
 import { count, duration, number, plural } from '../../formats.ts';
+import { Fact } from '../../parts/heading.tsx';
 import { outcomeOf, outcomes, Sign, StateBadge, Verdict, waitReasons } from '../../parts/proof.tsx';
 import { Sparkline, Strip, sentenceOf } from '../../parts/strip.tsx';
 import { Ago, Time } from '../../parts/time.tsx';
@@ -59,7 +60,7 @@ export function DatasetLine({ job, verdict, rows, day, at, state, age, children 
         <th scope="row">
           <button
             type="button"
-            class="chevron"
+            class="chevron quiet"
             aria-expanded={isOpen}
             aria-label={`Details of ${job}`}
             onClick={() => setOpen(!isOpen)}
@@ -76,7 +77,7 @@ export function DatasetLine({ job, verdict, rows, day, at, state, age, children 
         <td class="age">{age}</td>
         <td class="number rows">
           <span>{rows === null ? '–' : number(rows)}</span>
-          <span class="delta" title="more or fewer rows than 24 hours before">
+          <span class="note delta" title="more or fewer rows than 24 hours before">
             {day && (added === 0 ? '±0' : `${added > 0 ? '+' : '−'}${number(Math.abs(added))}`)}
           </span>
         </td>
@@ -86,7 +87,7 @@ export function DatasetLine({ job, verdict, rows, day, at, state, age, children 
       {isOpen && (
         <tr class="details">
           <td colSpan={6}>
-            <dl class="facts-grid">
+            <dl class="facts">
               {children}
               {day && (
                 <Fact name="Changes in 24 hours">
@@ -103,15 +104,6 @@ export function DatasetLine({ job, verdict, rows, day, at, state, age, children 
   );
 }
 
-export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
 const sumOf = ({ changes }: Pick<DatasetDay, 'changes'>, of: 'inserted' | 'updated' | 'deleted') =>
   changes.reduce((sum, hour) => sum + hour[of], 0);
 
@@ -125,7 +117,7 @@ function DayChanges({ job, day, at }: { job: string; day: Pick<DatasetDay, 'chan
   return (
     <a class="day-changes-link" href={changesLink(job)} aria-label={label} title={label}>
       <Sparkline values={totals} />
-      <span class="number">{all === 0 ? '–' : number(all)}</span>
+      <span>{all === 0 ? '–' : number(all)}</span>
     </a>
   );
 }
@@ -202,7 +194,7 @@ function AgeBar({ dataset }: { dataset: DatasetStatus }) {
   if (staleAfterSeconds === null) return <>{duration(age)}</>;
   return (
     <span
-      class={`age-bar${fresh ? '' : ' late'}`}
+      class={`age-bar${fresh ? '' : ' bad'}`}
       title={`${duration(age)} old; stale after ${duration(staleAfterSeconds)}`}
     >
       <span>
@@ -223,7 +215,7 @@ function Doing({ dataset: { doing, nextRun, job }, hasDaemon }: Pick<Props, 'dat
   const isLate = until !== null && state === 'waiting';
   if (state === 'running')
     return (
-      <span class="doing">
+      <span class="note">
         {read} under way, page {number(pages + 1)}
         {read === 'walk' && (
           <progress
@@ -237,7 +229,7 @@ function Doing({ dataset: { doing, nextRun, job }, hasDaemon }: Pick<Props, 'dat
     );
   if (state === 'waiting')
     return (
-      <span class="doing">
+      <span class="note">
         {read} waits {waitReasons[reason ?? ''] ?? reason}
         {isLate && (
           <>
@@ -247,7 +239,7 @@ function Doing({ dataset: { doing, nextRun, job }, hasDaemon }: Pick<Props, 'dat
       </span>
     );
   return (
-    <span class="doing">
+    <span class="note">
       {state === 'failed' && `last ${read} failed; `}
       {state === 'stopped' && `${read} stopped; `}
       {state === 'never' && 'not read yet; '}
@@ -274,7 +266,7 @@ function Counts({ dataset: { job, quarantined, drifts, held, goneUpstream } }: {
   if (quarantined + drifts + held + gone === 0) return null;
   return (
     <Fact name="Worth a look">
-      <span class="counts">
+      <span class="tools">
         {quarantined > 0 && (
           <a href={linkTo('/problems', { job })}>{count(quarantined, 'row')} in quarantine</a>
         )}

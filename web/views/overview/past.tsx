@@ -3,10 +3,11 @@
 import type { DatasetDay, DatasetStatus, PageQuestion, WalkMark } from '../../../src/serve/ui/wire.ts';
 import { useAnswer } from '../../ask.ts';
 import { duration, HOUR_MS } from '../../formats.ts';
+import { Fact } from '../../parts/heading.tsx';
 import { Time } from '../../parts/time.tsx';
 import type { Answer } from '../../service.ts';
 import { name } from '../../sql.ts';
-import { DatasetLine, DatasetTable, Fact } from './list.tsx';
+import { DatasetLine, DatasetTable } from './list.tsx';
 
 type Props = { at: string; datasets: readonly DatasetStatus[] };
 
@@ -55,7 +56,7 @@ function PastDataset({ job, table, at, day }: PastProps) {
       day={day}
       at={at}
       state={
-        <span class="doing" role={problem ? 'alert' : undefined} aria-busy={isLoading}>
+        <span class="note" role={problem ? 'alert' : undefined} aria-busy={isLoading}>
           {problem?.message ?? value?.notes.join('; ')}
         </span>
       }

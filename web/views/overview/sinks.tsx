@@ -21,11 +21,11 @@ export function Sinks({ status }: { status: Overview['status'] }) {
   });
   if (set.length === 0) return null;
   return (
-    <section class="card sinks" aria-labelledby="sinks-title">
+    <section class="card lines" aria-labelledby="sinks-title">
       <h2 id="sinks-title">Follows the mirror</h2>
-      <ul>
+      <ul class="lines">
         {set.map(({ name, docs, lag }) => (
-          <li key={name}>
+          <li key={name} class="lines">
             <p>
               <b>{name}</b> <LagBadge lag={lag} />{' '}
               {lag.changes === 0
@@ -38,7 +38,7 @@ export function Sinks({ status }: { status: Overview['status'] }) {
                   Nothing has arrived since <Time at={lag.trouble.since} exactness="minute" />:{' '}
                   {lag.trouble.message}
                 </p>
-                <p class="advice">
+                <p class="note">
                   → The daemon tries again <Ago at={lag.trouble.nextTry} />, and mirrors meanwhile; {docs}{' '}
                   says what helps.
                 </p>

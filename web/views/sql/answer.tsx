@@ -59,7 +59,7 @@ function Rows({ run, opened }: { run: Run; opened: OpenedQuery }) {
   const cut = end?.isCut ? `Cut: the first ${count(rows.length, 'row')} of more are shown.` : undefined;
   return (
     <>
-      <header class="tools answer-head">
+      <header class="tools">
         <b>{end?.isCut ? `first ${count(rows.length, 'row')}` : count(rows.length, 'row')}</b>
         <span class="note">{number((end?.ms ?? 0) / 1_000, 2)} s</span>
         <span class="spread" />
@@ -71,13 +71,13 @@ function Rows({ run, opened }: { run: Run; opened: OpenedQuery }) {
       </header>
       <Origin run={run} opened={opened} />
       {notes.length > 0 && (
-        <ul class="notes" aria-label="Notes">
+        <ul class="toned warn" aria-label="Notes">
           {notes.map((note) => (
             <li key={note}>{note}</li>
           ))}
         </ul>
       )}
-      {cut !== undefined && <p class="cut">{cut} Choose a greater limit, or download all of them.</p>}
+      {cut !== undefined && <p class="tag warn">{cut} Choose a greater limit, or download all of them.</p>}
       {rows.length === 0 ? (
         <Empty>No row fits this query.</Empty>
       ) : shown === 'chart' ? (
@@ -114,7 +114,7 @@ function Origin({ run: { question, at }, opened: { sources, seq } }: { run: Run;
   if (sources.length === 0) return null;
   const moment = seq > 0 ? new Date(seq).toISOString() : null;
   return (
-    <div class="tools origin">
+    <div class="tools origin between">
       {sources.length === 1 ? (
         <Sources sources={sources} isPast={at !== null} />
       ) : (
@@ -154,12 +154,12 @@ function ProofLine({ sources, isPast }: { sources: readonly Source[]; isPast: bo
         </>
       )}
       {stale.map(({ job, completeAsOf }) => (
-        <span key={job} class="late">
+        <span key={job} class="toned warn">
           ; {job} is stale (<Age since={completeAsOf ?? ''} /> old)
         </span>
       ))}
       {unproven.length > 0 && (
-        <span class="late">; never proven complete: {unproven.map(({ job }) => job).join(', ')}</span>
+        <span class="toned warn">; never proven complete: {unproven.map(({ job }) => job).join(', ')}</span>
       )}
     </>
   );

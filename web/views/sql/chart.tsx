@@ -135,7 +135,7 @@ function Bars({ columns, rows, choice, cut }: Omit<Props, 'kinds'> & { choice: C
   const share = (value: number) => `${(value / span) * 100}%`;
   return (
     <figure class="chart">
-      <figcaption>
+      <figcaption class="heading">
         <b>
           {of} by {along}
         </b>
@@ -169,11 +169,11 @@ function Bars({ columns, rows, choice, cut }: Omit<Props, 'kinds'> & { choice: C
                 <div>
                   <span class="track">
                     <span
-                      class={value < 0 ? 'below' : 'above'}
+                      class={value < 0 ? 'below' : undefined}
                       style={{ width: share(Math.abs(value)), marginLeft: share(Math.min(value, 0) - least) }}
                     />
                   </span>
-                  <span class="value">{number(value, 6)}</span>
+                  <span>{number(value, 6)}</span>
                 </div>
               </td>
             </tr>

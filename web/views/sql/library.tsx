@@ -27,7 +27,7 @@ export function Examples({ tables, open }: { tables: Schema['tables']; open: Ope
       <ul>
         {examplesFor(tables).map(({ title, sql }) => (
           <li key={title}>
-            <button type="button" class="entry" onClick={() => open(fresh(sql))}>
+            <button type="button" class="quiet" onClick={() => open(fresh(sql))}>
               {title}
             </button>
           </li>
@@ -67,7 +67,7 @@ export function Tables({ tables, open }: { tables: Schema['tables']; open: Open 
                     >
                       Open
                     </button>
-                    <ul class="columns">
+                    <ul class="lines">
                       {columns.map((column) => (
                         <li key={column.name} title={column.about?.replaceAll('`', '')}>
                           <code>{column.name}</code> <span class="note">{column.type.toLowerCase()}</span>
@@ -100,12 +100,12 @@ export function Saved({ saved, open, keep }: SavedProps) {
       <ul>
         {saved.map((query) => (
           <li key={query.name} class="with-button">
-            <button type="button" class="entry" title={query.sql} onClick={() => open(query)}>
+            <button type="button" class="quiet" title={query.sql} onClick={() => open(query)}>
               {query.name}
             </button>
             <button
               type="button"
-              class="more"
+              class="small"
               aria-label={`Delete ${query.name}`}
               onClick={() => keep(saved.filter((other) => other !== query))}
             >
@@ -158,13 +158,13 @@ export function History({ past, open, forget }: HistoryProps) {
       <ul>
         {past.map((query) => (
           <li key={query.sql + JSON.stringify(query.params)} class="with-button">
-            <button type="button" class="entry query" onClick={() => open(query)} title={query.sql}>
+            <button type="button" class="quiet" onClick={() => open(query)} title={query.sql}>
               <code>{query.sql.replace(/\s+/g, ' ').trim()}</code>
               <span class="note">
                 <Ago at={query.ranAt} /> · {query.rows === null ? 'no answer' : count(query.rows, 'row')}
               </span>
             </button>
-            <button type="button" class="more" aria-label="Forget this query" onClick={() => forget(query)}>
+            <button type="button" class="small" aria-label="Forget this query" onClick={() => forget(query)}>
               ×
             </button>
           </li>

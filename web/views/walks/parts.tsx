@@ -3,12 +3,45 @@
 import type { ComponentChildren } from 'preact';
 import type { PageCell, WalkMark } from '../../../src/serve/ui/wire.ts';
 import { duration } from '../../formats.ts';
+import { Cell } from '../../parts/cell.tsx';
 import { outcomeOf, Verdict, waitReasons } from '../../parts/proof.tsx';
+import type { TableColumn } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { linkTo, usePlace } from '../../router.ts';
 import { pathOf } from '../../routes.ts';
 
 type Read = (column: string) => PageCell;
+
+/** Columns that several tables have. */
+export const jobColumn: TableColumn = {
+  name: 'job',
+  label: 'Dataset',
+  show: (job) => <JobLink job={job} />,
+};
+export const walkColumn = (label: string): TableColumn => ({
+  ...{ name: 'walk_id', label, kind: 'text' },
+  show: (id) => <WalkLink id={id} />,
+});
+export const requestColumn: TableColumn = {
+  ...{ name: 'request_id', label: 'X-Request-ID', kind: 'text' },
+  show: (id) => <RequestLink id={id} />,
+};
+export const codeColumn = (name: string, label: string): TableColumn => ({
+  ...{ name, label, kind: 'text' },
+  show: (text) => <Code text={String(text)} />,
+});
+/** Of any text, with room for it. */
+export const valueColumn = (name: string, label: string): TableColumn => ({
+  ...{ name, label, kind: 'text' },
+  show: (value) =>
+    value === '' ? (
+      '–'
+    ) : (
+      <div class="wide">
+        <Cell value={value} label={label} />
+      </div>
+    ),
+});
 
 export function WalkLink({ id }: { id: PageCell }) {
   return id === null ? (
