@@ -241,10 +241,8 @@ function membersOfPage({ properties = {} }: Schema): ListedJob['page'] {
 
 function numberedSql(rows: string, aging: string | null, volatile: readonly string[]): string {
   if (aging === null) return `"${rows}"`;
-  const values = volatile.map(
-    (name) => `(SELECT "${name}" FROM "${aging}" WHERE _number = stored.rowid) AS "${name}"`,
-  );
-  return `(SELECT stored.rowid AS rowid, stored.*, ${values} FROM "${rows}" AS stored)`;
+  const values = volatile.map((name) => `aging."${name}" AS "${name}"`);
+  return `(SELECT stored.rowid AS rowid, stored.*, ${values} FROM "${rows}" AS stored LEFT JOIN "${aging}" AS aging ON aging._number = stored.rowid)`;
 }
 
 /** The columns in which a change makes a version. */

@@ -29,7 +29,7 @@ export function distinctNames(columns: readonly Column[]): string[] {
  * `String` makes `87`.
  */
 export const numberSql = (column: string): string =>
-  `CASE WHEN abs(${column}) < ${2 ** 53} AND ${column} = CAST(${column} AS INTEGER) THEN CAST(${column} AS INTEGER) ELSE ${column} END`;
+  `CASE WHEN ${column} = CAST(${column} AS INTEGER) AND abs(${column}) < ${2 ** 53} THEN CAST(${column} AS INTEGER) ELSE ${column} END`;
 
 export function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex');

@@ -241,15 +241,20 @@ function openPastRows(connection: Connection, job: ListedJob & { history: string
      FROM json_each(?) AS wanted CROSS JOIN ${table} AS row
      WHERE row.rowid = wanted.value AND row._changed_at <= ?`,
   );
-  // One query for a page: a hundred would take twice as long. A left join keeps the order of the rowids.
+  // One query for a page: a hundred would take twice as long.
   const current = pluck<string | null>(
-    `SELECT CASE WHEN row._key IS NOT NULL THEN ${job.rowJson} END
-     FROM json_each(?) AS wanted LEFT JOIN ${table} AS row ON row.rowid = wanted.value AND row._changed_at <= ?`,
+    `SELECT (SELECT ${job.rowJson} FROM ${table} AS row WHERE row.rowid = wanted.value AND row._changed_at <= ?)
+     FROM json_each(?) AS wanted`,
   );
+  // SQLite would make the whole of a join on the right side of another one: each table is joined by itself.
+  const volatileNow = job.aging
+    ? `LEFT JOIN ${stored} AS known ON known._key = version._key
+       LEFT JOIN ${quoted(job.aging)} AS latest ON latest._number = known.rowid`
+    : '';
   const past = pluck<string>(
     `SELECT ${job.rowJson} FROM (
        SELECT ${job.columns.map((name) => pastColumn(name, job.volatile)).join(', ')}
-       FROM ${history} AS version LEFT JOIN ${table} AS latest ON latest._key = version._key
+       FROM ${history} AS version ${volatileNow}
        WHERE version._key = ? AND version._valid_to > ? AND version._valid_from <= ?
        ORDER BY version._valid_to LIMIT 1) AS row`,
   );
@@ -272,7 +277,7 @@ function openPastRows(connection: Connection, job: ListedJob & { history: string
 
   /** The JSON of the row that had each rowid; undefined where none had. */
   function jsonOf(rowids: readonly number[], then: ChangeTime): (string | undefined)[] {
-    const found = current.all(JSON.stringify(rowids), then.at);
+    const found = current.all(then.at, JSON.stringify(rowids));
     return rowids.map((rowid, at) => found[at] ?? pastJson(rowid, then));
   }
 
@@ -306,7 +311,7 @@ function openPastRows(connection: Connection, job: ListedJob & { history: string
 function pastColumn(name: string, volatile: readonly string[]): string {
   const column = quoted(name);
   if (!volatile.includes(name)) return `version.${column} AS ${column}`;
-  return `CASE WHEN latest._key IS NULL THEN version.${column} ELSE latest.${column} END AS ${column}`;
+  return `CASE WHEN known._key IS NULL THEN version.${column} ELSE latest.${column} END AS ${column}`;
 }
 
 /** The greatest rowid that was given by then. Rows that came later have greater ones, or those of removed rows. */

@@ -41,6 +41,7 @@ import {
   type ListJob,
   pastRows,
   presentRows,
+  rowOf,
   rowsSql,
   type Source,
   versionsOfRow,
@@ -157,10 +158,10 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const accepted = formOf(call.headers.accept);
     const present = presentState(open, job);
     const { seq, at } = pointOf(request, present);
-    const source = sourceFinder(open, job)(at);
-    const field = { column: '_key', path: [], isText: false };
-    const filters = [{ field, isNegated: false, operator: 'eq' as const, value: key }];
-    const rows = rowsSql(source, { ...request, filters }, 1);
+    const make = () => rowsSql(rowOf(sourceFinder(open, job)(at)), request, 1);
+    const isUsual = at === null && request.select === null;
+    const { rows: sql, ...shape } = isUsual ? untilCommit(open.connection, `row ${job.table}`, make) : make();
+    const rows = { ...shape, rows: { ...sql, params: { ...sql.params, key } } };
     const form = accepted === 'json' ? 'object' : accepted;
     return planAnswer(open, call, { ...present, seq }, async () => {
       const encode = mirror.read(({ connection }) =>
@@ -213,7 +214,8 @@ export function openQuery(parts: QueryParts): QuerySurface {
       ...freshnessHeaders(shown, etagFor(shown), clock.now()),
       Vary,
     });
-    if (matchesEtag(call.headers['if-none-match'], etagFor(state)))
+    const known = call.headers['if-none-match'];
+    if (known !== undefined && matchesEtag(known, etagFor(state)))
       return finished({ status: 304, headers: headersFor(state), body: null });
     return {
       costsQuota: true,

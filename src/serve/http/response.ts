@@ -1,6 +1,6 @@
 /** A response before it is sent, as plain data: errors, entity tags and encodings. */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Stream } from './stream.ts';
@@ -54,7 +54,7 @@ export function jsonResponse(
 
 /** Of a body that nothing but its bytes names. Weak, since the body may be compressed. */
 export function digestEtag(bytes: string | Buffer): string {
-  return `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+  return `W/"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
 }
 
 /** @param ifNoneMatch the header; compared weakly, as RFC 9110 has it for GET. */

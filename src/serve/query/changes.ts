@@ -115,7 +115,7 @@ function readInserts(
     const source = pastRows(dataset, dataset.columns, isoTime(from.seq));
     const rows = prepared(
       connection,
-      `SELECT "_key", "_changed_at", ${sql} FROM ${source.from} WHERE "_key" > :key ORDER BY "_key" LIMIT :limit`,
+      `SELECT "_key", "_changed_at", ${sql} FROM ${source.from} WHERE "_key" > :key ORDER BY "_key" LIMIT :limit + 0`,
     ).raw();
     const values = { ...params, ...source.params, key: n === 0 ? (from.key ?? '') : '', limit: limit + 1 };
     const write = changeWriter(dataset, columns);

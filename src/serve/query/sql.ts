@@ -95,6 +95,12 @@ export function pastRows(
   };
 }
 
+/** The one row of a source whose key is the parameter `key`. */
+export const rowOf = (source: Source): Source => ({
+  ...source,
+  from: `(SELECT * FROM ${source.from} WHERE _key = :key)`,
+});
+
 /** The versions of one row, the present one last. @param columns those of the history. @param at ISO 8601; null for now. */
 export function versionsOfRow(
   job: ListJob,
@@ -137,7 +143,9 @@ export function rowsSql(source: Source, request: ReadRequest, limit: number): Ro
   const count = { sql: `SELECT count(*) AS total ${from}`, params: { ...params } };
   const shown = selected(request.select, source, columnOf, bind);
   const order = [...request.order.map((term) => orderSql(term, columnOf, bind)), ...source.ties];
-  const sql = `SELECT ${shown.map(({ sql }) => sql)} ${from} ORDER BY ${order} LIMIT ${bind(limit)} OFFSET ${bind(request.offset)}`;
+  // A bare parameter of LIMIT would have SQLite prepare the statement anew for each value.
+  const part = `LIMIT ${bind(limit)} + 0 OFFSET ${bind(request.offset)} + 0`;
+  const sql = `SELECT ${shown.map(({ sql }) => sql)} ${from} ORDER BY ${order} ${part}`;
   return { rows: { sql, params }, count, columns: shown.map(({ name, shape }) => ({ name, shape })) };
 }
 
