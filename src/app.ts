@@ -73,7 +73,7 @@ export async function openApp(parts: AppParts): Promise<App> {
   try {
     const store = await openUpgradedStore(config.dir, jobs, parts.clock.now);
     releases.add(() => store.close());
-    // Before, in turns of its own: what goes on until then is not kept waiting.
+    // Before the store closes, in small steps: whatever still runs is not blocked.
     releases.add(() => store.emptyLog().catch(() => undefined));
     const account = config.account && (await shareLimits(parts, config.account, store));
     return build(parts, jobs, config, store, account, releases);
@@ -146,7 +146,7 @@ function build(
       const once = async () => {
         const parts = { api, store, clock, ...(progress ? { progress } : {}) };
         const walk = await mirror(job, parts, signal, kind).catch(async (thrown) => {
-          // Calls are recorded also while nothing completes. Why the walk broke off tells more than what keeps them.
+          // Calls are recorded also while no walk completes. The error of the walk is worth more than one of pruning.
           if (!signal.aborted) await store.prune(job, config.keep).catch(() => undefined);
           throw thrown;
         });
@@ -156,7 +156,7 @@ function build(
         return walk;
       };
       const walk = await once();
-      // Where the clock was set back meanwhile, nobody could tell of when its proof is.
+      // The clock was set back meanwhile: the age of the proof would not be known.
       return ageOf(Date.parse(walk.startedAt), clock.now()) === null ? await once() : walk;
     },
     waitsForPermit: governor.waits,

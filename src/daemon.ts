@@ -1,4 +1,4 @@
-/** The daemon: the parts of the app, kept busy by the queue until it is told to stop. */
+/** The daemon: the parts of the app, kept busy by the queue until it is stopped. */
 
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -77,7 +77,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   if (serve.address) {
     const onProblem = (serve: DaemonNote['serve']) => note({ serve });
     const service = keepServing({ dir, environment: parts.environment, clock, random, log, onProblem });
-    // With everything else: together they have ten seconds.
+    // At the same time as everything else: together they have ten seconds.
     ending.addEventListener('abort', () => void service.end(), { once: true });
     releases.add(service.end);
   }
@@ -127,7 +127,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   releases.add(systemd.stopping);
   log.info({}, `mirroring ${apiUrl} into ${app.store.file}`);
   void followClock({ app, queue, clock, log }, ending);
-  // Not waited for: whoever is told to stop meanwhile stops.
+  // Not awaited: a daemon that is stopped meanwhile stops at once.
   void systemd.ready(`mirroring ${apiUrl}`, () => file.isHere() && isWell(queue, pulse, log));
   await aborted(ending);
   log.info({}, 'stopping at the next page boundary');
@@ -171,7 +171,7 @@ async function run(
     const scheduled = nextDue(schedule, Date.parse(walk.startedAt), clock.now());
     app.store.keepNextDue(job.name, scheduled && Math.max(scheduled, turns.of(job).at));
   } catch (thrown) {
-    // The run is complete all the same, and its changes are news. The next one plans anew.
+    // The run is complete, and its changes are announced; the next one plans anew.
     log.warn({ job: job.name, err: toError(thrown).message }, 'nobody can tell when it is due next');
   }
 }
@@ -198,7 +198,7 @@ function statusOf({ config, jobs }: App, now: number) {
   return readStatus(config.dir, datasetsOf(jobs, config.schedules), config.spending, now);
 }
 
-/** For whoever asks for the status meanwhile, in this process or another. */
+/** Notes beside the lock what `status` shows of this daemon, in this process or another. */
 function noting(lock: Lock, log: Log): (change: Partial<DaemonNote>) => void {
   let noted: DaemonNote = { queue: null, account: null, serve: null, ...noSinks };
   lock.note(null);

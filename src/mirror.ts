@@ -11,7 +11,7 @@ import { checkAgain, checkSnapshot, describeBreach } from './validate.ts';
 import { beginning, type Checkpoint, PAGE_ROWS } from './walk/checkpoint.ts';
 import { type Previous, type WalkEnd, type WalkKind, walk } from './walk.ts';
 
-/** What mirroring needs, and what it tells while it goes on. */
+/** What mirroring needs, and what it reports as it proceeds. */
 type MirrorParts = {
   api: Api;
   store: Store;
@@ -26,7 +26,7 @@ export type Progress = { job: string; walk: Readonly<WalkRow>; saved: Counts; ca
 /** A full walk runs once a day; a little less, so that a run that comes late still falls within it. */
 export const FULL_WALK_EVERY_MS = 23 * HOUR_MS;
 
-/** So long a page waits for others at most, to be committed with them. */
+/** The longest time that a page waits for others, to be committed with them. */
 const COMMIT_DELAY_MS = 250;
 
 /**
@@ -57,7 +57,7 @@ export async function mirror(
   } catch (thrown) {
     const reason = whyItStops(toError(thrown), session, parts.store, lostBefore);
     const lost = pause(session, reason, signal.aborted);
-    // Who stops it does not want to wait: staged values are shown when it has been resumed and has ended.
+    // A walk that is stopped does not wait for this: its staged values are shown when it has been resumed and has ended.
     if (!signal.aborted) await session.showStaged().catch(() => undefined);
     throw lost ?? reason;
   } finally {
@@ -68,7 +68,7 @@ export async function mirror(
 
 type CommitTimer = { start(): void; stop(): void };
 
-/** Commits the pages that wait where the next response is slow. */
+/** Commits the pages that wait, when the next response is slow. */
 function createCommitTimer({ after }: MirrorParts['clock'], commit: () => void): CommitTimer {
   let cancel: (() => void) | undefined;
   const work = () => {
@@ -131,7 +131,7 @@ async function takeSnapshot(
   return await session.finish({ verdict: 'snapshot' });
 }
 
-/** What a walk may make of the one before it. Where rows are held, only a full walk can tell whether they are gone. */
+/** What the walk may take from the one before it. Where rows are held, only a full walk can prove that they are gone. */
 function previousOf({ before }: WalkSession): Previous | undefined {
   if (!before) return undefined;
   const { row, checkpoint, ageMs, holdsRows } = before;
@@ -143,7 +143,7 @@ function previousOf({ before }: WalkSession): Previous | undefined {
   return { checkpoint, allowsRenewal, isComplete };
 }
 
-/** @throws Failure `incomplete` for a walk that no answer ended. */
+/** @throws Failure `incomplete` for a walk that no response ended. */
 function endingOf(
   job: Job,
   session: WalkSession,
@@ -162,12 +162,12 @@ function giveUp(session: WalkSession, kind: FailureKind, message: string): Failu
   return new Failure(kind, message);
 }
 
-/** Waits whose end is reckoned from what the API once said, and which an API that is gone does not end. */
+/** Waits whose end is computed from what the API once said, and which mean nothing while the API is gone. */
 const reckoned: ReadonlySet<WaitReason> = new Set(['quota', 'reserve', 'rate', 'concurrency', 'unavailable']);
 
 /**
- * What to say of a walk that stops here. Where the latest call got no answer, that is why it waits, whatever the governor
- * makes of the calls that were lost. Only the pause that follows such a call is one until the next try.
+ * The error that a walk stops with. Where the latest call got no response, the walk waits for the API, whatever limit the
+ * governor infers from the calls that were lost. Only the pause right after such a call lasts until the next try.
  */
 function whyItStops(
   thrown: Error,
@@ -177,7 +177,7 @@ function whyItStops(
 ): Error {
   if (!(thrown instanceof Snooze && reckoned.has(thrown.reason))) return thrown;
   try {
-    // Answers that came before are recorded with their pages.
+    // Responses that came before are recorded with their pages.
     session.commit();
     const lost = store.silence();
     if (lost === null) return thrown;
@@ -191,14 +191,14 @@ function whyItStops(
 }
 
 /**
- * A walk that cannot go on keeps its checkpoint; where even that cannot be noted, its last commit stands. Returns what is
- * worse than what was thrown: that pages which waited are lost.
+ * A walk that cannot go on keeps its checkpoint; where even that cannot be written, its last commit stands.
+ * @returns an error worse than the one that was thrown: pages that waited for their commit are lost.
  */
 function pause(session: WalkSession, thrown: Error, stopped: boolean): Error | undefined {
   try {
     return session.pause(thrown, stopped);
   } catch {
-    // The first error tells more than this one, which mostly has the same cause.
+    // The first error says more than this one, which mostly has the same cause.
     return undefined;
   }
 }

@@ -99,7 +99,7 @@ export function onChange({ command, environment, say, hold, clock, timing }: OnC
   };
 }
 
-/** Changes that one run of the command answers for. */
+/** The changes of several walks as one, for one run of the command. */
 function together(before: Change | undefined, change: Change): Change {
   if (!before) return change;
   return {

@@ -1,4 +1,4 @@
-/** The door of the queue: BullMQ and Redis say when a dataset runs; what a run does is the caller's. */
+/** The door of the queue: BullMQ and Redis wake datasets; what a run does is the caller's. */
 
 import { type Clock, type Random, systemClock } from './clock.ts';
 import { parseRedisUrl } from './config.ts';
@@ -35,7 +35,7 @@ export type QueueOptions = RunsOptions & {
 export type Timing = BreakerTiming & {
   /** Between two times that the schedules are written to Redis. */
   restore: number;
-  /** Between two looks at whether Redis answers, and what is left to it to do so. */
+  /** Between two pings of Redis, and within which it must answer one. */
   look: number;
   answer: number;
   /** Within which `close` ends, whatever happens. */
@@ -59,7 +59,7 @@ export type MirrorQueue = {
 };
 
 const defaults = { restore: 60_000, look: 5_000, answer: 4_000, close: 8_000 };
-/** Left to the first plan; where it takes longer, it goes on by itself. */
+/** How long the start waits for the first plan, which continues by itself. */
 const FIRST_PLAN_MS = 5_000;
 /** Left to Redis to take the changes of a run. */
 const ANNOUNCE_MS = 5_000;
@@ -141,7 +141,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
   }
 
   async function planAnew(due: readonly string[]): Promise<void> {
-    // A plan that is being written may have looked at the clock before.
+    // A plan that is being written may have read the clock before it was set.
     await restoring;
     if (runs) runs.forgetTimes(due);
     else dueAtOpen.push(...due);

@@ -29,10 +29,10 @@ async function answersPlainly(host: string, port: number): Promise<boolean> {
   return /^[+-]/.test(String(answer));
 }
 
-/** An error of TLS is one of somebody who speaks it, but for one: that the answer is no TLS. */
+/** An error of TLS comes from a server that speaks it, except for one: that the response is no TLS. */
 async function answersTls(host: string, port: number): Promise<boolean> {
   try {
-    // Nothing is sent by it: whoever it is, only whether TLS is spoken is looked at.
+    // The certificate does not matter: nothing is sent.
     await first(connectTls({ host, port, rejectUnauthorized: false }), 'secureConnect');
     return true;
   } catch (thrown) {
@@ -71,7 +71,7 @@ const replies: Record<string, Omit<RedisProblem, 'code'> & { pattern?: RegExp }>
     advice: 'raise maxmemory, or remove what else is kept there',
   },
   READONLY: {
-    // Whoever waits in a blocking read as Redis becomes a replica gets the other word.
+    // A client in a blocking read gets the other word as Redis becomes a replica.
     pattern: reply('(READONLY|UNBLOCKED)'),
     message: 'Redis is a read-only replica',
     advice: 'set REDIS_URL to the primary, or promote this one (REPLICAOF NO ONE)',

@@ -226,7 +226,7 @@ function withNewRows<Of extends Checkpoint>(checkpoint: Of, page: PageFacts, inH
   return { ...checkpoint, newInHead, newAtTail, newElsewhere, isPastHead };
 }
 
-/** A page that ends in rows without a key does not tell. */
+/** A page that ends in rows without a key proves neither. */
 function endsInKnown(page: PageFacts): boolean {
   const isAnyKnown = page.known.lastIndexOf(true) >= Math.floor(page.keys.length / 2);
   return isAnyKnown && endsIn(page.known, page);

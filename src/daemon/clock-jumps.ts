@@ -1,4 +1,4 @@
-/** A clock that is set, or a machine that sleeps: whatever was planned by the time before is planned anew. */
+/** A clock that is set, or a machine that sleeps: all runs are planned anew. */
 
 import ms from 'ms';
 import type { App } from '../app.ts';
@@ -29,7 +29,7 @@ export async function followClock(parts: Parts, signal: AbortSignal): Promise<vo
       log.warn({ seconds: Math.round(byMs / 1_000) }, `the clock ${what}: all runs are planned anew`);
       attempt(log, () => {
         app.clockJumped();
-        // Where it was set back, the data is older than it seems, and nothing tells which is much older.
+        // After a clock that was set back all data is older than it seems, and how much is not known.
         planAnew(parts, byMs < 0 ? () => true : app.store.wasAhead);
       });
     },
@@ -72,7 +72,7 @@ function planAnew({ app, queue, clock }: Parts, isDue: (job: string) => boolean)
   queue.planAnew(due);
 }
 
-/** The runs themselves meet whatever keeps one from planning them. */
+/** An error is only logged: the runs themselves meet what keeps them from being planned. */
 function attempt(log: Log, work: () => void): void {
   try {
     work();

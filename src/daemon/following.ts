@@ -1,4 +1,4 @@
-/** Bringing changes to a target beside the daemon: after every walk and glance, on a thread of its own, until it succeeds. */
+/** Loads a sink while the daemon runs: after every walk and glance, on a thread of its own, until it succeeds. */
 
 import type { Clock, Random } from '../clock.ts';
 import { asFailure } from '../errors.ts';
@@ -17,11 +17,11 @@ export type Following = {
 
 export type FollowingParts = {
   thread: Thread<FollowRequest, FollowResponse>;
-  /** How the log says that it goes on, that nothing arrives, and that not all does. */
+  /** The log's words for: it works again, nothing arrives, not all arrives. */
   words: { goesOn: string; fails: string; lacks: string };
-  /** So long it rests once something has arrived; not at all unless given. */
+  /** How long it rests once something has arrived; not at all unless given. */
   everyMs?: number;
-  /** What is there already is brought to it at the start. */
+  /** What is there already is loaded at the start. */
   jobs: readonly string[];
   clock: Clock;
   random: Random;
@@ -39,9 +39,9 @@ export function keepFollowing(parts: FollowingParts): Following {
   const ending = new AbortController();
   const { signal } = ending;
   const due = new Set(jobs);
-  /** Jobs that the target refused, with how often in a row. */
+  /** Jobs that the sink refused, with how often in a row. */
   const refused = new Map<string, number>();
-  /** Those of them that rest until they are tried again; all others are brought meanwhile. */
+  /** Those of them that rest until they are tried again; all others are loaded meanwhile. */
   const resting = new Set<string>();
   const seqs: Record<string, number> = {};
   const problems = noteProblems({
@@ -54,8 +54,8 @@ export function keepFollowing(parts: FollowingParts): Following {
   const sleep = (ms: number) => clock.sleep(ms, signal).catch(() => undefined);
   const readyJobs = () => [...due].filter((job) => !resting.has(job));
 
-  /** Brings what is ready, once there is something. @returns what kept all of it from the target. */
-  async function bring(): Promise<Problem | undefined> {
+  /** Loads what is ready, once there is something. @returns what kept all of it from the sink. */
+  async function load(): Promise<Problem | undefined> {
     while (readyJobs().length === 0 && !signal.aborted)
       await new Promise<void>((resolve) => {
         wake = resolve;
@@ -90,7 +90,7 @@ export function keepFollowing(parts: FollowingParts): Following {
     });
   }
 
-  const kept = keepTrying(bring, problems, { clock, signal, steadyMs: Number.POSITIVE_INFINITY });
+  const kept = keepTrying(load, problems, { clock, signal, steadyMs: Number.POSITIVE_INFINITY });
   return {
     due(job) {
       due.add(job);

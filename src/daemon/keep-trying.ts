@@ -1,4 +1,4 @@
-/** A part of the daemon that is kept at work: what keeps it from that is noted, logged once, and tried again after growing pauses. */
+/** Keeps a part of the daemon at work: a problem is noted, logged once, and the attempt repeated after growing pauses. */
 
 import { type Pauses as Backoff, backoffMs } from '../backoff.ts';
 import { type Clock, isoTime, type Random } from '../clock.ts';

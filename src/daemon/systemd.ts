@@ -1,7 +1,6 @@
 /**
- * What systemd is told of the daemon: that it is ready, that it is alive (see `Pulse`), that it is stopping. Node has no
- * sockets of the kind that systemd listens on, so systemd's own `systemd-notify` speaks for us (the unit needs
- * NotifyAccess=all).
+ * Notifies systemd that the daemon is ready, alive (see `Pulse`), and stopping. Node.js has no sockets of the kind that
+ * systemd listens on, so systemd's own program `systemd-notify` sends the messages (the unit needs NotifyAccess=all).
  */
 
 import { execFile } from 'node:child_process';
@@ -11,7 +10,7 @@ import { toError } from '../errors.ts';
 import type { Log } from '../log.ts';
 
 type ServiceManager = {
-  /** @param isWell asked before the watchdog is told that all is well; where it is not, systemd restarts the daemon. */
+  /** @param isWell called before each message to the watchdog; without messages, systemd restarts the daemon. */
   ready(status: string, isWell: () => boolean): Promise<void>;
   stopping(): Promise<void>;
 };
@@ -23,7 +22,7 @@ type Parts = {
 };
 
 const NOTIFY_MS = 10_000;
-/** Whoever stops has ten seconds for all there is to end. */
+/** A daemon that stops has ten seconds for all of it. */
 const LAST_NOTIFY_MS = 1_000;
 
 /** Notifies nobody where the daemon does not run under systemd, or not with Type=notify. */

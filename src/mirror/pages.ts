@@ -1,8 +1,8 @@
 /**
  * The pages of a walk, one after the other: requested, checked, and compared with what the mirror knows. Requests for the pages
- * that follow are sent ahead of their turn (prefetched). Where the response to one will not do, the page is requested again, as
- * if nothing had been. Responses to calls in flight together may come in any order; docs/reliability.md tells what that means
- * for the proof.
+ * that follow are sent before their turn (prefetched). Where a prefetched response will not do, the page is requested again, as
+ * if nothing had been prefetched. Responses to calls in flight together may come in any order; docs/reliability.md says what that
+ * means for the proof.
  */
 
 import { createHash } from 'node:crypto';
@@ -33,7 +33,7 @@ export function createPageReader(
   signal: AbortSignal,
 ): PageReader {
   const prefetching = new AbortController();
-  // Every call in flight listens to it; beyond ten Node.js would take that for a leak, and say so.
+  // Every call in flight listens to it; beyond ten listeners Node.js would warn of a leak.
   setMaxListeners(0, prefetching.signal);
   const stop = () => prefetching.abort(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
@@ -43,7 +43,7 @@ export function createPageReader(
     try {
       return readPage(body, shape, session.findStoredRun());
     } catch {
-      // What keeps the rows from being read keeps the page from being saved, too, which says so.
+      // What keeps the stored rows from being read keeps the page from being saved, too: that error is thrown.
       return JSON.parse(body.text());
     }
   };
@@ -77,7 +77,7 @@ export function createPageReader(
       try {
         store.recordCall(call);
       } catch {
-        // Whatever keeps it from being written down keeps the next page, too, which says so.
+        // What keeps the call from being recorded keeps the next page from being saved, too: that error is thrown.
       }
     },
   });
@@ -100,12 +100,12 @@ export function createPageReader(
 }
 
 /**
- * Stands for the JSON of a prefetched page, which is read in its turn: its bytes are less than what becomes of them, and the
- * shape may change.
+ * Stands for the JSON of a prefetched page, which is parsed in its turn: its bytes take less memory than what they are parsed
+ * to, and the discovered shape may change until then.
  */
 const unread = Symbol();
 
-/** Ends the prefetched calls; a reason of its own, since making the usual one is dear. */
+/** The reason that ends prefetched calls; one object for all, since to make the usual reason is slow. */
 const walkIsOver = new Error('the walk is over');
 
 /** What a page says, apart from columns that change while their record does not. */
@@ -167,7 +167,7 @@ export function prefetchPages(source: PageSource): {
   next(at: Checkpoint): Promise<PageWithResponse>;
   end(): Promise<void>;
 } {
-  /** No map: the tables that one leaves behind as it grows would keep the responses of all of them (see `store/group-commit.ts`). */
+  /** No map: the tables that a growing map leaves behind would keep all responses (see `store/group-commit.ts`). */
   let prefetched: Prefetched[] = [];
   const inFlight = new Set<Promise<unknown>>();
   let last: CheckedPage | undefined;
@@ -206,14 +206,14 @@ export function prefetchPages(source: PageSource): {
     const requested = source.get(offset, following.calls);
     prefetch(following);
     const response = await requested;
-    // What has come was read in this turn of the event loop; what becomes of it takes another.
+    // Bytes that have arrived are read in this turn of the event loop, and become responses in the next one.
     await turn();
     return { page: source.check(response) as CheckedPage, response };
   }
 
   /**
-   * Learns how many prefetched pages are of use. Responses that wait for their turn are as old as they are large, and the garbage
-   * of them is dear. Two turns of the event loop, in which what has come is read, and all else that this process does goes on.
+   * Learns how many prefetched pages are of use: responses that wait for their turn stay in memory for long, and to collect
+   * them is slow. Waits two turns of the event loop, in which responses that have arrived are read.
    */
   async function adjustBudget(ready: Prefetched): Promise<void> {
     await turn();
@@ -239,7 +239,7 @@ export function prefetchPages(source: PageSource): {
     }
   }
 
-  /** A broken envelope ends the walk, so the call was not wasted. */
+  /** A response that breaks the envelope ends the walk, so its call was not wasted. */
   function check({ call }: Prefetched, response: ApiResponse): CheckedPage | undefined {
     try {
       return source.check(response);
@@ -256,7 +256,7 @@ export function prefetchPages(source: PageSource): {
   function drop(one: Prefetched): void {
     forget(one);
     one.call.drop();
-    // Where its call is made already, it counts like any other.
+    // A call that is made already counts like any other.
     const discarded = one.call.response.then((response) => {
       if (response === undefined) return;
       one.call.end(false);

@@ -1,4 +1,4 @@
-/** What the mirror tells of a dataset: what a walk and a glance cost, how often it changes, and where new rows stand. */
+/** What the mirror knows of a dataset: what a walk and a glance cost, how often it changes, and where new rows stand. */
 
 import { DAY_MS, HOUR_MS, isoTime } from '../clock.ts';
 import { type Connection, countRows } from '../store/read.ts';
@@ -63,7 +63,7 @@ const LOOKED_BACK_MS = 7 * DAY_MS;
 const LOOKED_AT = { runs: 200, walks: 20 };
 /** The time of a call is that of the latest, so that a status costs no look at the calls of a day. */
 const LATEST_CALLS = 200;
-/** The calls of a walk are the middle of so many of the latest: one that met trouble does not count. */
+/** The calls of a walk are the median of so many of the latest: one that met trouble does not count. */
 const LATEST = 5;
 /** A glance costs the mean of so many of the latest. */
 export const MAX_GLANCES = 20;
@@ -149,7 +149,7 @@ function gradeGlances(whole: readonly Walk[], { lastBefore }: Glances): Grade | 
   return graded ? { brought: graded.glanced, of: graded.inserted + graded.glanced } : null;
 }
 
-/** Where no walk has ended yet, one under way may know how much there is. */
+/** Where no walk has ended yet, an unfinished one may have seen the total. */
 function callsByTotal(connection: Connection, job: string): Facts['calls'] {
   const calls = connection
     .prepare<[string, number], number | null>(

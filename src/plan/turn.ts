@@ -1,6 +1,6 @@
 /**
- * What a dataset runs next, and when: a walk where one is due, else a glance, spaced as the plan has it. Without turns, whoever
- * comes first takes the calls until none is left, and all datasets grow old until more come.
+ * What a dataset runs next, and when: a walk where one is due, else a glance, spaced as the plan has it. Without turns, the first
+ * datasets would take the calls until none is left, and all would grow old until more come.
  */
 
 import { DAY_MS } from '../clock.ts';
@@ -85,7 +85,7 @@ const LONGEST_MS = DAY_MS;
 /** A walk looks at the head, too: a glance that came before it by less than this part of its interval would be lost. */
 const LOST_GLANCE = 1 / 10;
 
-/** Who waits for more calls asks again after half of the time, but not all the time. */
+/** A dataset that waits for more calls asks again after half of the time, but not all the time. */
 const ASKED_AGAIN = { part: 1 / 2, leastMs: 60_000 };
 
 /** What a walk costs changes slowly, what is left of a short period does not. */
@@ -126,7 +126,7 @@ function walkDue(
 ): number {
   const times = (intervals.everySeconds ?? 0) / (targetSeconds ?? Number.POSITIVE_INFINITY);
   const interval = intervalOf(schedule, walkedAt);
-  // Switched off since it was queued: it has no turn.
+  // It was switched off since it was queued.
   if (interval === Number.POSITIVE_INFINITY) return now;
   const longest = Math.max(interval, LONGEST_MS);
   if (intervals.waitsForMore) return moreAt - now <= LONGEST_MS ? moreAt : due(walkedAt, longest, now);

@@ -49,7 +49,7 @@ export function openChanges(
     const before = (await connection.hget(announced, job)) ?? NO_SEQ;
     const change = changeSince(job, Number(before));
     if (!change) return;
-    // Whoever dies between these two announces the same again, under the same id.
+    // A process that dies between these two announces the same again, under the same id.
     await queue.add(job, change, { ...kept, jobId: `${job}-${before}-${change.lastSeq}` });
     await connection.eval(NOTE, 1, announced, job, before, change.lastSeq);
     const waiting = await queue.getWaitingCount();

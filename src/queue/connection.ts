@@ -119,7 +119,7 @@ export function connect(
     report(latest);
   });
 
-  async function answered(work: Promise<unknown>): Promise<void> {
+  async function inTime(work: Promise<unknown>): Promise<void> {
     if (!(await within(answerMs, work))) throw new RedisError('silent', `no answer in ${answerMs} ms`);
   }
 
@@ -128,13 +128,13 @@ export function connect(
     async trial() {
       if (clients.some(({ status }) => status !== 'ready' && status !== 'end'))
         throw (await tlsMismatch(target)) ?? latest;
-      // One that was left without an answer is waited for again, lest they pile up.
+      // A write that got no answer yet is waited for again, lest writes pile up.
       writing ??= write().finally(() => {
         writing = undefined;
       });
-      await answered(writing);
+      await inTime(writing);
     },
-    look: () => answered(client.ping()).catch(report),
+    look: () => inTime(client.ping()).catch(report),
     disconnect: () => clients.forEach(end),
   };
 }

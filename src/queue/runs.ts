@@ -40,7 +40,7 @@ export type Runs = {
   plan(): Promise<void>;
   /** The clock is another than before: what waits asks again, and so do these, when they are planned next. */
   forgetTimes(due: readonly string[]): void;
-  /** Takes no more wakes; what runs goes on. */
+  /** Takes no more wakes; runs that have begun continue. */
   pause(): void;
   resume(): void;
   /** False where the worker's loop has ended although nobody made it rest. */
@@ -94,7 +94,7 @@ export function listenerOf(report: (error: Error) => void): (error: Error) => vo
   };
 }
 
-/** A wake that Redis has lost or handed out again: SQLite knows what came of its run. */
+/** Errors of a wake that Redis has lost or handed out again: what came of its run is in SQLite. */
 function isOfLostWake(error: Error): boolean {
   return /could not renew lock|^Missing (lock|key) for job|^Lock mismatch for job|is not in the active state/.test(
     error.message,
@@ -148,7 +148,7 @@ export function startRuns(
     await ended;
   }
 
-  /** Runs begin a little after their wakes: half an interval tells a late run from a wake too many. */
+  /** Runs begin a little after their wakes: with half an interval to spare, a late run is not taken for a wake too many. */
   function isDue(dataset: Dataset): boolean {
     const { schedule, waitsUntil } = dataset;
     const early = waitsUntil === null && 'every' in schedule ? schedule.every / 2 : 0;

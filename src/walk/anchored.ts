@@ -1,5 +1,5 @@
 /**
- * A dataset that may change between two pages. The walk asks for each page from a row that it has read before, the anchor.
+ * A dataset that may change between two pages. The walk requests each page from a row that it has read before, the anchor.
  *
  * - Where the page begins with the anchor, as many rows precede it as before: no row slipped past the boundary.
  * - Where it does not, the walk steps back until a page begins with a row that it has met.

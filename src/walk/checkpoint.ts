@@ -43,7 +43,7 @@ type Common = {
 /** A pass over one published snapshot, which does not change while it is read. So does every walk begin. */
 export type SnapshotCheckpoint = Common & {
   mode: 'snapshot';
-  /** Digest of the first page, by which a later walk can tell that nothing changed. */
+  /** Digest of the first page, by which a later walk sees that nothing changed. */
   firstPage: string | null;
 };
 
@@ -108,7 +108,7 @@ export type Anomaly =
   | 'unanchored'
   /** Fewer rows came than `total` says there are. */
   | 'total'
-  /** More rows came in above what was read than were found there, and the total does not tell that they are new. */
+  /** More rows came in above what was read than were found there, and the total does not show that they are new. */
   | 'unfound'
   /** New rows kept coming in at the beginning. */
   | 'restless-head'
