@@ -9,20 +9,18 @@ import { type AnswerContext, bodyBytes, type Fault, jsonAnswer, type ListBody } 
 // What a page says: its rows, its paging, its envelope. These touch answers of status 200 alone.
 
 /** Any change of the body, which is shared with the dataset: give back a new one. */
-export function editPage(change: (page: ListBody, context: AnswerContext) => unknown): Fault {
-  return (answer, context) =>
+export const editPage =
+  (change: (page: ListBody, context: AnswerContext) => unknown): Fault =>
+  (answer, context) =>
     answer.status === 200 && isPage(answer.body) ? { ...answer, body: change(answer.body, context) } : answer;
-}
 
 /** Changes copies of the rows. */
-export function editRows(change: (rows: Row[], context: AnswerContext) => Row[]): Fault {
-  return editPage((page, context) => ({ ...page, rows: change(structuredClone(page.rows), context) }));
-}
+export const editRows = (change: (rows: Row[], context: AnswerContext) => Row[]): Fault =>
+  editPage((page, context) => ({ ...page, rows: change(structuredClone(page.rows), context) }));
 
 /** Changes a copy of one row: the first, unless another is named by its place in the page. */
-export function editRow(change: (row: Row) => Row, place = 0): Fault {
-  return editRows((rows) => rows.map((row, at) => (at === place ? change(row) : row)));
-}
+export const editRow = (change: (row: Row) => Row, place = 0): Fault =>
+  editRows((rows) => rows.map((row, at) => (at === place ? change(row) : row)));
 
 /** Sets members of the pagination object; a function sees what was planned. */
 export function pagination(
@@ -37,86 +35,69 @@ export function pagination(
 }
 
 /** Sets members of the page beside its rows. */
-export function members(changes: Record<string, unknown>): Fault {
-  return editPage((page) => ({ ...page, ...changes }));
-}
+export const members = (changes: Record<string, unknown>): Fault =>
+  editPage((page) => ({ ...page, ...changes }));
 
 /** Fewer rows than asked for and there are; `returned` and `hasMore` say so truly. */
-export function shortPage(count: number): Fault {
-  return editPage((page) => {
+export const shortPage = (count: number): Fault =>
+  editPage((page) => {
     const rows = page.rows.slice(0, count);
     const hasMore = rows.length < page.rows.length || page.pagination.hasMore;
     return { ...page, rows, pagination: { ...page.pagination, returned: rows.length, hasMore } };
   });
-}
 
 /** No rows, and the promise of more. */
-export function emptyPageWithMore(): Fault {
-  return editPage((page) => ({
+export const emptyPageWithMore = (): Fault =>
+  editPage((page) => ({
     ...page,
     rows: [],
     pagination: { ...page.pagination, returned: 0, hasMore: true },
   }));
-}
 
 /** `returned` is off by so many from the number of rows. */
-export function returnedOff(by: number): Fault {
-  return pagination((planned) => ({ returned: (planned.returned ?? 0) + by }));
-}
+export const returnedOff = (by: number): Fault =>
+  pagination((planned) => ({ returned: (planned.returned ?? 0) + by }));
 
 /** The first page whatever was asked for, and it says so. */
-export function offsetIgnored(): Fault {
-  return editPage((_, { bodyAt, request }) => bodyAt({ offset: 0, limit: request.limit }));
-}
+export const offsetIgnored = (): Fault =>
+  editPage((_, { bodyAt, request }) => bodyAt({ offset: 0, limit: request.limit }));
 
 /** Pages of this many rows whatever was asked for, and they say so. */
-export function limitIgnored(limit: number): Fault {
-  return editPage((_, { bodyAt, request }) => bodyAt({ offset: request.offset, limit }));
-}
+export const limitIgnored = (limit: number): Fault =>
+  editPage((_, { bodyAt, request }) => bodyAt({ offset: request.offset, limit }));
 
 /** A total that rises by one with every call. */
-export function changingTotal(): Fault {
-  return pagination((planned, { request }) => ({ total: (planned.total ?? 0) + request.nth }));
-}
+export const changingTotal = (): Fault =>
+  pagination((planned, { request }) => ({ total: (planned.total ?? 0) + request.nth }));
 
 /** The page without its pagination object, or without some of its members. */
-export function withoutPagination(...names: readonly string[]): Fault {
-  return editPage(({ pagination: planned, ...page }) =>
+export const withoutPagination = (...names: readonly string[]): Fault =>
+  editPage(({ pagination: planned, ...page }) =>
     names.length === 0 ? page : { ...page, pagination: without(planned, names) },
   );
-}
 
 /** The last row is the first one again. */
-export function duplicateRow(): Fault {
-  return editRows((rows) => [...rows.slice(0, -1), ...rows.slice(0, 1)]);
-}
+export const duplicateRow = (): Fault => editRows((rows) => [...rows.slice(0, -1), ...rows.slice(0, 1)]);
 
-export function extraProperty(name: string, value: unknown, place = 0): Fault {
-  return editRow((row) => ({ ...row, [name]: value }), place);
-}
+export const extraProperty = (name: string, value: unknown, place = 0): Fault =>
+  editRow((row) => ({ ...row, [name]: value }), place);
 
-export function missingProperty(name: string, place = 0): Fault {
-  return editRow((row) => without(row, [name]), place);
-}
+export const missingProperty = (name: string, place = 0): Fault =>
+  editRow((row) => without(row, [name]), place);
 
 /** The rows under another name. */
-export function rowsNamed(name: string): Fault {
-  return editPage(({ rows, ...page }) => ({ [name]: rows, ...page }));
-}
+export const rowsNamed = (name: string): Fault =>
+  editPage(({ rows, ...page }) => ({ [name]: rows, ...page }));
 
 /** The rows alone. */
-export function bareArray(): Fault {
-  return editPage((page) => page.rows);
-}
+export const bareArray = (): Fault => editPage((page) => page.rows);
 
 /** Everything one level below. */
-export function nestedUnder(name: string): Fault {
-  return editPage((page) => ({ [name]: page }));
-}
+export const nestedUnder = (name: string): Fault => editPage((page) => ({ [name]: page }));
 
 /** Makes AI signals age as time goes by: `quality.ageSeconds` and `freshness` at the time of the call. */
-export function ageing(): Fault {
-  return editPage((page, { request }) => ({
+export const ageing = (): Fault =>
+  editPage((page, { request }) => ({
     ...page,
     rows: page.rows.map((row) => {
       if (!(row['quality'] instanceof Object)) return row;
@@ -124,7 +105,6 @@ export function ageing(): Fault {
       return { ...row, quality: { ...row['quality'], ageSeconds, freshness: freshnessOf(ageSeconds) } };
     }),
   }));
-}
 
 function isPage(body: unknown): body is ListBody {
   return body instanceof Object && 'rows' in body && Array.isArray(body.rows);
@@ -151,9 +131,8 @@ export function refuse(status: 401 | 403 | 429 | 503, options: RefusalOptions = 
 }
 
 /** Any status with any body: JSON, a Buffer, or none. */
-export function status(code: number, body?: unknown, headers: Record<string, string> = {}): Fault {
-  return instead(code, body, headers);
-}
+export const status = (code: number, body?: unknown, headers: Record<string, string> = {}): Fault =>
+  instead(code, body, headers);
 
 /** What a captive portal or a failing proxy sends: HTML, with status 200 unless another is given. */
 export function html(code = 200): Fault {
@@ -161,69 +140,53 @@ export function html(code = 200): Fault {
   return instead(code, Buffer.from(page), { 'content-type': 'text/html; charset=utf-8' });
 }
 
-export function redirect(location: string, code = 302): Fault {
-  return instead(code, undefined, { location });
-}
+export const redirect = (location: string, code = 302): Fault => instead(code, undefined, { location });
 
-export function noContent(): Fault {
-  return instead(204, undefined, {});
-}
+export const noContent = (): Fault => instead(204, undefined, {});
 
 /** The body's first part only, with a Content-Length to match. */
-export function truncated(part = 0.5): Fault {
-  return editBytes((bytes) => bytes.subarray(0, Math.floor(bytes.length * part)));
-}
+export const truncated = (part = 0.5): Fault =>
+  editBytes((bytes) => bytes.subarray(0, Math.floor(bytes.length * part)));
 
-export function emptyBody(): Fault {
-  return editBytes(() => Buffer.alloc(0));
-}
+export const emptyBody = (): Fault => editBytes(() => Buffer.alloc(0));
 
 /** A byte that UTF-8 does not know, in the middle of the first string. */
-export function invalidUtf8(): Fault {
-  return editBytes((bytes) => {
+export const invalidUtf8 = (): Fault =>
+  editBytes((bytes) => {
     const inside = bytes.indexOf('"') + 2;
     return Buffer.concat([bytes.subarray(0, inside), Buffer.from([0xff]), bytes.subarray(inside)]);
   });
-}
 
-export function byteOrderMark(): Fault {
-  return editBytes((bytes) => Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), bytes]));
-}
+export const byteOrderMark = (): Fault =>
+  editBytes((bytes) => Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), bytes]));
 
 /** Padded with spaces, which JSON allows, to at least this many bytes. */
-export function huge(size = 32 * 2 ** 20): Fault {
-  return editBytes((bytes) => Buffer.concat([bytes, Buffer.alloc(Math.max(0, size - bytes.length), ' ')]));
-}
+export const huge = (size = 32 * 2 ** 20): Fault =>
+  editBytes((bytes) => Buffer.concat([bytes, Buffer.alloc(Math.max(0, size - bytes.length), ' ')]));
 
 /** Changes the JSON text: for numbers and member names that JavaScript cannot hold. */
-export function editText(change: (text: string) => string): Fault {
-  return editBytes((bytes) => Buffer.from(change(bytes.toString())));
-}
+export const editText = (change: (text: string) => string): Fault =>
+  editBytes((bytes) => Buffer.from(change(bytes.toString())));
 
 /** Compressed, even if the client did not ask for it. */
-export function gzipped(): Fault {
-  return (answer, context) =>
-    headers({ 'content-encoding': 'gzip' })(editBytes(gzipSync)(answer, context), context);
-}
+export const gzipped = (): Fault => (answer, context) =>
+  headers({ 'content-encoding': 'gzip' })(editBytes(gzipSync)(answer, context), context);
 
-export function contentType(type: string): Fault {
-  return headers({ 'content-type': type });
-}
+export const contentType = (type: string): Fault => headers({ 'content-type': type });
 
 /** Sets headers, replaces them, or with undefined leaves them out. An array sends one several times. */
-export function headers(changes: Record<string, string | readonly string[] | undefined>): Fault {
-  return (answer) => {
+export const headers =
+  (changes: Record<string, string | readonly string[] | undefined>): Fault =>
+  (answer) => {
     const changed = Object.entries({ ...answer.headers, ...changes });
     const kept = changed.filter(
       (entry): entry is [string, string | readonly string[]] => entry[1] !== undefined,
     );
     return { ...answer, headers: Object.fromEntries(kept) };
   };
-}
 
-export function withoutRateLimitHeaders(): Fault {
-  return headers({ 'x-ratelimit-limit': undefined, 'x-ratelimit-remaining': undefined });
-}
+export const withoutRateLimitHeaders = (): Fault =>
+  headers({ 'x-ratelimit-limit': undefined, 'x-ratelimit-remaining': undefined });
 
 /** Keeps the request id, which every answer has. */
 function instead(code: number, body: unknown, headers: Readonly<Record<string, string>>): Fault {
@@ -243,35 +206,28 @@ function editBytes(change: (bytes: Buffer) => Buffer): Fault {
 // The connection: slow, cut, or silent.
 
 /** The answer as planned, later. */
-export function slow(ms: number): Fault {
-  return (answer) => ({ ...answer, delayMs: answer.delayMs + ms });
-}
+export const slow =
+  (ms: number): Fault =>
+  (answer) => ({ ...answer, delayMs: answer.delayMs + ms });
 
 /** No byte ever comes; the connection stays open. */
-export function hang(): Fault {
-  return (answer) => ({ ...answer, deliver: () => null });
-}
+export const hang = (): Fault => (answer) => ({ ...answer, deliver: () => null });
 
 /** The connection is reset before any header. */
-export function resetBeforeHeaders(): Fault {
-  return (answer) => ({
-    ...answer,
-    deliver: (response) => {
-      response.socket?.resetAndDestroy();
-      return null;
-    },
-  });
-}
+export const resetBeforeHeaders = (): Fault => (answer) => ({
+  ...answer,
+  deliver: (response) => {
+    response.socket?.resetAndDestroy();
+    return null;
+  },
+});
 
 /** The head and the first part of the body come, then a reset. */
-export function resetMidBody(part = 0.5): Fault {
-  return cutAfter(part, (response) => response.socket?.resetAndDestroy());
-}
+export const resetMidBody = (part = 0.5): Fault =>
+  cutAfter(part, (response) => response.socket?.resetAndDestroy());
 
 /** The head and the first part of the body come, then nothing more; the connection stays open. */
-export function hangMidBody(part = 0.5): Fault {
-  return cutAfter(part, () => {});
-}
+export const hangMidBody = (part = 0.5): Fault => cutAfter(part, () => {});
 
 /** Chunked, and closed without the last chunk. */
 export function truncatedChunks(part = 0.5): Fault {
@@ -281,8 +237,9 @@ export function truncatedChunks(part = 0.5): Fault {
 }
 
 /** The body in pieces of `bytes`, `everyMs` apart. */
-export function drip({ bytes: size = 1, everyMs = 50 } = {}): Fault {
-  return (answer) => ({
+export const drip =
+  ({ bytes: size = 1, everyMs = 50 } = {}): Fault =>
+  (answer) => ({
     ...answer,
     async deliver(response, bytes, wait) {
       let sent = 0;
@@ -293,7 +250,6 @@ export function drip({ bytes: size = 1, everyMs = 50 } = {}): Fault {
       return bytes.subarray(sent);
     },
   });
-}
 
 /** Content-Length says `by` bytes more (or less, if negative) than are sent; the connection closes after them. */
 export function contentLengthOff(by: number): Fault {
@@ -306,17 +262,15 @@ export function contentLengthOff(by: number): Fault {
 }
 
 /** A whole answer on a connection that is closed at once, though keep-alive was agreed. */
-export function closeAfterwards(): Fault {
-  return (answer) => ({
-    ...answer,
-    deliver(response, bytes) {
-      // Taken now: an answer that is finished has let go of its socket.
-      const { socket } = response;
-      response.once('finish', () => socket?.destroySoon());
-      return bytes;
-    },
-  });
-}
+export const closeAfterwards = (): Fault => (answer) => ({
+  ...answer,
+  deliver(response, bytes) {
+    // Taken now: an answer that is finished has let go of its socket.
+    const { socket } = response;
+    response.once('finish', () => socket?.destroySoon());
+    return bytes;
+  },
+});
 
 function cutAfter(part: number, cut: (response: ServerResponse) => void): Fault {
   return (answer) => ({

@@ -1,28 +1,38 @@
 /** The campaign's checks hold of a good mirror, and each of them finds what it is for. */
 
-import { beforeEach, describe, expect, test } from 'vitest';
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as checks from '../../../lab/campaign/checks.ts';
 import type { Consumer } from '../../../lab/campaign/consumer.ts';
 import { createJournal, type Forms, formOf, type Journal } from '../../../lab/campaign/world/upstream.ts';
 import type { Job } from '../../../src/job.ts';
-import { noteGlance } from '../../helpers/glance-row.ts';
-import type { Bench } from '../../helpers/mirror-bench.ts';
-import { setup } from '../../helpers/setup.ts';
+import { copyDatabase } from '../../../src/store/read.ts';
+import { Database } from '../../../src/store/sqlite.ts';
+import { type Bench, openBench } from '../../helpers/mirror-bench.ts';
 
 const LIST = 'ai-signals';
 
 let bench: Bench;
 let journal: Journal;
 let jobs: Job[];
-const shown = (name: string): Forms =>
-  new Map(
-    [...bench.table(name.replaceAll('-', '_'))].map(([key, row]) => [key, formOf(bench.job(name), row)]),
-  );
+let copy: string;
+
+const shownIn = ({ sql }: checks.Readable) => {
+  const shown = (name: string): Forms =>
+    new Map(
+      sql<Record<string, unknown>>(`SELECT * FROM ${name.replaceAll('-', '_')}`).map((row) => [
+        String(row['_key']),
+        formOf(bench.job(name), row),
+      ]),
+    );
+  return shown;
+};
 const kinds = (findings: checks.Finding[]) => findings.map(({ kind }) => kind);
 
 /** A mirror of two lists, of which one row changed and another went since the first walk. */
-beforeEach(async () => {
-  bench = await setup({ rows: 20 });
+beforeAll(async () => {
+  bench = await openBench({ rows: 20 });
   jobs = [bench.job(LIST), bench.job('news')];
   journal = createJournal(jobs);
   for (const { name } of jobs) {
@@ -31,17 +41,31 @@ beforeEach(async () => {
   }
   const { rows, idField } = bench.upstream(LIST);
   rows[3] = { ...rows[3], asset: 'changed' };
-  journal.hear({
-    job: LIST,
-    at: bench.clock.now(),
-    key: String(rows[5]?.[idField]),
-    row: null,
-  });
+  journal.hear({ job: LIST, at: bench.clock.now(), key: String(rows[5]?.[idField]), row: null });
   rows.splice(5, 1);
   publishAll();
   tell(LIST);
   for (let walk = 0; walk < 2; walk += 1) await bench.mirror(LIST);
+  copy = join(bench.dir, 'copy.db');
+  writeFileSync(copy, '');
+  await copyDatabase(bench.store.file, copy, new AbortController().signal);
 });
+afterAll(() => bench.close());
+
+/** What is found in a copy of it, changed by these statements. */
+function findIn<Found>(statements: string, check: (mirror: checks.Readable) => Found): Found {
+  const file = join(bench.dir, 'tampered.db');
+  copyFileSync(copy, file);
+  const database = new Database(file);
+  try {
+    // Not by the triggers, which would keep the old value in the history.
+    database.exec(`DROP TRIGGER ai_signals_superseded; ${statements};`);
+    return check({ sql: (query, ...values) => database.prepare(query).all(...values) as never });
+  } finally {
+    database.close();
+    rmSync(file);
+  }
+}
 
 function publishAll(): void {
   bench.upstream(LIST).generatedAt = new Date(bench.clock.now()).toISOString();
@@ -52,28 +76,28 @@ function tell(name: string): void {
   for (const row of rows) journal.hear({ job: name, at: bench.clock.now(), key: String(row[idField]), row });
 }
 
-function all(): checks.Finding[] {
+function all(mirror: checks.Readable): checks.Finding[] {
   return [
-    ...checks.checkTables(journal, jobs, shown),
-    ...checks.checkHistory(journal, jobs, bench),
-    ...checks.checkIntervals(jobs, bench),
-    ...checks.checkSequence(jobs, bench),
-    ...checks.checkOrphans(jobs, bench),
-    ...checks.checkIntegrity(bench),
+    ...checks.checkTables(journal, jobs, shownIn(mirror)),
+    ...checks.checkHistory(journal, jobs, mirror),
+    ...checks.checkIntervals(jobs, mirror),
+    ...checks.checkSequence(jobs, mirror),
+    ...checks.checkOrphans(jobs, mirror),
+    ...checks.checkIntegrity(mirror),
   ];
 }
 
 test('a good mirror passes every check', () => {
   expect(bench.sql('SELECT 1 FROM ai_signals_history')).toHaveLength(2);
-  expect(all()).toEqual([]);
+  expect(findIn('', all)).toEqual([]);
 });
 
-test('a glance beside a walk that is not over is well', async () => {
-  const { id } = await bench.mirror(LIST);
-  noteGlance(bench, { job: LIST });
-  bench.tamper(`UPDATE walks SET finished_at = NULL, status = 'waiting', last_seq = 1e15, first_seq = 1e15 WHERE id = ${id};
-    UPDATE walks SET first_seq = 1e15 - 1, last_seq = 1e15 - 1 WHERE kind = 'glance'`);
-  expect(all()).toEqual([]);
+test('a glance beside a walk that is not over is well', () => {
+  const beside = `UPDATE walks SET finished_at = NULL, status = 'waiting', first_seq = 1e15, last_seq = 1e15
+      WHERE id = (SELECT max(id) FROM walks WHERE job = '${LIST}');
+    INSERT INTO walks (job, kind, status, started_at, finished_at, first_seq, last_seq)
+      VALUES ('${LIST}', 'glance', 'complete', '2026-11-21', '2026-11-21', 1e15 - 1, 1e15 - 1)`;
+  expect(findIn(beside, all)).toEqual([]);
 });
 
 describe('it is found', () => {
@@ -143,17 +167,18 @@ describe('it is found', () => {
       ['orphan'],
     ],
   ])('%s', (_, tampering, found) => {
-    // Not by the triggers, which would keep the old value in the history.
-    bench.tamper(`DROP TRIGGER ai_signals_superseded; ${tampering};`);
-    expect(kinds(all())).toEqual(found);
+    expect(kinds(findIn(tampering, all))).toEqual(found);
   });
 
-  test('that a row was removed that was never gone', async () => {
-    bench.tamper("UPDATE ai_signals_history_rows SET _ended_by = 'delete', _valid_to = _valid_from || 'x'");
-    expect(kinds(checks.checkHistory(journal, jobs, bench))).toEqual(['false']);
+  test('that a row was removed that was never gone', () => {
+    const tampering =
+      "UPDATE ai_signals_history_rows SET _ended_by = 'delete', _valid_to = _valid_from || 'x'";
+    const found = findIn(tampering, (mirror) => checks.checkHistory(journal, jobs, mirror));
+    expect(kinds(found)).toEqual(['false']);
   });
 
   test('that the consumer has another copy, or was told twice', () => {
+    const shown = shownIn(bench);
     const copies = new Map(jobs.map(({ name }) => [name, new Map(shown(name))]));
     const told: string[] = [];
     const consumer = { copy: (job: string) => copies.get(job), contradictions: told } as unknown as Consumer;
@@ -168,20 +193,18 @@ describe('it is found', () => {
 
 describe('a row is shown too old', () => {
   const key = 'k';
+  let journal: Journal;
   const version = (at: number, asset: string | null) =>
     journal.hear({ job: 'news', at, key, row: asset === null ? null : { id: key, asset } });
   const formWith = (asset: string) =>
     formOf(bench.job('news'), { _body: JSON.stringify({ id: key, asset }) });
   const isOld = (asset: string | null, until: number) =>
     journal
-      .shownTooOld(
-        'news',
-        asset === null ? new Map() : new Map([...shown('news'), [key, formWith(asset)]]),
-        until,
-      )
+      .shownTooOld('news', asset === null ? new Map() : new Map([[key, formWith(asset)]]), until)
       .includes(key);
 
   beforeEach(() => {
+    journal = createJournal(jobs);
     version(1_000, 'first');
     version(2_000, 'second');
   });
