@@ -30,38 +30,36 @@ async function setupServing(settings: Record<string, string> = {}) {
   return { ...bench, port, status, lives };
 }
 
-test('start runs the service, without what it must not know, starts it again, and ends it', async () => {
+test('start runs the service, without what it must not know, starts it again, and ends it however it ends itself', async () => {
   const { start, status, lives, port } = await setupServing();
-  const daemon = start();
+  const first = start();
   await expect.poll(lives, within).toBe(200);
   const { serve } = await status();
   expect(serve).toMatchObject({ url: `http://127.0.0.1:${port}`, since: expect.any(String) });
   const pid = serve?.pid as number;
-  expect(pid).not.toBe(daemon.child.pid);
+  expect(pid).not.toBe(first.child.pid);
   const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
   expect(environment).not.toContain(CANARY);
   expect(environment.split('\0')).toEqual(expect.arrayContaining(['MARKET_API_KEY=', 'REDIS_URL=']));
 
+  const another = async (before: number) => {
+    await expect.poll(async () => (await status()).serve?.pid ?? before, within).not.toBe(before);
+    await expect.poll(lives, within).toBe(200);
+    return (await status()).serve?.pid as number;
+  };
   process.kill(pid, 'SIGKILL');
-  await expect.poll(async () => (await status()).serve?.pid ?? pid, within).not.toBe(pid);
-  await expect.poll(lives, within).toBe(200);
-  const again = (await status()).serve?.pid as number;
-  expect(daemon.output()).toMatch(/the service does not run: it was ended by SIGKILL/);
-  daemon.child.kill('SIGTERM');
-  expect((await daemon.ended).code).toBe(0);
-  expect(isAlive(again)).toBe(false);
-});
+  const second = await another(pid);
+  expect(first.output()).toMatch(/the service does not run: it was ended by SIGKILL/);
 
-test('a daemon that is killed takes the service with it, so that the next one can start it', async () => {
-  const { start, status, lives } = await setupServing();
-  const first = start();
-  await expect.poll(lives, within).toBe(200);
-  const pid = (await status()).serve?.pid as number;
+  // The next daemon can start it: it is gone with the one that was killed.
   first.child.kill('SIGKILL');
   await first.ended.catch(() => undefined);
-  await expect.poll(() => isAlive(pid), within).toBe(false);
-  start();
-  await expect.poll(lives, within).toBe(200);
+  await expect.poll(() => isAlive(second), within).toBe(false);
+  const daemon = start();
+  const third = await another(second);
+  daemon.child.kill('SIGTERM');
+  expect((await daemon.ended).code).toBe(0);
+  expect(isAlive(third)).toBe(false);
 });
 
 test('mirroring goes on where the service cannot run, and status says why', async () => {

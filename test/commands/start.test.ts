@@ -1,6 +1,9 @@
+/** The daemon: what it does, whom it keeps off, and what becomes of it when it cannot start, is killed, or loses its Redis. */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -8,7 +11,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { Database } from '../../src/store/sqlite.ts';
 import { runCli } from '../helpers/cli.ts';
 import { CANARY, get, redisServers, releaseAll, releases, setup, within } from '../helpers/daemon-bench.ts';
-import { freePort } from '../helpers/loopback.ts';
+import { freePort, listenOnLoopback } from '../helpers/loopback.ts';
 
 afterEach(releaseAll);
 
@@ -29,13 +32,34 @@ function standInForSystemd() {
   };
 }
 
-test('mirrors every dataset, then goes on by schedule, and ends cleanly on SIGTERM', async () => {
+test('mirrors every dataset, goes on by schedule, keeps others off its folder and its Redis off all ports, and ends cleanly on SIGTERM', async () => {
   const systemd = standInForSystemd();
   const schedule = { MIRROR_SCHEDULE_AI_SIGNALS: 'every 1s' };
-  const { start, complete, model, cwd } = await setup({}, { ...schedule, ...systemd.settings });
+  const { start, complete, model, cwd, environment } = await setup({}, { ...schedule, ...systemd.settings });
   const daemon = start();
   await expect.poll(complete, within).toBe(5);
   await expect.poll(() => model.callsTo('/api/v1/ai-signals').length, within).toBeGreaterThanOrEqual(4);
+  const second = await runCli(['start'], environment, cwd);
+  expect(second.code).toBe(75);
+  expect(second.stderr).toContain(`process ${daemon.child.pid}`);
+  expect(daemon.child.exitCode).toBeNull();
+
+  expect(await get(join(cwd, 'data/http.sock'), '/status')).toMatchObject({
+    code: 200,
+    body: { version: 1, exitCode: 0 },
+  });
+
+  const socket = (readdirSync(join(cwd, 'data'), { recursive: true }) as string[])
+    .map((name) => join(cwd, 'data', name))
+    .find((name) => statSync(name).isSocket() && name.includes('redis'));
+  const redis = new Redis({ path: socket ?? '' });
+  redis.on('error', () => undefined);
+  releases.push(() => redis.disconnect());
+  const value = async (name: string) => Object.values((await redis.config('GET', name)) as object).at(-1);
+  expect(await value('port')).toBe('0');
+  expect(await value('appendonly')).toBe('yes');
+  expect(await value('maxmemory-policy')).toBe('noeviction');
+
   const began = Date.now();
   daemon.child.kill('SIGTERM');
   const { code, stdout, stderr } = await daemon.ended;
@@ -106,79 +130,37 @@ test('a sync beside the daemon is safe: whoever comes second to a job gives way'
     expect(offset).toBe(offset === 0 ? 0 : (offsets[at - 1] as number) + 100);
 });
 
-test('a daemon keeps others off its folder, shows its health on a socket there, and its Redis listens on no port', async () => {
-  const { start, complete, cwd, environment } = await setup();
+test('says that a Redis of the user is not there, or lost, waits, and goes on when it is back, empty', async () => {
+  const port = await freePort();
+  const run = () => {
+    const args = ['--port', String(port), '--save', '', '--appendonly', 'no'];
+    const server = spawn('redis-server', args, { stdio: 'ignore' });
+    releases.push(async () => {
+      server.kill('SIGKILL');
+      if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
+    });
+    return server;
+  };
+  const settings = { REDIS_URL: `redis://127.0.0.1:${port}`, MIRROR_SCHEDULE_AI_SIGNALS: 'every 1s' };
+  const { start, complete, model } = await setup({}, settings);
   const daemon = start();
+  await expect.poll(daemon.output, within).toMatch(/redis/i);
+  const server = run();
   await expect.poll(complete, within).toBe(5);
-
-  const second = await runCli(['start'], environment, cwd);
-  expect(second.code).toBe(75);
-  expect(second.stderr).toContain(`process ${daemon.child.pid}`);
+  const saidBefore = daemon.output().length;
+  server.kill('SIGKILL');
+  await once(server, 'exit');
+  const since = () => daemon.output().slice(saidBefore);
+  await expect.poll(since, within).toMatch(/redis[^\n]*lost|lost[^\n]*redis/i);
+  run();
+  const before = model.callsTo('/api/v1/ai-signals').length;
+  await expect.poll(() => model.callsTo('/api/v1/ai-signals').length, within).toBeGreaterThan(before + 1);
   expect(daemon.child.exitCode).toBeNull();
-
-  const { code, body } = await get(join(cwd, 'data/http.sock'), '/status');
-  expect(code).toBe(200);
-  expect(body).toMatchObject({ version: 1, exitCode: 0 });
-
-  const socket = (readdirSync(join(cwd, 'data'), { recursive: true }) as string[])
-    .map((name) => join(cwd, 'data', name))
-    .find((name) => statSync(name).isSocket() && name.includes('redis'));
-  const redis = new Redis({ path: socket ?? '' });
+  // Nothing secret ever went to Redis.
+  const redis = new Redis({ port });
   releases.push(() => redis.disconnect());
-  const value = async (name: string) => Object.values((await redis.config('GET', name)) as object).at(-1);
-  expect(await value('port')).toBe('0');
-  expect(await value('appendonly')).toBe('yes');
-  expect(await value('maxmemory-policy')).toBe('noeviction');
-});
-
-describe('with a Redis of the user', () => {
-  async function userRedis() {
-    const port = await freePort();
-    const run = () => {
-      const server = spawn('redis-server', ['--port', String(port), '--save', '', '--appendonly', 'no'], {
-        stdio: 'ignore',
-      });
-      releases.push(async () => {
-        server.kill('SIGKILL');
-        if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
-      });
-      return server;
-    };
-    return {
-      port,
-      run,
-      settings: { REDIS_URL: `redis://127.0.0.1:${port}`, MIRROR_SCHEDULE_AI_SIGNALS: 'every 1s' },
-    };
-  }
-
-  test('says that Redis is lost, waits, and goes on when it is back, empty', async () => {
-    const { port, run, settings } = await userRedis();
-    let server = run();
-    const { start, complete, model } = await setup({}, settings);
-    const daemon = start();
-    await expect.poll(complete, within).toBe(5);
-    server.kill('SIGKILL');
-    await once(server, 'exit');
-    await expect.poll(daemon.output, within).toMatch(/redis[^\n]*lost|lost[^\n]*redis/i);
-    server = run();
-    const before = model.callsTo('/api/v1/ai-signals').length;
-    await expect.poll(() => model.callsTo('/api/v1/ai-signals').length, within).toBeGreaterThan(before + 1);
-    expect(daemon.child.exitCode).toBeNull();
-    // Nothing secret ever went to Redis.
-    const redis = new Redis({ port });
-    releases.push(() => redis.disconnect());
-    for (const key of await redis.keys('*'))
-      expect((await redis.dumpBuffer(key))?.includes(CANARY) ?? false).toBe(false);
-  });
-
-  test('waits for a Redis that is not there yet, and says so', async () => {
-    const { run, settings } = await userRedis();
-    const { start, complete } = await setup({}, settings);
-    const daemon = start();
-    await expect.poll(daemon.output, within).toMatch(/redis/i);
-    run();
-    await expect.poll(complete, within).toBe(5);
-  });
+  for (const key of await redis.keys('*'))
+    expect((await redis.dumpBuffer(key))?.includes(CANARY) ?? false).toBe(false);
 });
 
 test('a key refused stops all calls, and the daemon stays up', async () => {
@@ -191,4 +173,110 @@ test('a key refused stops all calls, and the daemon stays up', async () => {
   expect(model.calls.length).toBeLessThanOrEqual(5);
   expect(daemon.child.exitCode).toBeNull();
   expect(daemon.output()).not.toContain(CANARY);
+});
+
+test('a folder in place of what a start makes late ends it with 74, and leaves nothing behind', async () => {
+  const { start, cwd, complete } = await setup();
+  for (const name of ['queue.json.new', 'http.sock']) {
+    mkdirSync(join(cwd, 'data', name), { recursive: true });
+    const { code, stderr } = await start().ended;
+    const last = stderr.trim().split('\n').at(-1);
+    expect([name, code, last]).toEqual([
+      name,
+      74,
+      expect.stringMatching(/^market-mirror: .*data.*\bmove .*away/),
+    ]);
+    expect(redisServers(cwd)).toEqual([]);
+    rmSync(join(cwd, 'data', name), { recursive: true });
+  }
+  start();
+  await expect.poll(complete, within).toBe(5);
+});
+
+describe('SIGTERM', () => {
+  test('while a daemon waits for a Redis that does not answer ends it at once', async () => {
+    let connected = 0;
+    const mute = createServer(() => {
+      connected += 1;
+    });
+    const { port, close } = await listenOnLoopback(mute);
+    releases.push(close);
+    const { start } = await setup({}, { REDIS_URL: `redis://127.0.0.1:${port}` });
+    const daemon = start();
+    await expect.poll(() => connected, within).toBeGreaterThan(0);
+    const began = Date.now();
+    daemon.child.kill('SIGTERM');
+    const { code, stderr } = await daemon.ended;
+    expect([code, stderr]).toEqual([0, '']);
+    expect(Date.now() - began).toBeLessThan(2_500);
+  });
+
+  test('at any moment of a start ends it, and takes its Redis along', async () => {
+    const { start, cwd } = await setup();
+    for (const ms of [300, 600, 900, 1_200]) {
+      const daemon = start();
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      daemon.child.kill('SIGTERM');
+      const { code, stderr } = await daemon.ended;
+      // Before there is a handler the signal itself ends it.
+      expect([0, null], stderr).toContain(code);
+      await expect.poll(() => redisServers(cwd), within).toEqual([]);
+    }
+  });
+});
+
+test('a queue that stands still is named by status, doctor and the health check until it goes on', async () => {
+  const { start, complete, cwd, environment, model } = await setup(
+    {},
+    { MIRROR_SCHEDULE_AI_SIGNALS: 'every 1s' },
+  );
+  const daemon = start();
+  await expect.poll(complete, within).toBe(5);
+  const redis = new Redis({ path: join(cwd, 'data/redis/redis.sock') });
+  redis.on('error', () => {});
+  releases.push(() => redis.disconnect());
+  const status = async () => {
+    const { code, stdout } = await runCli(['status', '--json'], environment, cwd);
+    return { code, status: JSON.parse(stdout) };
+  };
+  expect((await status()).status.daemon).toEqual({
+    pid: daemon.child.pid,
+    queue: null,
+    account: null,
+    serve: null,
+    ship: null,
+    lake: null,
+  });
+
+  await redis.config('SET', 'maxmemory', '1');
+  await expect.poll(async () => (await status()).code, { ...within, interval: 200 }).toBe(75);
+  const stuck = (await status()).status;
+  expect(stuck.daemon.queue).toMatchObject({
+    code: 'OOM',
+    message: 'Redis is at its memory limit',
+    since: expect.stringMatching(/Z$/),
+    errors: expect.any(Number),
+  });
+  expect(stuck.problems[0]).toMatchObject({ code: 'queue-stuck', level: 'error', job: null, exitCode: 75 });
+  expect((await get(join(cwd, 'data/http.sock'), '/health')).code).toBe(503);
+  const doctor = await runCli(['doctor', '--offline'], environment, cwd);
+  expect([doctor.code, doctor.stdout]).toEqual([
+    75,
+    expect.stringMatching(/queue.*no run begins since.*memory limit/),
+  ]);
+  expect(doctor.stdout).toMatch(/redis-live.*memory limit/);
+
+  await redis.config('SET', 'maxmemory', '0');
+  const before = model.callsTo('/api/v1/ai-signals').length;
+  await expect.poll(() => model.callsTo('/api/v1/ai-signals').length, within).toBeGreaterThan(before + 1);
+  await expect
+    .poll(async () => (await status()).status.daemon.queue, { ...within, interval: 200 })
+    .toBeNull();
+  expect((await get(join(cwd, 'data/http.sock'), '/health')).code).toBe(200);
+
+  await redis.config('SET', 'maxmemory', '1');
+  await expect.poll(async () => (await status()).code, { ...within, interval: 200 }).toBe(75);
+  daemon.child.kill('SIGKILL');
+  await daemon.ended;
+  expect((await status()).status).toMatchObject({ daemon: null, problems: [] });
 });
