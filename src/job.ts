@@ -158,8 +158,9 @@ export function defineJob<Row>(name: string, definition: Definition<Row>): Job {
   const own = schemas ? { ...declaredColumns(specified), extra: text() } : {};
   const last = schemas ? {} : received;
   const columns = [...Object.keys(own), ...Object.keys(last)];
-  const isKnown = (column: string) => columns.includes(column);
-  if (!volatile.every(isKnown)) throw new Error(`a volatile column is none of ${columns.join(', ')}`);
+  const isVolatile = (column: string) => volatile.includes(column);
+  if (!volatile.every((column) => columns.includes(column)))
+    throw new Error(`a volatile column is none of ${columns.join(', ')}`);
   const rows = `${table}_rows`;
   const versions = reading === 'walk' ? `${table}_history_rows` : null;
   const aging = volatile.length > 0 ? `${table}_volatile` : null;
@@ -171,10 +172,14 @@ export function defineJob<Row>(name: string, definition: Definition<Row>): Job {
     rowJson: schemas ? rowJsonSql(schemas.row) : 'row."_body"',
     contract: contract && { ...contract, volatile, columns: valueReader(specified) },
     tables: {
-      rows: rowsTable(rows, omit(own, volatile), last),
+      rows: rowsTable(
+        rows,
+        pick(own, (name) => !isVolatile(name)),
+        last,
+      ),
       ...(versions && { versions: versionsTable(versions, `${table}_history_by_key`, own, last) }),
       ...(aging && {
-        aging: sqliteTable(aging, { _number: integer().primaryKey(), ...pick(own, volatile) }),
+        aging: sqliteTable(aging, { _number: integer().primaryKey(), ...pick(own, isVolatile) }),
       }),
     },
   };
@@ -225,11 +230,8 @@ const versionsTable = (name: string, indexName: string, own: Columns, last: Colu
     index(indexName).on(versions._key, versions._valid_to),
   ]);
 
-const pick = (columns: Columns, names: readonly string[]): Columns =>
-  Object.fromEntries(Object.entries(columns).filter(([name]) => names.includes(name)));
-
-const omit = (columns: Columns, names: readonly string[]): Columns =>
-  Object.fromEntries(Object.entries(columns).filter(([name]) => !names.includes(name)));
+const pick = (columns: Columns, isPicked: (name: string) => boolean): Columns =>
+  Object.fromEntries(Object.entries(columns).filter(([name]) => isPicked(name)));
 
 function membersOfPage({ properties = {} }: Schema): ListedJob['page'] {
   const members = Object.entries(properties).map(([name, { const: value = null }]) => {

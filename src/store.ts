@@ -4,19 +4,12 @@ import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
-import type { Call } from './api/response.ts';
 import { ageOf, isoTime } from './clock.ts';
 import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
 import { copyDatabase, sealCopy } from './store/backup.ts';
-import {
-  callRecorder,
-  type GovernorState,
-  openGovernorState,
-  silenceReader,
-  type Unanswered,
-} from './store/calls.ts';
-import { type Changes, openChanges } from './store/changes.ts';
+import { callRecorder, openGovernorState, silenceReader } from './store/calls.ts';
+import { openChanges } from './store/changes.ts';
 import { emptyLog, emptyLogAtOnce, logBytes } from './store/commits.ts';
 import { type Connection, openConnection } from './store/connection.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './store/failure.ts';
@@ -51,52 +44,7 @@ export type { QuarantinedRow, Retried } from './store/quarantine.ts';
 export type { WalkRow } from './store/schema.ts';
 export type { Before, Ending, WalkSession } from './store/session.ts';
 
-export type Store = {
-  file: string;
-  /** The mirror's name, which stays wherever its folder moves. */
-  name: string;
-  /** What became of the file that was opened, where the mirror's path no longer leads to it. */
-  lost(): Failure | undefined;
-  governor: GovernorState;
-  /**
-   * Goes on with the job's unfinished walk or glance or begins one; this process alone takes it until it is released.
-   * @param committed told of each commit of its pages.
-   */
-  openWalk(job: Job, kind?: WalkRow['kind'], committed?: Committed): WalkSession;
-  /** Looks at the job's refused rows again: those that `check` finds to fit now are mirrored. */
-  retryQuarantine(job: Job, check: (row: QuarantinedRow) => CheckedRows): Retried;
-  /**
-   * Forgets calls and the job's versions that are older than they are to be kept, or the oldest of them. What another
-   * process keeps it from waits for the next walk.
-   * @param added how many calls and versions a walk has just added: the more it did, the more may go.
-   */
-  prune(job: Job, keep: Keep, added?: number): Promise<void>;
-  changes: Changes;
-  /** Keeps the record of a call that brought no page. */
-  recordCall(call: Call): void;
-  /** The latest call of all, where it got no answer; null where the API answered it. */
-  silence(): Unanswered | null;
-  shape(job: string): DiscoveredShape | undefined;
-  keepShape(job: string, shape: DiscoveredShape): void;
-  /**
-   * When the walk that last proved the dataset complete began, in epoch milliseconds; null where there was none, or
-   * where the clock was ahead then.
-   */
-  completeAsOf(job: string): number | null;
-  /** The same of the last walk that has finished, proof or not; null also where the last is unfinished. */
-  lastRun(job: string): number | null;
-  /** When the last look at its head began, walk or glance, complete or not; null also where a glance is unfinished. */
-  lastLook(job: string): number | null;
-  /** Whether the clock was ahead when the job's last walk began: nobody can tell how old its data is. */
-  wasAhead(job: string): boolean;
-  /** Notes when a dataset is due next, in epoch milliseconds, for `freshness`; not while another process is writing. */
-  keepNextDue(job: string, at: number | null): void;
-  /** Empties the write-ahead log as far as nobody else is at work; keeps nobody waiting. */
-  emptyLog(): Promise<void>;
-  /** What it takes on the disk. */
-  logBytes(): number;
-  close(): void;
-};
+export type Store = ReturnType<typeof createStore>;
 
 /**
  * Opens the mirror in `dir` for writing, and begins one where there never was any.
@@ -231,12 +179,14 @@ function followDeclarations(connection: Connection, jobs: readonly Job[]): void 
     .immediate();
 }
 
-function refuseLost(lost: Store['lost']): void {
+type WatchFiles = ReturnType<typeof watchFiles>;
+
+function refuseLost(lost: WatchFiles): void {
   const loss = lost();
   if (loss) throw loss;
 }
 
-function createStore(connection: Connection, dir: string, now: () => number, lost: Store['lost']): Store {
+function createStore(connection: Connection, dir: string, now: () => number, lost: WatchFiles) {
   const file = connection.name;
   const lastLook = connection.prepare<[string], Pick<WalkRow, 'startedAt' | 'finishedAt'>>(
     `SELECT started_at AS startedAt, finished_at AS finishedAt FROM walks
@@ -267,25 +217,39 @@ function createStore(connection: Connection, dir: string, now: () => number, los
   };
   return {
     file,
+    /** The mirror's name, which stays wherever its folder moves. */
     name: nameOf(dir),
+    /** What became of the file that was opened, where the mirror's path no longer leads to it. */
     lost,
     governor: openGovernorState(connection, now),
     changes: guardedAll(file, openChanges(connection)),
     ...guardedAll(file, {
-      openWalk(job: Job, kind: WalkRow['kind'] = 'walk', committed: Committed = () => undefined) {
+      /**
+       * Goes on with the job's unfinished walk or glance or begins one; this process alone takes it until it is released.
+       * @param committed told of each commit of its pages.
+       */
+      openWalk(
+        job: Job,
+        kind: WalkRow['kind'] = 'walk',
+        committed: Committed = () => undefined,
+      ): WalkSession {
         check();
         return openSession(connection, dir, job, kind, now, check, committed);
       },
-      retryQuarantine(job: Job, recheck: (row: QuarantinedRow) => CheckedRows) {
+      /** Looks at the job's refused rows again: those that `recheck` finds to fit now are mirrored. */
+      retryQuarantine(job: Job, recheck: (row: QuarantinedRow) => CheckedRows): Retried {
         check();
         const retried = retryQuarantine(connection, dir, job, recheck, now);
         check();
         return retried;
       },
+      /** Keeps the record of a call that brought no page. */
       recordCall: callRecorder(connection),
+      /** The latest call of all, where it got no answer; null where the API answered it. */
       silence: silenceReader(connection),
+      /** What the write-ahead log takes on the disk. */
       logBytes: () => logBytes(file),
-      shape(job: string) {
+      shape(job: string): DiscoveredShape | undefined {
         const found = shapeOf.get(job);
         if (!found) return undefined;
         const { rowsPath, keyField, sharedKeys } = found;
@@ -295,36 +259,50 @@ function createStore(connection: Connection, dir: string, now: () => number, los
         const [path, shared] = [rowsPath, sharedKeys].map((list) => JSON.stringify(list));
         keepShape.run({ job, rowsPath: path, keyField, sharedKeys: shared, at: isoTime(now()) });
       },
+      /**
+       * When the walk that last proved the dataset complete began, in epoch milliseconds; null where there was none, or
+       * where the clock was ahead then.
+       */
       completeAsOf: (job: string) => past(lastWalk(connection, job, PROOF)?.startedAt),
+      /** The same of the last walk that has finished, proof or not; null also where the last is unfinished. */
       lastRun(job: string) {
         const last = lastWalk(connection, job);
         return past(last?.finishedAt ? last.startedAt : undefined);
       },
+      /** When the last look at its head began, walk or glance, complete or not; null also where a glance is unfinished. */
       lastLook(job: string) {
         const { startedAt, finishedAt } = lastLook.get(job) ?? {};
         return past(finishedAt ? startedAt : undefined);
       },
+      /** Whether the clock was ahead when the job's last walk began: nobody can tell how old its data is. */
       wasAhead(job: string) {
         const last = lastWalk(connection, job);
         return last !== undefined && past(last.startedAt) === null;
       },
     }),
-    async emptyLog() {
+    /** Empties the write-ahead log as far as nobody else is at work; keeps nobody waiting. */
+    async emptyLog(): Promise<void> {
       await emptyLog(connection).catch((thrown: unknown) => {
         throw storeFailure(thrown, file);
       });
     },
-    async prune(job, keep, added = 0) {
+    /**
+     * Forgets calls and the job's versions that are older than they are to be kept, or the oldest of them. What another
+     * process keeps it from waits for the next walk.
+     * @param added how many calls and versions a walk has just added: the more it did, the more may go.
+     */
+    async prune(job: Job, keep: Keep, added = 0): Promise<void> {
       await prune(connection, job, keep, now(), added).catch(unlessBusy);
     },
-    keepNextDue(job, at) {
+    /** Notes when a dataset is due next, in epoch milliseconds, for `freshness`; not while another process is writing. */
+    keepNextDue(job: string, at: number | null): void {
       try {
         keepNextDue.run(job, at === null ? null : isoTime(at));
       } catch (thrown) {
         unlessBusy(thrown);
       }
     },
-    close() {
+    close(): void {
       try {
         // SQLite does it by itself where nobody else has the mirror open.
         if (connection.open) emptyLogAtOnce(connection);

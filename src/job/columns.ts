@@ -47,15 +47,15 @@ export function schemaOf(type: z.ZodType): Schema {
 export function columnsOf({ properties = {}, required = [] }: Schema, around?: Column): Column[] {
   return Object.entries(properties).flatMap(([property, schema]) => {
     const path = [...(around?.path ?? []), property];
-    const given = givenOf(schema);
-    const mayLack = given !== schema || !required.includes(property);
+    const value = valueSchemaOf(schema);
+    const mayLack = value !== schema || !required.includes(property);
     const column = {
       name: columnName(path),
       path,
-      holds: holdingOf(given, path),
+      holds: holdingOf(value, path),
       nullable: mayLack || around?.nullable === true,
     };
-    const members = columnsOf(given, column);
+    const members = columnsOf(value, column);
     return members.length > 0 && !mayLack ? members : [...members, column];
   });
 }
@@ -64,7 +64,7 @@ export const columnName = (path: readonly string[]) =>
   path.map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)).join('_');
 
 /** What a property holds where it is not null; the schema itself where it never is. */
-function givenOf(schema: Schema): Schema {
+function valueSchemaOf(schema: Schema): Schema {
   if (schema.anyOf) return schema.anyOf.find(({ type }) => type !== 'null') ?? schema;
   if (typeof schema.type === 'string' || schema.type === undefined) return schema;
   const [type = 'null'] = schema.type.filter((type) => type !== 'null');
@@ -113,7 +113,7 @@ export function rowJsonSql(
   const members = Object.entries(properties).map(([property, schema]) => {
     const path = [...around, property];
     const isNested = schema.properties !== undefined && required.includes(property);
-    const value = isNested ? rowJsonSql(schema, path) : jsonSql(givenOf(schema), path);
+    const value = isNested ? rowJsonSql(schema, path) : jsonSql(valueSchemaOf(schema), path);
     return { property, value, isOptional: !required.includes(property) };
   });
   const object = `json_object(${members.map(({ property, value }) => `'${property}', ${value}`).join(', ')})`;

@@ -6,6 +6,7 @@ import type { Connection } from './connection.ts';
 import { isBeforeRestore, lastSeqOf } from './identity.ts';
 import type { WalkRow } from './schema.ts';
 import { changeSources, isProof, PROOF, seqOf } from './sql.ts';
+import { lastWalk } from './walks.ts';
 
 export type Change = {
   job: string;
@@ -24,74 +25,75 @@ export type Change = {
 
 type Counts = Pick<Change, 'inserted' | 'updated' | 'deleted' | 'firstSeq' | 'lastSeq'>;
 
-export type Changes = {
-  /**
-   * What the walk makes known: all that changed since the proof before it, also by walks that proved nothing, by glances and by
-   * retries of refused rows. Null where it is no proof, or nothing changed.
-   */
-  of(job: Job, walk: WalkRow): Change | null;
-  /** The same up to the last proof, of all that changed after `seq`; all there is, where that is of the mirror before a restore. */
-  since(job: Job, seq: number): Change | null;
-};
+/** A walk that changed something after `announced`. What it changed by then was announced before: a retry of its refused rows came since. */
+type ChangedWalk = Counts & { id: number; announced: number };
 
-/** A walk that changed something after `told`. What it changed by then was told before: a retry of its refused rows came since. */
-type ChangedWalk = Counts & { id: number; told: number };
-
-export function openChanges(connection: Connection): Changes {
+export function openChanges(connection: Connection) {
   const columns = `walks.id, walks.inserted, walks.updated, walks.deleted,
     walks.first_seq AS firstSeq, walks.last_seq AS lastSeq`;
   const before = `LEFT JOIN walks AS before
     ON before.id = (SELECT id FROM walks WHERE job = :job AND id < :proof AND ${PROOF} ORDER BY id DESC LIMIT 1)`;
-  const toldBefore = seqOf('before.finished_at');
+  const announcedBefore = seqOf('before.finished_at');
   // Joined in this order, and with a plus where another index would do, SQLite looks at few walks, however many there are.
   const ofProof = connection.prepare<[{ job: string; proof: number }], ChangedWalk>(
-    `SELECT ${columns}, 0 AS told FROM walks AS proof ${before} CROSS JOIN walks
+    `SELECT ${columns}, 0 AS announced FROM walks AS proof ${before} CROSS JOIN walks
      WHERE proof.id = :proof AND walks.job = :job AND walks.id > coalesce(before.id, 0) AND walks.last_seq IS NOT NULL
-       AND ${isToldWith('proof')} AND NOT coalesce(${isToldWith('before')}, false)
+       AND ${isAnnouncedWith('proof')} AND NOT coalesce(${isAnnouncedWith('before')}, false)
      UNION ALL
-     SELECT ${columns}, ${toldBefore} AS told FROM walks AS proof ${before} CROSS JOIN walks
-     WHERE proof.id = :proof AND walks.last_seq > ${toldBefore} AND +walks.job = :job AND +walks.id <= before.id`,
+     SELECT ${columns}, ${announcedBefore} AS announced FROM walks AS proof ${before} CROSS JOIN walks
+     WHERE proof.id = :proof AND walks.last_seq > ${announcedBefore} AND +walks.job = :job AND +walks.id <= before.id`,
   );
   const sinceSeq = connection.prepare<[{ job: string; proof: number; seq: number }], ChangedWalk>(
-    `SELECT ${columns}, :seq AS told FROM walks AS proof CROSS JOIN walks
-     WHERE proof.id = :proof AND walks.last_seq > :seq AND +walks.job = :job AND ${isToldWith('proof')}`,
+    `SELECT ${columns}, :seq AS announced FROM walks AS proof CROSS JOIN walks
+     WHERE proof.id = :proof AND walks.last_seq > :seq AND +walks.job = :job AND ${isAnnouncedWith('proof')}`,
   );
-  const lastProof = connection.prepare<[string], Pick<WalkRow, 'id' | 'verdict' | 'startedAt'>>(
-    `SELECT id, verdict, started_at AS startedAt FROM walks WHERE job = ? AND ${PROOF} ORDER BY id DESC LIMIT 1`,
-  );
-  /** The rows of a walk that it has changed since it was told, which takes a look at all rows: a retry is rare. */
-  const countRetried = (job: Job, { id, told, lastSeq }: ChangedWalk): Counts => {
-    const sources = changeSources(job)
-      .filter(({ at }) => at !== '_valid_to')
-      .map(
-        ({ change, at, source }) =>
-          `SELECT ${change} AS change, _walk_id AS walkId, ${at} AS at FROM ${source}`,
-      );
-    const [counts] = connection
-      .prepare<[number, string], Pick<Counts, 'inserted' | 'updated'> & { first: string | null }>(
-        `SELECT count(*) FILTER (WHERE change = 'insert') AS inserted, count(*) FILTER (WHERE change = 'update') AS updated,
-           min(at) AS first FROM (${sources.join(' UNION ALL ')}) WHERE walkId = ? AND at > ?`,
-      )
-      .all(id, isoTime(told));
-    const { inserted = 0, updated = 0, first } = counts ?? {};
-    return { inserted, updated, deleted: 0, firstSeq: first ? Date.parse(first) : lastSeq, lastSeq };
-  };
-  const sum = (job: Job, walks: readonly ChangedWalk[]): Counts | undefined =>
-    walks
-      .map((walk): Counts => (walk.firstSeq > walk.told ? walk : countRetried(job, walk)))
-      .reduce<Counts | undefined>((all, walk) => (all ? add(all, walk) : walk), undefined);
+  function describe(job: Job, proof: WalkRow, walks: readonly ChangedWalk[]): Change | null {
+    if (walks.length === 0) return null;
+    const { inserted, updated, deleted, firstSeq, lastSeq } = walks
+      .map((walk): Counts => (walk.firstSeq > walk.announced ? walk : countRetried(connection, job, walk)))
+      .reduce(add);
+    return {
+      ...{ job: job.name, table: job.table, walkId: proof.id, completeAsOf: proof.startedAt },
+      verdict: proof.verdict as Change['verdict'],
+      ...{ inserted, updated, deleted, firstSeq, lastSeq },
+    };
+  }
+
   return {
-    of(job, walk) {
+    /**
+     * What the walk makes known: all that changed since the proof before it, also by walks that proved nothing, by glances and by
+     * retries of refused rows. Null where it is no proof, or nothing changed.
+     */
+    of(job: Job, walk: WalkRow): Change | null {
       if (!isProof(walk.verdict)) return null;
-      return describe(job, walk, sum(job, ofProof.all({ job: job.name, proof: walk.id })));
+      return describe(job, walk, ofProof.all({ job: job.name, proof: walk.id }));
     },
-    since(job, seq) {
-      const proof = lastProof.get(job.name);
+    /** The same up to the last proof, of all that changed after `seq`; all there is, where that is of the mirror before a restore. */
+    since(job: Job, seq: number): Change | null {
+      const proof = lastWalk(connection, job.name, PROOF);
       if (!proof) return null;
       const from = isBeforeRestore(connection, seq) ? 0 : seq;
-      return describe(job, proof, sum(job, sinceSeq.all({ job: job.name, proof: proof.id, seq: from })));
+      return describe(job, proof, sinceSeq.all({ job: job.name, proof: proof.id, seq: from }));
     },
   };
+}
+
+/** The rows of a walk that it has changed since it was announced, which takes a look at all rows: a retry is rare. */
+function countRetried(connection: Connection, job: Job, { id, announced, lastSeq }: ChangedWalk): Counts {
+  const sources = changeSources(job)
+    .filter(({ at }) => at !== '_valid_to')
+    .map(
+      ({ change, at, source }) =>
+        `SELECT ${change} AS change, _walk_id AS walkId, ${at} AS at FROM ${source}`,
+    );
+  const [counts] = connection
+    .prepare<[number, string], Pick<Counts, 'inserted' | 'updated'> & { first: string | null }>(
+      `SELECT count(*) FILTER (WHERE change = 'insert') AS inserted, count(*) FILTER (WHERE change = 'update') AS updated,
+         min(at) AS first FROM (${sources.join(' UNION ALL ')}) WHERE walkId = ? AND at > ?`,
+    )
+    .all(id, isoTime(announced));
+  const { inserted = 0, updated = 0, first } = counts ?? {};
+  return { inserted, updated, deleted: 0, firstSeq: first ? Date.parse(first) : lastSeq, lastSeq };
 }
 
 const add = (one: Counts, other: Counts): Counts => ({
@@ -103,25 +105,8 @@ const add = (one: Counts, other: Counts): Counts => ({
 });
 
 /** SQL over `walks`: the proof itself, what came before it, and glances that began and ended while it was under way. */
-const isToldWith = (proof: string) =>
+const isAnnouncedWith = (proof: string) =>
   `(+walks.id <= ${proof}.id OR +walks.last_seq <= ${proof}.last_seq AND walks.finished_at <= ${proof}.finished_at)`;
-
-function describe(
-  job: Job,
-  { id, verdict, startedAt }: Pick<WalkRow, 'id' | 'verdict' | 'startedAt'>,
-  counts: Counts | undefined,
-): Change | null {
-  if (!counts) return null;
-  const { inserted, updated, deleted, firstSeq, lastSeq } = counts;
-  return {
-    job: job.name,
-    table: job.table,
-    walkId: id,
-    verdict: verdict as Change['verdict'],
-    completeAsOf: startedAt,
-    ...{ inserted, updated, deleted, firstSeq, lastSeq },
-  };
-}
 
 /**
  * Returns what gives a commit its number, for one that changes rows of the job: the time in epoch milliseconds, or,

@@ -73,6 +73,20 @@ export function openReadOnly(file: string, lockWaitMs?: number): Connection {
   });
 }
 
+/** The first value of what a query finds; undefined where that is nothing, or null. */
+export function valueIn<Value extends string | number>(
+  connection: Connection,
+  query: string,
+  ...values: (string | number | Record<string, string>)[]
+): Value | undefined {
+  return (
+    connection
+      .prepare<unknown[], Value | null>(query)
+      .pluck()
+      .get(...values) ?? undefined
+  );
+}
+
 /**
  * Lets a connection that stays open read its file anew, after trouble with it. SQLite keeps pages until another connection
  * commits, damaged ones as well: it would never see that the file was mended.

@@ -78,14 +78,14 @@ export function isBusy(thrown: unknown): boolean {
 }
 
 /** The same functions, with the disk's errors turned into ours. */
-export function guardedAll<T extends Record<string, (...given: never[]) => unknown>>(
+export function guardedAll<T extends Record<string, (...values: never[]) => unknown>>(
   file: string,
   functions: T,
 ): T {
   const wrap =
-    (work: (...given: unknown[]) => unknown) =>
-    (...given: unknown[]) =>
-      guarded(file, () => work(...given));
+    (work: (...values: unknown[]) => unknown) =>
+    (...values: unknown[]) =>
+      guarded(file, () => work(...values));
   const wrapped = Object.entries(functions).map(([name, work]) => [name, wrap(work as never)]);
   return Object.fromEntries(wrapped) as T;
 }

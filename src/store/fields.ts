@@ -204,16 +204,16 @@ function openKnownFields(connection: Connection, job: Job) {
 }
 
 /** SQLite allows 2,000 columns; people read fewer. */
-export const MAX_FIELD_COLUMNS = 300;
+const MAX_FIELD_COLUMNS = 300;
 /** An object that has shown more members is a map rather than a record, and is kept as JSON from then on. */
-export const MAX_MEMBERS = 100;
+const MAX_MEMBERS = 100;
 const MAX_PATH_CHARACTERS = 500;
 
 /**
  * Which of the fields that a page shows for the first time get a column of their own, and why the others are found in
  * `_body` alone.
  */
-export function admit(
+function admit(
   unseen: readonly SeenField[],
   known: KnownFields,
 ): { admitted: { path: string; field: SeenField }[]; refusals: { path: string; reason: string }[] } {
@@ -286,16 +286,16 @@ const PART_CHARACTERS = 100;
  * The name of a field's column: snake case, with the names of nested objects joined by `_`. Never begins with `_`, as the
  * bookkeeping columns do, nor with a digit; a word of SQL gets `_` at its end, a name that is taken a number.
  * @param path the names that lead to the field, from the row down.
- * @param taken names in lower case, since SQLite does not tell `Id` from `id`.
+ * @param used names in lower case, since SQLite does not tell `Id` from `id`.
  */
-export function columnName(path: readonly string[], taken: ReadonlySet<string>): string {
+export function columnName(path: readonly string[], used: ReadonlySet<string>): string {
   const parts = path.map(snakeCase).filter(Boolean);
   const joined = [...parts.join('_')].slice(0, NAME_CHARACTERS).join('').replace(/_+$/, '') || 'field';
   const plain = /^\p{N}/u.test(joined) ? `field_${joined}` : joined;
   const name = reservedWords.has(plain) ? `${plain}_` : plain;
   for (let count = 1; ; count += 1) {
     const numbered = count === 1 ? name : `${name.replace(/_$/, '')}_${count}`;
-    if (!taken.has(numbered)) return numbered;
+    if (!used.has(numbered)) return numbered;
   }
 }
 

@@ -24,20 +24,13 @@ const NETWORK_TYPES = new Map([
 const FUSE_TYPE = 0x65735546;
 
 /** Of network file systems and mounted buckets, as they name themselves in the table of mounts. */
-const NETWORK_FUSE = new Map([
-  ['sshfs', 'sshfs'],
-  ['glusterfs', 'GlusterFS'],
-  ['ceph', 'Ceph'],
-  ['ceph-fuse', 'Ceph'],
-  ['s3fs', 's3fs'],
-  ['gcsfuse', 'gcsfuse'],
-  ['rclone', 'rclone'],
-  ['goofys', 'goofys'],
-  ['mountpoint-s3', 'mountpoint-s3'],
-  ['mount-s3', 'mountpoint-s3'],
-  ['blobfuse', 'blobfuse'],
-  ['blobfuse2', 'blobfuse'],
-]);
+const NETWORK_FUSE = new Map(
+  Object.entries({
+    ...{ sshfs: 'sshfs', glusterfs: 'GlusterFS', ceph: 'Ceph', 'ceph-fuse': 'Ceph', rclone: 'rclone' },
+    ...{ s3fs: 's3fs', gcsfuse: 'gcsfuse', goofys: 'goofys', blobfuse: 'blobfuse', blobfuse2: 'blobfuse' },
+    ...{ 'mountpoint-s3': 'mountpoint-s3', 'mount-s3': 'mountpoint-s3' },
+  }),
+);
 
 /**
  * What such a file system is.

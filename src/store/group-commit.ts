@@ -37,28 +37,6 @@ type PageToSave = {
   metRows: MetRowsChange;
 };
 
-export type PageWriter = {
-  /**
-   * Holds a page against the mirror and the pages that wait. Returns of each of its keys whether this pass of the walk has
-   * met it, and whether the mirror held it by a walk that has ended well. What waits is committed where the page
-   * contradicts it.
-   */
-  lookUp(page: CheckedRows): Pick<PageFacts, 'met' | 'known'>;
-  /**
-   * Finds the rows of the next page as they are stored, where a page that shows nothing else has nothing to say but that they
-   * are there. Undefined where all of it must be looked at.
-   */
-  findStoredRun(): FindStoredRun | undefined;
-  /** Takes the page, which is committed at once where no more may wait. */
-  savePage(page: PageToSave): void;
-  /** Commits what waits. @throws also what an earlier commit threw: the pages that it lost are missing. */
-  commit(): void;
-  /** The same at the end of the walk or its pause, with all that was only counted until then. */
-  flush(): void;
-  /** Notes what a walk that has read the whole dataset did not find; call in the transaction that ends it. */
-  conclude(): void;
-};
-
 /** What the pages of a commit did. */
 export type Counts = { inserted: number; updated: number; quarantined: number; drifted: number };
 
@@ -74,7 +52,7 @@ export function createPageWriter(
   walk: OpenWalk,
   now: () => number,
   committed: Committed,
-): PageWriter {
+) {
   const { job, row, met } = walk;
   const volatile = openVolatile(connection, job);
   const table = createTableWriter(connection, job, volatile);
@@ -103,6 +81,11 @@ export function createPageWriter(
   // Whatever a held row shows, the walk before did not meet.
   const someWereHeld = table.holdsAny();
 
+  /**
+   * Holds a page against the mirror and the pages that wait. Returns of each of its keys whether this pass of the walk has
+   * met it, and whether the mirror held it by a walk that has ended well. What waits is committed where the page
+   * contradicts it.
+   */
   function lookUp(page: CheckedRows): Pick<PageFacts, 'met' | 'known'> {
     // Two versions of a row are two changes, each with a number of its own.
     if (contradicts(waiting, page)) commit();
@@ -142,6 +125,7 @@ export function createPageWriter(
   const isSettled = (found: { walkId: number } | undefined) =>
     found !== undefined && !walk.unsettled.has(found.walkId);
 
+  /** Takes the page, which is committed at once where no more may wait. */
   function savePage({ page, checkpoint, metRows }: PageToSave): void {
     if (failure) throw failure.thrown;
     const { keys, refused, drifts, fields, call } = page;
@@ -153,7 +137,10 @@ export function createPageWriter(
     if (isFull || metRows === 'clear') commit();
   }
 
-  /** @param andAfter is done in the same transaction. */
+  /**
+   * Commits what waits. @throws also what an earlier commit threw: the pages that it lost are missing.
+   * @param andAfter is done in the same transaction.
+   */
   function commit(andAfter?: () => void): void {
     // What the transaction undid, the parts of this walk that are kept in memory may hold for done.
     if (failure) throw failure.thrown;
@@ -285,15 +272,21 @@ export function createPageWriter(
 
   return {
     lookUp,
-    findStoredRun() {
+    /**
+     * Finds the rows of the next page as they are stored, where a page that shows nothing else has nothing to say but that they
+     * are there. Undefined where all of it must be looked at.
+     */
+    findStoredRun(): FindStoredRun | undefined {
       const after = lastPage;
       if (!storedRun || !after || !fields?.isSettled() || someWereHeld) return undefined;
       return (text) => guarded(connection.name, () => storedRun(after.rowid, after.rows, text));
     },
     savePage,
-    commit: () => commit(),
+    commit,
+    /** Commits what waits at the end of the walk or its pause, with all that was only counted until then. */
     flush: () => commit(driftLog.flush),
-    conclude() {
+    /** Notes what a walk that has read the whole dataset did not find; call in the transaction that ends it. */
+    conclude(): void {
       row.drifted += fields?.conclude() ?? 0;
     },
   };

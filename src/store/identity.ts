@@ -8,7 +8,7 @@ import { existsSync, lstatSync, readFileSync, realpathSync, writeFileSync } from
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Failure } from '../errors.ts';
-import { type Connection, openReadOnly } from './connection.ts';
+import { type Connection, openReadOnly, valueIn } from './connection.ts';
 import { guarded } from './failure.ts';
 
 const ID = 'mirror.id';
@@ -86,7 +86,7 @@ export function renewEpoch(copy: Connection): void {
 }
 
 const hasTable = (connection: Connection, name: string) =>
-  connection.prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?`).get(name) !== undefined;
+  valueIn(connection, `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?`, name) !== undefined;
 
 /** Says of a copy that takes the mirror's place, unless it is said, which numbers changes of the mirror before may have. */
 export function endRestore(copy: Connection, seq: number): void {
@@ -100,7 +100,7 @@ export function endRestore(copy: Connection, seq: number): void {
 export function lastSeqOf(connection: Connection): number {
   const sql = `SELECT max(seq) FROM (
     SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS seq FROM datasets UNION ALL SELECT restored_seq FROM restores)`;
-  return connection.prepare<[], number | null>(sql).pluck().get() ?? 0;
+  return valueIn(connection, sql) ?? 0;
 }
 
 /**
@@ -165,10 +165,7 @@ type Version = {
 export function versionOf(connection: Connection): Version {
   const file = connection.name;
   return guarded(file, () => {
-    const has = (condition: string) =>
-      connection.prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND ${condition}`).get() !==
-      undefined;
-    const isMirror = has(`name = '__drizzle_migrations'`);
+    const isMirror = hasTable(connection, '__drizzle_migrations');
     // A mirror that has a name holds what was paid for.
     if (!isMirror && existsSync(nameFile(dirname(file))))
       throw new Failure(
@@ -180,7 +177,8 @@ export function versionOf(connection: Connection): Version {
       : [];
     const { entries } = JSON.parse(readFileSync(journalFile, 'utf8')) as { entries: { when: number }[] };
     const known = entries.map(({ when }) => when);
-    const isUnreleased = applied.length > 0 ? Math.min(...applied) < Math.min(...known) : has('true');
+    const isUnreleased =
+      applied.length > 0 ? Math.min(...applied) < Math.min(...known) : holdsTables(connection);
     if (isUnreleased) throw unreleased(file);
     const ahead = applied.filter((when) => when > Math.max(...known)).length;
     if (ahead > 0)
@@ -191,6 +189,9 @@ export function versionOf(connection: Connection): Version {
     return { migrations: applied.length, isCurrent: applied.length >= known.length };
   });
 }
+
+const holdsTables = (connection: Connection) =>
+  valueIn(connection, `SELECT 1 FROM sqlite_master WHERE type = 'table'`) !== undefined;
 
 /** Where one of the files stayed, the mirror would seem to be gone. */
 function unreleased(file: string): Failure {

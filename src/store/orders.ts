@@ -9,7 +9,7 @@ import { DAY_MS, isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
 import { createSequence } from './changes.ts';
 import { type Batch, ROWS_AT_ONCE } from './commits.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, valueIn } from './connection.ts';
 import { createRowidPacker, unpackRowids } from './rowids.ts';
 import type { WalkRow } from './schema.ts';
 import { quoted, seqOf } from './sql.ts';
@@ -81,16 +81,12 @@ export function keepOrder(
   { rowids, rows, met }: OrderDraft,
   now: number,
 ): void {
-  const top = connection.prepare<[], number | null>(`SELECT max(rowid) FROM ${quoted(job.rows)}`).pluck();
-  const lastChange = connection
-    .prepare<[string], number | null>('SELECT last_seq FROM datasets WHERE job = ?')
-    .pluck();
   const insert = connection.prepare<[Order]>(
     `INSERT INTO orders (job, seq, walk_id, verdict, complete_as_of, generated_at, rowids, same_as, rows, met, held, top)
      VALUES (:job, :seq, :walkId, :verdict, :completeAsOf, :generatedAt, :rowids, :sameAs, :rows, :met, :held, :top)`,
   );
   const last = latestOrder(connection, job.name);
-  const isSameList = last?.rowids.equals(rowids) ?? false;
+  const isSameList = last !== undefined && readList(connection, job.name, last.seq)?.equals(rowids) === true;
   const order = {
     job: job.name,
     walkId: walk.id,
@@ -101,59 +97,59 @@ export function keepOrder(
     rows,
     met,
     held: walk.held,
-    top: top.get() ?? 0,
+    top: topOf(connection, job.rows),
   };
-  const isToldSame = (['met', 'held', 'generatedAt'] as const).every((name) => last?.[name] === order[name]);
+  const isSameProof = (['met', 'held', 'generatedAt'] as const).every((name) => last?.[name] === order[name]);
+  const lastChange =
+    valueIn<number>(connection, 'SELECT last_seq FROM datasets WHERE job = ?', job.name) ?? 0;
   // A published snapshot is served as it was proven, so it is another one with any change.
-  const isChanged = order.generatedAt !== null && (lastChange.get(job.name) ?? 0) > (last?.seq ?? 0);
-  if (walk.deleted === 0 && isSameList && isToldSame && !isChanged) return;
+  const isChanged = order.generatedAt !== null && lastChange > (last?.seq ?? 0);
+  if (walk.deleted === 0 && isSameList && isSameProof && !isChanged) return;
   // The rows that this walk has removed have taken a number already.
   const seq =
     walk.deleted > 0 && walk.lastSeq !== null
       ? walk.lastSeq
       : createSequence(connection, 'order_seq')(job.name, now);
-  const list = isSameList && last ? { rowids: null, sameAs: last.listSeq } : { rowids, sameAs: null };
+  const list = isSameList ? { rowids: null, sameAs: last.sameAs ?? last.seq } : { rowids, sameAs: null };
   insert.run({ ...order, ...list, seq });
 }
 
-type LatestOrder = Pick<Order, 'seq' | 'met' | 'held' | 'generatedAt'> & { listSeq: number; rowids: Buffer };
-
-function latestOrder(connection: Connection, job: string): LatestOrder | undefined {
-  return connection
-    .prepare<[string], LatestOrder>(
-      `SELECT latest.seq, latest.met, latest.held, latest.generated_at AS generatedAt, list.seq AS listSeq, list.rowids
-       FROM orders AS latest
-       JOIN orders AS list ON list.job = latest.job AND list.seq = coalesce(latest.same_as, latest.seq)
-       WHERE latest.job = ? ORDER BY latest.seq DESC LIMIT 1`,
+const latestOrder = (connection: Connection, job: string) =>
+  connection
+    .prepare<[string], Pick<Order, 'seq' | 'sameAs' | 'rows' | 'met' | 'held' | 'generatedAt' | 'top'>>(
+      `SELECT seq, same_as AS sameAs, rows, met, held, generated_at AS generatedAt, top
+       FROM orders WHERE job = ? ORDER BY seq DESC LIMIT 1`,
     )
     .get(job);
-}
+
+const readList = (connection: Connection, job: string, seq: number) =>
+  connection
+    .prepare<[string, number], Buffer>(
+      `SELECT list.rowids FROM orders AS proven
+       JOIN orders AS list ON list.job = proven.job AND list.seq = coalesce(proven.same_as, proven.seq)
+       WHERE proven.job = ? AND proven.seq = ?`,
+    )
+    .pluck()
+    .get(job, seq);
+
+const topOf = (connection: Connection, table: string): number =>
+  valueIn(connection, `SELECT max(rowid) FROM ${quoted(table)}`) ?? 0;
 
 /**
  * Returns what gives the rowids of an order from `offset` on, `limit` at most. It keeps the list of each dataset that was read
  * last, since pages follow each other.
  */
-export function orderReader(
-  connection: Connection,
-): (job: string, seq: number, offset: number, limit: number) => number[] {
-  const select = connection
-    .prepare<[string, number], Buffer>(
-      `SELECT list.rowids FROM orders AS asked
-       JOIN orders AS list ON list.job = asked.job AND list.seq = coalesce(asked.same_as, asked.seq)
-       WHERE asked.job = ? AND asked.seq = ?`,
-    )
-    .pluck();
+export function orderReader(connection: Connection) {
   const lists = new Map<string, { seq: number; rowids: number[] }>();
-  const read = (job: string, seq: number) => {
-    const packed = select.get(job, seq);
-    if (!packed) throw new Error(`${job} has no order ${seq} any longer`);
-    const list = { seq, rowids: unpackRowids(packed) };
-    lists.set(job, list);
-    return list;
-  };
-  return (job, seq, offset, limit) => {
-    const kept = lists.get(job);
-    return (kept?.seq === seq ? kept : read(job, seq)).rowids.slice(offset, offset + limit);
+  return (job: string, seq: number, offset: number, limit: number): number[] => {
+    let list = lists.get(job);
+    if (list?.seq !== seq) {
+      const packed = readList(connection, job, seq);
+      if (!packed) throw new Error(`${job} has no order ${seq} any longer`);
+      list = { seq, rowids: unpackRowids(packed) };
+      lists.set(job, list);
+    }
+    return list.rowids.slice(offset, offset + limit);
   };
 }
 
@@ -163,41 +159,22 @@ export function orderReader(
  * @param table the one in which they lie.
  */
 export function countRows(connection: Connection, job: string, table: string): number {
-  const number = (sql: string) => connection.prepare<[], number | null>(sql).pluck().get() ?? 0;
-  const last = connection
-    .prepare<[string], { rows: number; top: number }>(
-      'SELECT rows, top FROM orders WHERE job = ? ORDER BY seq DESC LIMIT 1',
-    )
-    .get(job);
-  if (!last || removalSince(connection, job) !== null) return number(`SELECT count(*) FROM ${quoted(table)}`);
-  return last.rows + Math.max(0, number(`SELECT max(rowid) FROM ${quoted(table)}`) - last.top);
+  const last = latestOrder(connection, job);
+  if (!last || valueIn(connection, `SELECT ${removalSql}`, { job }) !== undefined)
+    return valueIn(connection, `SELECT count(*) FROM ${quoted(table)}`) ?? 0;
+  return last.rows + Math.max(0, topOf(connection, table) - last.top);
 }
 
 /** SQL for the first change that removed rows since the latest order of a job: a removal whose proof has not ended yet. Null where none is. */
 export const removalSql = `(SELECT min(until) FROM removed_rows
   WHERE job = :job AND until > coalesce((SELECT max(seq) FROM orders WHERE job = :job), 0))`;
 
-function removalSince(connection: Connection, job: string): number | null {
-  return (
-    connection.prepare<[{ job: string }], number | null>(`SELECT ${removalSql}`).pluck().get({ job }) ?? null
-  );
-}
-
 /** How many rows the last proof found; undefined where there was none. */
-export function countMet(connection: Connection, job: string): number | undefined {
-  return connection
-    .prepare<[string], number>('SELECT met FROM orders WHERE job = ? ORDER BY seq DESC LIMIT 1')
-    .pluck()
-    .get(job);
-}
+export const countMet = (connection: Connection, job: string) => latestOrder(connection, job)?.met;
 
 /** When the latest order began, where it is that of a published snapshot, whose rows are served as of then: ISO 8601. */
 export function servedSince(connection: Connection, job: string): string | undefined {
-  const latest = connection
-    .prepare<[string], { seq: number; generatedAt: string | null }>(
-      'SELECT seq, generated_at AS generatedAt FROM orders WHERE job = ? ORDER BY seq DESC LIMIT 1',
-    )
-    .get(job);
+  const latest = latestOrder(connection, job);
   return latest && latest.generatedAt !== null ? isoTime(latest.seq) : undefined;
 }
 
@@ -213,20 +190,12 @@ const ORDER_BYTES = 100;
  * @param now undefined where no time is believed.
  */
 export function pruneOrders(connection: Connection, now: number | undefined): Batch[] {
-  const pairs = `SELECT job, seq, lead(seq) OVER (PARTITION BY job ORDER BY seq) AS next,
-    coalesce(length(rowids), 0) + ${ORDER_BYTES} AS bytes FROM orders`;
+  const bytes = `coalesce(length(rowids), 0) + ${ORDER_BYTES}`;
+  const pairs = `SELECT job, seq, lead(seq) OVER (PARTITION BY job ORDER BY seq) AS next, ${bytes} AS bytes FROM orders`;
   const superseded = connection.prepare<[number, number], Superseded>(
     `SELECT * FROM (${pairs}) WHERE next <= ? ORDER BY seq LIMIT ?`,
   );
-  const oldest = connection.prepare<[number], Superseded>(
-    `SELECT * FROM (${pairs}) WHERE next IS NOT NULL ORDER BY seq LIMIT ?`,
-  );
-  const bytes = connection
-    .prepare<[], number>(`SELECT coalesce(sum(coalesce(length(rowids), 0) + ${ORDER_BYTES}), 0) FROM orders`)
-    .pluck();
-  const databaseBytes = () =>
-    Number(connection.pragma('page_count', { simple: true })) *
-    Number(connection.pragma('page_size', { simple: true }));
+  const bytesOf = (query: string) => valueIn<number>(connection, query) ?? 0;
   const evict = prepareEviction(connection);
   return [
     () => {
@@ -236,9 +205,10 @@ export function pruneOrders(connection: Connection, now: number | undefined): Ba
       return due.length === ROWS_AT_ONCE;
     },
     () => {
-      let excess = (bytes.get() ?? 0) - databaseBytes() * MAX_PART_OF_DATABASE;
+      const database = bytesOf('SELECT page_count * page_size FROM pragma_page_count, pragma_page_size');
+      let excess = bytesOf(`SELECT sum(${bytes}) FROM orders`) - database * MAX_PART_OF_DATABASE;
       if (excess <= 0) return false;
-      const due = oldest.all(ROWS_AT_ONCE);
+      const due = superseded.all(Number.MAX_SAFE_INTEGER, ROWS_AT_ONCE);
       for (const order of due) {
         if (excess <= 0) return false;
         evict(order);

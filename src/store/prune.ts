@@ -1,10 +1,11 @@
 /** Forgetting what is older than it is to be kept: some rows a transaction, so that no writer waits long. */
 
+import { setImmediate as breath } from 'node:timers/promises';
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Job } from '../job.ts';
 import { type Batch, inBatches, ROWS_AT_ONCE } from './commits.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, valueIn } from './connection.ts';
 import { pruneOrders, servedSince } from './orders.ts';
 import { FULL_PROOF, quoted, seqOf } from './sql.ts';
 
@@ -40,10 +41,11 @@ export async function prune(
  * unless the clock has gone far ahead of the calls. Undefined where no call is so old: then nothing is.
  */
 function believedTime(connection: Connection, now: number): number | undefined {
-  const latest = connection
-    .prepare<[string], string | null>('SELECT max(at) FROM requests WHERE at <= ?')
-    .pluck()
-    .get(isoTime(now - DAY_MS));
+  const latest = valueIn<string>(
+    connection,
+    'SELECT max(at) FROM requests WHERE at <= ?',
+    isoTime(now - DAY_MS),
+  );
   return latest ? Date.parse(latest) + DAY_MS : undefined;
 }
 
@@ -98,28 +100,24 @@ function pruneFront(
     `INSERT INTO datasets (job, history_from) VALUES (?, ?)
      ON CONFLICT DO UPDATE SET history_from = max(excluded.history_from, coalesce(history_from, ''))`,
   );
-  const due = (rows: number) => {
-    const first = oldest.all(rows);
-    const kept = first.findIndex(({ until }) => until > horizon);
-    return kept < 0 ? first : first.slice(0, kept);
-  };
   return () => {
-    // One row tells most walks that nothing is due.
-    if (due(1).length === 0) return false;
-    const rows = due(ROWS_AT_ONCE);
-    const { rowid, until } = rows.at(-1) as { rowid: number; until: string };
-    remove.run(rowid);
-    note.run(job.name, until);
-    return rows.length === ROWS_AT_ONCE;
+    const due = upTo(oldest.all(ROWS_AT_ONCE), ({ until }) => until > horizon);
+    const last = due.at(-1);
+    if (!last) return false;
+    remove.run(last.rowid);
+    note.run(job.name, last.until);
+    return due.length === ROWS_AT_ONCE;
   };
 }
 
-function readWalksFrom(connection: Connection, { name }: Job): number {
-  return (
-    connection.prepare<[string], number>('SELECT walks_from FROM datasets WHERE job = ?').pluck().get(name) ??
-    0
-  );
+/** What stands in a list before the first that is kept. */
+function upTo<Row>(rows: Row[], isKept: (row: Row) => boolean): Row[] {
+  const kept = rows.findIndex(isKept);
+  return kept < 0 ? rows : rows.slice(0, kept);
 }
+
+const readWalksFrom = (connection: Connection, { name }: Job): number =>
+  valueIn(connection, 'SELECT walks_from FROM datasets WHERE job = ?', name) ?? 0;
 
 /*
  * Walks that ended long ago. A walk stays as long as something refers to it: a row or
@@ -139,14 +137,11 @@ const FULL = `(kind = 'walk' AND renewal_of IS NULL)`;
 
 /** Forgets walks and glances of the job that ended before `horizon` (ISO 8601 UTC) and changed nothing. */
 function pruneWalks(connection: Connection, { name: job }: Job, horizon: string): Batch {
-  const number = (sql: string) => connection.prepare<[string], number | null>(sql).pluck();
-  const lastProof = number(`SELECT id FROM walks WHERE job = ? AND ${FULL_PROOF} ORDER BY id DESC LIMIT 1`);
-  const latest = number('SELECT max(id) FROM walks WHERE job = ?');
-  const walksFrom = number('SELECT walks_from FROM datasets WHERE job = ?');
+  const number = (sql: string) => valueIn<number>(connection, sql, job);
   // Glances that changed something stay, and there may be any number of them between two full walks.
   const next = connection.prepare<[string, number, number, number], Walk>(
     `SELECT id, finished_at AS finishedAt, ${FULL} AS isFull, last_seq IS NULL AS isUnchanged
-     FROM walks WHERE job = ? AND id > ? AND id < ? AND (last_seq IS NULL OR ${FULL}) ORDER BY id LIMIT ?`,
+     FROM walks WHERE job = ? AND id >= ? AND id < ? AND (last_seq IS NULL OR ${FULL}) ORDER BY id LIMIT ?`,
   );
   const note = connection.prepare<[string, number]>(
     `INSERT INTO datasets (job, walks_from) VALUES (?, ?)
@@ -156,16 +151,15 @@ function pruneWalks(connection: Connection, { name: job }: Job, horizon: string)
   const first = firstWalk(connection, job);
 
   return () => {
-    const from = Math.max(walksFrom.get(job) ?? 0, first + 1);
-    const to = lastProof.get(job) ?? latest.get(job) ?? 0;
-    const due = (most: number) => {
-      const walks = next.all(job, from - 1, to, most);
-      const kept = walks.findIndex(({ finishedAt }) => finishedAt === null || finishedAt >= horizon);
-      return kept < 0 ? walks : walks.slice(0, kept);
-    };
-    // The walk at `from` may be there still; the one behind it tells most walks that nothing is due.
-    if (due(2).length < 2) return false;
-    const walks = due(ROWS_AT_ONCE);
+    const from = Math.max(number('SELECT walks_from FROM datasets WHERE job = ?') ?? 0, first + 1);
+    const to =
+      number(`SELECT id FROM walks WHERE job = ? AND ${FULL_PROOF} ORDER BY id DESC LIMIT 1`) ??
+      number('SELECT max(id) FROM walks WHERE job = ?') ??
+      0;
+    const walks = upTo(
+      next.all(job, from, to, ROWS_AT_ONCE),
+      ({ finishedAt }) => finishedAt === null || finishedAt >= horizon,
+    );
     // Proofs that come behind may rest on the last one that read the dataset whole.
     const last = walks.findLast(({ isFull }) => isFull)?.id;
     forget(walks.filter(({ id, isUnchanged }) => isUnchanged && id !== last).map(({ id }) => id));
@@ -196,12 +190,12 @@ async function sweepWalks(
   const next = connection.prepare<[string, number, number, number], { id: number; lastSeq: number | null }>(
     `SELECT id, last_seq AS lastSeq FROM walks WHERE job = ? AND id > ? AND id < ? ORDER BY id LIMIT ?`,
   );
-  const keptFrom = versions ? oldestIn(connection, versions) : null;
+  const keptFrom = versions ? oldestIn(connection, versions) : undefined;
   const forget = createForgetting(connection, job.name);
   let after = firstWalk(connection, job.name);
   const batch = () => {
     const walks = next.all(job.name, after, to, ROWS_AT_ONCE);
-    const isOver = (seq: number | null) => keptFrom === null || seq === null || seq < keptFrom;
+    const isOver = (seq: number | null) => keptFrom === undefined || seq === null || seq < keptFrom;
     forget(walks.filter(({ id, lastSeq }) => !referred.has(id) && isOver(lastSeq)).map(({ id }) => id));
     after = walks.at(-1)?.id ?? after;
     return walks.length === ROWS_AT_ONCE;
@@ -223,26 +217,16 @@ async function noteReferred(connection: Connection, table: string, referred: Set
     const last = some.at(-1);
     if (!last) return;
     after = last[0];
-    await new Promise(setImmediate);
+    await breath();
   }
 }
 
-/** The number of the change that ended the oldest version in a history; null where it is empty. */
-function oldestIn(connection: Connection, versions: string): number | null {
-  return (
-    connection
-      .prepare<[], number>(`SELECT ${seqOf('_valid_to')} FROM ${quoted(versions)} ORDER BY rowid LIMIT 1`)
-      .pluck()
-      .get() ?? null
-  );
-}
+/** The number of the change that ended the oldest version in a history; undefined where it is empty. */
+const oldestIn = (connection: Connection, versions: string) =>
+  valueIn<number>(connection, `SELECT ${seqOf('_valid_to')} FROM ${quoted(versions)} ORDER BY rowid LIMIT 1`);
 
-function firstWalk(connection: Connection, job: string): number {
-  const first = connection
-    .prepare<[string], number | null>('SELECT min(id) FROM walks WHERE job = ?')
-    .pluck();
-  return first.get(job) ?? 0;
-}
+const firstWalk = (connection: Connection, job: string): number =>
+  valueIn(connection, 'SELECT min(id) FROM walks WHERE job = ?', job) ?? 0;
 
 function createForgetting(connection: Connection, job: string): (walks: readonly number[]) => void {
   const referring = ['quarantine', 'fields', 'drift'].map(

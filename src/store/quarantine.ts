@@ -9,7 +9,7 @@ import type { Job } from '../job.ts';
 import { reportProgress } from '../progress.ts';
 import type { CheckedRows, RefusedRow } from '../validate/checked.ts';
 import { createSequence } from './changes.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, valueIn } from './connection.ts';
 import { createDriftLog, type Origin } from './drift.ts';
 import { watchFields } from './fields.ts';
 import { lockJob } from './lock.ts';
@@ -79,12 +79,8 @@ export function resolveGone(connection: Connection, job: string, walkId: number,
     .run(now, job, walkId);
 }
 
-function countUnresolved(connection: Connection, job: string): number {
-  return connection
-    .prepare<[string], number>('SELECT count(*) FROM quarantine WHERE job = ? AND resolved_at IS NULL')
-    .pluck()
-    .get(job) as number;
-}
+const countUnresolved = (connection: Connection, job: string): number =>
+  valueIn(connection, 'SELECT count(*) FROM quarantine WHERE job = ? AND resolved_at IS NULL', job) ?? 0;
 
 export type QuarantinedRow = Pick<
   typeof quarantine.$inferSelect,

@@ -2,7 +2,7 @@
 
 import { existsSync, statSync } from 'node:fs';
 import { Failure } from '../errors.ts';
-import { type Connection, openReadOnly } from './connection.ts';
+import { type Connection, openReadOnly, valueIn } from './connection.ts';
 import { guarded } from './failure.ts';
 import { hasMirror, mirrorFile, openFit, outdated } from './identity.ts';
 import { PROOF } from './sql.ts';
@@ -83,7 +83,7 @@ export function examineMirror(file: string): Examined {
     return guarded(file, () => {
       const lines = connection.pragma(`integrity_check(${LINES_OF_DAMAGE})`) as { integrity_check: string }[];
       return {
-        sqlite: String(connection.prepare('SELECT sqlite_version()').pluck().get()),
+        sqlite: valueIn<string>(connection, 'SELECT sqlite_version()') ?? '',
         upToDate: version.isCurrent,
         damage: lines.map((line) => line.integrity_check).filter((line) => line !== 'ok'),
       };
@@ -99,7 +99,7 @@ export function lastProofAt(file: string): string | null {
   try {
     const lastOfEach = `SELECT max(id) FROM walks WHERE ${PROOF} GROUP BY job`;
     const latest = `SELECT max(started_at) FROM walks WHERE id IN (${lastOfEach})`;
-    return guarded(file, () => connection.prepare<[], string | null>(latest).pluck().get() ?? null);
+    return guarded(file, () => valueIn<string>(connection, latest) ?? null);
   } finally {
     connection.close();
   }

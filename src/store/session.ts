@@ -6,9 +6,9 @@ import type { Job } from '../job.ts';
 import { type Checkpoint, withAnomalies } from '../walk/checkpoint.ts';
 import type { Verdict, WalkKind } from '../walk.ts';
 import { copyLog } from './commits.ts';
-import type { Connection } from './connection.ts';
-import { guarded, storeFailure } from './failure.ts';
-import { type Committed, checkpointOf, createPageWriter, type PageWriter } from './group-commit.ts';
+import { type Connection, valueIn } from './connection.ts';
+import { guarded, guardedAll, storeFailure } from './failure.ts';
+import { type Committed, checkpointOf, createPageWriter } from './group-commit.ts';
 import { draftOrder, keepOrder } from './orders.ts';
 import { resolveGone } from './quarantine.ts';
 import { decideRetirement, openHeld, planRetirement, type Retiring, retireBatches } from './retire.ts';
@@ -44,30 +44,7 @@ export type Before = {
   holdsRows: boolean;
 };
 
-export type WalkSession = Pick<PageWriter, 'lookUp' | 'findStoredRun' | 'savePage' | 'commit'> & {
-  /** The walk's row as it stands; changes with every commit. */
-  row: Readonly<WalkRow>;
-  /** Where it was taken up. A walk that no longer knows which rows it has met proves nothing, as this says. */
-  checkpoint: Checkpoint;
-  before: Before | undefined;
-  /** What the walk had proven when it broke off while it removed rows: all that is left is to finish it. */
-  retiring: Ending | undefined;
-  /**
-   * Ends the walk: with a proof, rows absent from it leave the table or are held, a thousand a transaction.
-   * @throws the signal's reason when aborted between two of them; the next run finishes the walk.
-   */
-  finish(ending: Ending, signal?: AbortSignal): Promise<WalkRow>;
-  /**
-   * Leaves the walk at its committed checkpoint, since this was thrown; the next run goes on from there. Returns what kept
-   * pages that waited from being committed, if anything did: that is why it was left, then.
-   */
-  pause(thrown: Error, stopped: boolean): Error | undefined;
-  /** Shows the volatile values that a walk which does not go on for now has received; those of others are shown as they end. */
-  showStaged(): Promise<void>;
-  /** Gives the walk up: its checkpoint is worth nothing, and the next run begins a new one. */
-  giveUp(kind: FailureKind, error: string): void;
-  release(): void;
-};
+export type WalkSession = ReturnType<typeof createSession>;
 
 /**
  * @param check throws where the file that was opened is no longer the mirror: no walk ends in what is lost.
@@ -105,8 +82,9 @@ function createSession(
   now: () => number,
   check: () => void,
   committed: Committed,
-): WalkSession {
-  const { job, row, met } = walk;
+) {
+  const { job, met } = walk;
+  const row: WalkRow = walk.row;
   const { retiring, ...checkpoint } = JSON.parse(row.memory) as { retiring?: Retiring };
   row.memory = JSON.stringify(checkpoint);
   const forgot = row.distinctKeys !== met.rows.size + met.refused.size;
@@ -146,15 +124,36 @@ function createSession(
   }
 
   return {
-    row,
+    /** The walk's row as it stands; changes with every commit. */
+    row: row as Readonly<WalkRow>,
+    /** Where it was taken up. A walk that no longer knows which rows it has met proves nothing, as this says. */
     checkpoint: withAnomalies(checkpointOf(row), forgot && 'forgotten'),
     before,
-    retiring,
-    lookUp: (page) => guarded(file, () => writer.lookUp(page)),
-    findStoredRun: () => guarded(file, writer.findStoredRun),
-    savePage: (page) => guarded(file, () => writer.savePage(page)),
-    commit: () => guarded(file, writer.commit),
-    async finish({ verdict: found, error = null, callsSaved }, signal) {
+    /** What the walk had proven when it broke off while it removed rows: all that is left is to finish it. */
+    retiring: retiring as Ending | undefined,
+    ...guardedAll(file, {
+      lookUp: writer.lookUp,
+      findStoredRun: writer.findStoredRun,
+      savePage: writer.savePage,
+      commit: () => writer.commit(),
+      /** Gives the walk up: its checkpoint is worth nothing, and the next run begins a new one. */
+      giveUp(errorKind: FailureKind, error: string): void {
+        writer.flush();
+        check();
+        atomically(() => {
+          const ending = { status: 'failed', error, errorKind, finishedAt: isoTime(now()) } as const;
+          closeWalk(connection, walk, ending, before?.row);
+        });
+      },
+    }),
+    /**
+     * Ends the walk: with a proof, rows absent from it leave the table or are held, a thousand a transaction.
+     * @throws the signal's reason when aborted between two of them; the next run finishes the walk.
+     */
+    async finish(
+      { verdict: found, error = null, callsSaved }: Ending,
+      signal?: AbortSignal,
+    ): Promise<WalkRow> {
       // Beside an unfinished walk even a glance that read everything stays one: the walk is what rows are held or removed by.
       const verdict = walk.isBesideWalk ? null : found;
       const kind = verdict === null ? 'glance' : 'walk';
@@ -195,27 +194,22 @@ function createSession(
         throw signal?.aborted ? thrown : storeFailure(thrown, file);
       }
     },
-    pause(thrown, stopped) {
+    /**
+     * Leaves the walk at its committed checkpoint, since this was thrown; the next run goes on from there. Returns what kept
+     * pages that waited from being committed, if anything did: that is why it was left, then.
+     */
+    pause(thrown: Error, stopped: boolean): Error | undefined {
       const lost = failureOf(() => guarded(file, writer.flush));
       guarded(file, () => pauseWalk(connection, walk, lost ?? thrown, stopped && !lost));
       return lost;
     },
-    async showStaged() {
+    /** Shows the volatile values that a walk which does not go on for now has received; those of others are shown as they end. */
+    async showStaged(): Promise<void> {
       try {
         await mergeStaged(connection, job);
       } catch (thrown) {
         throw storeFailure(thrown, file);
       }
-    },
-    giveUp(errorKind, error) {
-      guarded(file, () => {
-        writer.flush();
-        check();
-        atomically(() => {
-          const ending = { status: 'failed', error, errorKind, finishedAt: isoTime(now()) } as const;
-          closeWalk(connection, walk, ending, before?.row);
-        });
-      });
     },
     release: () => walk.lock.release(),
   };
@@ -232,23 +226,19 @@ function failureOf(work: () => void): Error | undefined {
 
 /** How many rows glances have brought since the complete walk before this one. */
 function rowsGlanced(connection: Connection, { job, id }: WalkRow): number {
-  const before = lastWalk(connection, job, `status = 'complete' AND id < ${id}`);
-  return connection
-    .prepare<[string, number, number], number>(
-      `SELECT coalesce(sum(inserted), 0) FROM walks WHERE job = ? AND kind = 'glance' AND id > ? AND id < ?`,
-    )
-    .pluck()
-    .get(job, before?.id ?? 0, id) as number;
+  const before = lastWalk(connection, job, `status = 'complete' AND id < ${id}`)?.id ?? 0;
+  const sum = `SELECT sum(inserted) FROM walks WHERE job = ? AND kind = 'glance' AND id > ? AND id < ?`;
+  return valueIn(connection, sum, job, before, id) ?? 0;
 }
 
 function readBefore(connection: Connection, job: Job, now: number): Before | undefined {
   const row = lastFullWalk(connection, job.name);
-  if (!row) return undefined;
-  const ageMs = ageOf(Date.parse(row.startedAt), now);
-  return {
-    row,
-    checkpoint: checkpointOf(row),
-    ageMs,
-    holdsRows: openHeld(connection, job).count() > 0,
-  };
+  return (
+    row && {
+      row,
+      checkpoint: checkpointOf(row),
+      ageMs: ageOf(Date.parse(row.startedAt), now),
+      holdsRows: openHeld(connection, job).count() > 0,
+    }
+  );
 }

@@ -26,7 +26,7 @@ export const UNANSWERED = `(status IS NULL AND error_code IS NOT '${TOO_LARGE}' 
 /** SQL for what came instead: the status of a failure, else the error code. */
 export const SILENCE_CODE = `iif(coalesce(status, 0) >= 500 AND status <> 503, 'HTTP ' || status, error_code)`;
 
-/** SQL for the number of the commit (see `records/changes.ts`) that made a change at the time in `at`, a column. */
+/** SQL for the number of the commit (see `changes.ts`) that made a change at the time in `at`, a column. */
 export const seqOf = (at: string) => `CAST(round((julianday(${at}) - 2440587.5) * 86400000) AS INTEGER)`;
 
 /** A name of a table or column, whatever it is made of. */

@@ -151,19 +151,19 @@ async function readPiece(connection: Connection, job: Job, piece: number) {
   const values = job.volatile.map(() => new Array<SqlValue>(PIECE_ROWS));
   for await (const { rowids, values: staged } of calmly(stagedOf(connection, job.name)))
     for (const [at, rowid] of rowids.entries()) {
-      const place = rowid - from;
-      if (place < 0 || place >= PIECE_ROWS) continue;
-      isStaged[place] = 1;
-      for (const [column, cells] of values.entries()) cells[place] = staged[column]?.[at] ?? null;
+      const inPiece = rowid - from;
+      if (inPiece < 0 || inPiece >= PIECE_ROWS) continue;
+      isStaged[inPiece] = 1;
+      for (const [column, cells] of values.entries()) cells[inPiece] = staged[column]?.[at] ?? null;
     }
   return { from, isStaged, values };
 }
 
 async function* calmly<T>(items: Iterable<T>): AsyncGenerator<T> {
-  let taken = 0;
+  let count = 0;
   for (const item of items) {
     yield item;
-    taken += 1;
-    if (taken % COMMITS_AT_ONCE === 0) await breath();
+    count += 1;
+    if (count % COMMITS_AT_ONCE === 0) await breath();
   }
 }

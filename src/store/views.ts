@@ -6,7 +6,7 @@
 
 import { CLOCK_TOLERANCE_MS } from '../clock.ts';
 import { bookkeeping, type Job, stableColumnsOf, type View, validity, versioned } from '../job.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, valueIn } from './connection.ts';
 import { changesSql, freshnessSql, quoted, seqOf } from './sql.ts';
 
 /** Every view that the mirror of these jobs has. */
@@ -116,10 +116,12 @@ function ensureObject(
   name: string,
   definition: string,
 ): void {
-  const present = connection
-    .prepare<[string, string], string>('SELECT sql FROM sqlite_master WHERE type = ? AND name = ?')
-    .pluck()
-    .get(type, name);
+  const present = valueIn(
+    connection,
+    'SELECT sql FROM sqlite_master WHERE type = ? AND name = ?',
+    type,
+    name,
+  );
   if (present === definition) return;
   connection.exec(`DROP ${type} IF EXISTS ${quoted(name)}; ${definition}`);
 }

@@ -65,17 +65,17 @@ function readDiscovered(job: Job, json: unknown, known: readonly string[] | unde
   const root = asRecord(json) ?? {};
   const holder = asRecord(within(json, found.path.slice(0, -1)));
   const candidates = [holder?.['pagination'], root['pagination'], holder, root].map(asRecord);
-  const given: Record<string, unknown> = candidates.find(saysIfMore) ?? candidates.find((one) => one) ?? {};
+  const paging: Record<string, unknown> = candidates.find(saysIfMore) ?? candidates.find((one) => one) ?? {};
   const dated = [holder, root].find((one) => one && Object.hasOwn(one, 'generatedAt'));
   const generatedAt = dated?.['generatedAt'];
   return {
     ...found,
     pagination: {
-      offset: asCount(given['offset']),
-      limit: asCount(given['limit']),
-      total: asCount(given['total']),
-      returned: asCount(given['returned']),
-      hasMore: saysIfMore(given) ? given['hasMore'] : undefined,
+      offset: asCount(paging['offset']),
+      limit: asCount(paging['limit']),
+      total: asCount(paging['total']),
+      returned: asCount(paging['returned']),
+      hasMore: saysIfMore(paging) ? paging['hasMore'] : undefined,
     },
     generatedAt: typeof generatedAt === 'string' || generatedAt === null ? generatedAt : undefined,
     drifts: [],

@@ -23,65 +23,58 @@ export const LONGEST_TEXT = 1024 ** 2;
 /** Of a name, a path or a detail that is shown to people. In characters. */
 export const LONGEST_SHOWN = 100;
 
-type Inspection = {
-  /** Undefined where a table can keep the value; else the first of its problems. */
-  problem: Problem | undefined;
-  /** How many members its objects have; a repeated name counts once, as it does for `JSON.parse`. */
-  members: number;
-  /** True where it holds a whole number whose last digits JavaScript has lost. */
-  inexact: boolean;
-};
+/**
+ * Looks at every value and name of a row.
+ * @returns `problem`: undefined where a table can keep the row, else the first of its problems; `members`: how many members its
+ * objects have, of which a repeated name counts once, as it does for `JSON.parse`; `inexact`: whether it holds a whole number
+ * whose last digits JavaScript has lost.
+ */
+export function inspect(row: unknown): { problem: Problem | undefined; members: number; inexact: boolean } {
+  let members = 0;
+  let inexact = false;
 
-/** Looks at every value and name of a row. */
-export function inspect(row: unknown): Inspection {
-  const inspection: Inspection = { problem: undefined, members: 0, inexact: false };
-  inspectValue(row, inspection, 0);
-  return inspection;
-}
-
-/** Returns true where it found a problem, whose path its callers complete from the inside out. */
-function inspectValue(value: unknown, found: Inspection, level: number): boolean {
-  if (typeof value === 'string') return inspectText(value, found);
-  if (typeof value === 'number') return inspectNumber(value, found);
-  if (typeof value !== 'object' || value === null) return false;
-  if (level >= MAX_LEVELS) return report(found, `nesting of at most ${MAX_LEVELS} levels`, 'deeper nesting');
-  if (Array.isArray(value))
-    return value.some((inner, at) => inspectValue(inner, found, level + 1) && within(found, String(at)));
-  for (const name in value) {
-    found.members += 1;
-    if (inspectName(name, found) || inspectValue((value as Record<string, unknown>)[name], found, level + 1))
-      return within(found, name);
+  function problemOf(value: unknown, level: number): Problem | undefined {
+    if (typeof value === 'string') return problemOfText(value);
+    if (typeof value === 'number') {
+      if (Number.isInteger(value) && !Number.isSafeInteger(value)) inexact = true;
+      return Number.isFinite(value) ? undefined : problem('a number that a double can hold', kindOf(value));
+    }
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (level >= MAX_LEVELS) return problem(`nesting of at most ${MAX_LEVELS} levels`, 'deeper nesting');
+    if (Array.isArray(value)) {
+      for (let at = 0; at < value.length; at += 1) {
+        const found = problemOf(value[at], level + 1);
+        if (found) return within(found, String(at));
+      }
+      return undefined;
+    }
+    for (const name in value) {
+      members += 1;
+      const found = problemOfName(name) ?? problemOf((value as Record<string, unknown>)[name], level + 1);
+      if (found) return within(found, name);
+    }
+    return undefined;
   }
-  return false;
+  const found = problemOf(row, 0);
+  return { problem: found, members, inexact };
 }
+
+const problem = (expected: string, received: string): Problem => ({ path: '', expected, received });
 
 /** SQLite reads a name up to its first NUL: to its JSON functions `a\0b` is `a`, and one column would show the other's values. */
-function inspectName(name: string, found: Inspection): boolean {
-  return name.includes('\0')
-    ? report(found, 'names without NUL', 'a name with NUL')
-    : inspectText(name, found);
-}
+const problemOfName = (name: string) =>
+  name.includes('\0') ? problem('names without NUL', 'a name with NUL') : problemOfText(name);
 
-function inspectText(text: string, found: Inspection): boolean {
+function problemOfText(text: string): Problem | undefined {
   if (text.length > LONGEST_TEXT)
-    return report(found, `text of at most ${LONGEST_TEXT} characters`, `${text.length} characters`);
-  return !text.isWellFormed() && report(found, 'well-formed Unicode', 'text with a lone surrogate');
+    return problem(`text of at most ${LONGEST_TEXT} characters`, `${text.length} characters`);
+  return text.isWellFormed() ? undefined : problem('well-formed Unicode', 'text with a lone surrogate');
 }
 
-function inspectNumber(value: number, found: Inspection): boolean {
-  if (Number.isInteger(value) && !Number.isSafeInteger(value)) found.inexact = true;
-  return !Number.isFinite(value) && report(found, 'a number that a double can hold', 'a number too large');
-}
-
-function report(found: Inspection, expected: string, received: string): true {
-  found.problem = { path: '', expected, received };
-  return true;
-}
-
-function within({ problem }: Inspection, name: string): true {
+/** The same problem, of a member or element of that name. */
+function within(inner: Problem, name: string): Problem {
   const shown = name.slice(0, LONGEST_SHOWN).toWellFormed();
-  if (problem) problem.path = problem.path ? `${shown}.${problem.path}` : shown;
-  return true;
+  return { ...inner, path: inner.path ? `${shown}.${inner.path}` : shown };
 }
 
 /** Objects further down stay whole: a column five names long helps nobody. */
@@ -91,35 +84,24 @@ const MAX_MEMBERS = 100;
 
 /** The fields that rows of an unspecified shape show. An object with members is not a field itself, unless it is a map. */
 export function profileRows(rows: readonly Record<string, unknown>[]): PageFields {
-  const root = createNode();
+  const root = new Node();
   for (const row of rows) profileRecord(root, row, 1);
   return { rows: rows.length, fields: [...fieldsBelow(root, [])] };
 }
 
 /** What the rows showed at one path. */
-type Node = {
-  types: Set<FieldType>;
-  hasNull: boolean;
+class Node {
+  readonly types = new Set<FieldType>();
+  hasNull = false;
   /** How often it was anything but null or an object with members; one of these values. */
-  values: number;
-  example: unknown;
+  values = 0;
+  example: unknown = undefined;
   /** How often it was an object with members; one of these objects. */
-  objects: number;
-  object: unknown;
-  members: Map<string, Node>;
-  isMap: boolean;
-};
-
-const createNode = (): Node => ({
-  types: new Set(),
-  hasNull: false,
-  values: 0,
-  example: undefined,
-  objects: 0,
-  object: undefined,
-  members: new Map(),
-  isMap: false,
-});
+  objects = 0;
+  object: unknown = undefined;
+  readonly members = new Map<string, Node>();
+  isMap = false;
+}
 
 function profileRecord(parent: Node, record: Record<string, unknown>, level: number): void {
   for (const name in record) {
@@ -130,7 +112,7 @@ function profileRecord(parent: Node, record: Record<string, unknown>, level: num
         parent.members.clear();
         return;
       }
-      node = createNode();
+      node = new Node();
       parent.members.set(name, node);
     }
     const value = record[name];

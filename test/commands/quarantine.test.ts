@@ -8,7 +8,7 @@ import { change } from '../helpers/edits.ts';
 import { runMain } from '../helpers/main.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
-import { setupTold } from '../store/support.ts';
+import { setupRows } from '../store/support.ts';
 
 const run = (bench: Bench, ...args: string[]) =>
   runMain(['quarantine', ...args], { MIRROR_DIR: bench.dir }, bench.clock);
@@ -73,7 +73,7 @@ describe('quarantine list', () => {
   });
 
   it('shows the beginning of a row that has no key', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows('news', '{"id":1}', `"${'x'.repeat(500)}"`);
     expect((await run(bench)).stdout).toContain(
       `news a row without a key, "${'x'.repeat(79)}…\n  the row: expected an object`,

@@ -13,7 +13,7 @@ import {
   turnRound,
 } from '../helpers/edits.ts';
 import { setup } from '../helpers/setup.ts';
-import { keepFor, passDays, setupTold } from '../store/support.ts';
+import { keepFor, passDays, setupRows } from '../store/support.ts';
 import {
   ANEW,
   keysNow,
@@ -239,7 +239,7 @@ describe('a moment', () => {
 
 describe('a row of unspecified shape', () => {
   it('comes as it was received, byte for byte', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     const rows = ['{"id":"a",  "n":1.50e1,"s":"\\u00e9\\/"}', '{"id":"b","big":12345678901234567890}'];
     await bench.mirrorRows('news', ...rows);
     const pages = setupPages(bench);

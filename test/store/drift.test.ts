@@ -7,7 +7,7 @@ import { change } from '../helpers/edits.ts';
 import { noteGlance } from '../helpers/glance-row.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
-import { bytesWritten, openTables, setupTold } from './support.ts';
+import { bytesWritten, openTables, setupRows } from './support.ts';
 
 const driftsOf = (bench: Bench) =>
   bench.sql('SELECT kind, path, detail, times FROM drift ORDER BY walk_id, path');
@@ -42,7 +42,7 @@ describe('a field of a dataset whose shape is not specified', () => {
   });
 
   it('is drift when it changes its type, but not when a whole number becomes a fraction', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows('news', '{"id":"a","price":1,"on":true,"gone":null}');
     await bench.mirrorRows('news', '{"id":"a","price":1.5,"on":true,"gone":"x"}');
     expect(driftsOf(bench)).toEqual([]);
@@ -58,7 +58,7 @@ describe('a field of a dataset whose shape is not specified', () => {
   });
 
   it('is drift when it becomes an object, whose members get columns of their own', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows('news', '{"id":"a","source":"S"}');
     await bench.mirrorRows('news', '{"id":"a","source":{"name":"S"}}');
     expect(driftsOf(bench)).toEqual([
@@ -71,7 +71,7 @@ describe('a field of a dataset whose shape is not specified', () => {
   });
 
   it('is drift when no row of a whole walk bears it any more, once', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows('news', '{"id":"a","x":1,"o":{"y":1}}', '{"id":"b"}');
     await bench.mirrorRows('news', '{"id":"a","x":null,"o":{"y":2}}', '{"id":"b"}');
     expect(driftsOf(bench)).toEqual([]);
@@ -83,7 +83,7 @@ describe('a field of a dataset whose shape is not specified', () => {
   });
 
   it('has not vanished because the dataset is empty or its rows are refused', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows('news', '{"id":"a","x":1}');
     await bench.mirrorRows('news');
     await expect(bench.mirrorRows('news', '5')).rejects.toThrow('no row of the first page fits');

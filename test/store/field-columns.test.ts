@@ -8,27 +8,11 @@ import { createTableWriter } from '../../src/store/rows.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import type { SeenField } from '../../src/validate/checked.ts';
 import { setup } from '../helpers/setup.ts';
-import { bytesWritten, openTables, setupTold } from './support.ts';
+import { bytesWritten, openTables, setupRows } from './support.ts';
 
 const strange = [
-  'a"b',
-  "it's",
-  'a\\b',
-  'a\\"b',
-  'a.b',
-  'a[0]',
-  '[0]',
-  '$',
-  '#-1',
-  '',
-  ' ',
-  'a\0b',
-  '\n',
-  '"',
-  '."x"',
-  'é',
-  '😀',
-  '__proto__',
+  ...['a"b', "it's", 'a\\b', 'a\\"b', 'a.b', 'a[0]', '[0]', '$', '#-1', '', ' ', 'a\0b', '\n', '"', '."x"'],
+  ...['é', '😀', '__proto__'],
 ];
 
 it('plain names are written plainly', () => {
@@ -84,36 +68,25 @@ it.each([
   expect(name(path)).toBe(expected);
 });
 
-it('never begins with an underscore, as the columns of the mirror itself do', () => {
-  expect(name(['_key'])).toBe('key');
-  expect(name(['_body'])).toBe('body');
-  expect(name(['__proto__', '_walk_id'])).toBe('proto_walk_id');
-});
-
-it('is a name where nothing of the field’s own can be one', () => {
-  expect(name([''])).toBe('field');
-  expect(name(['"; --'])).toBe('field');
-  expect(name(['😀'], 'field')).toBe('field_2');
-  expect(name(['24hVolume'])).toBe('field_24h_volume');
-});
-
-it('is no word of SQL, and hides neither the number of a row nor truth', () => {
-  expect(name(['order'])).toBe('order_');
-  expect(name(['Group'])).toBe('group_');
-  expect(name(['rowid'])).toBe('rowid_');
-  expect(name(['true'])).toBe('true_');
-  expect(name(['order', 'by'])).toBe('order_by');
-});
-
-it('is not taken twice', () => {
-  expect(name(['a', 'b'], 'a_b')).toBe('a_b_2');
-  expect(name(['aB'], 'a_b', 'a_b_2')).toBe('a_b_3');
-  expect(name(['order'], 'order_')).toBe('order_2');
-});
-
-it('is of a length that people read', () => {
-  expect(name(['x'.repeat(1_000_000)])).toHaveLength(60);
-  expect(name(['A'.repeat(500), 'b'])).toHaveLength(60);
+it.each<[string, string[], string, string[]?]>([
+  ['never begins with an underscore, as the columns of the mirror itself do', ['_key'], 'key'],
+  ['never begins with an underscore', ['__proto__', '_walk_id'], 'proto_walk_id'],
+  ['is a name where nothing of the field’s own can be one', [''], 'field'],
+  ['is a name where nothing of the field’s own can be one', ['"; --'], 'field'],
+  ['is a name where nothing of the field’s own can be one', ['😀'], 'field_2', ['field']],
+  ['begins with no digit', ['24hVolume'], 'field_24h_volume'],
+  ['is no word of SQL', ['order'], 'order_'],
+  ['is no word of SQL', ['Group'], 'group_'],
+  ['hides not the number of a row', ['rowid'], 'rowid_'],
+  ['hides not truth', ['true'], 'true_'],
+  ['may hold a word of SQL', ['order', 'by'], 'order_by'],
+  ['is not taken twice', ['a', 'b'], 'a_b_2', ['a_b']],
+  ['is not taken twice', ['aB'], 'a_b_3', ['a_b', 'a_b_2']],
+  ['is not taken twice', ['order'], 'order_2', ['order_']],
+  ['is of a length that people read', ['x'.repeat(1_000_000)], 'x'.repeat(60)],
+  ['is of a length that people read', ['A'.repeat(500), 'b'], 'a'.repeat(60)],
+])('%s', (_, path, expected, others = []) => {
+  expect(name(path, ...others)).toBe(expected);
 });
 
 const jobs = await loadJobs();
@@ -143,7 +116,7 @@ describe('a new column', () => {
   });
 
   it('is a page’s like its rows: where the page cannot be saved, there is none', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     bench.tamper(`CREATE TRIGGER fails BEFORE INSERT ON news_rows BEGIN SELECT raise(ABORT, 'no'); END`);
     await expect(bench.mirrorRows('news', '{"id":"a"}')).rejects.toThrow('no');
     expect(bench.sql('SELECT * FROM fields')).toEqual([]);
@@ -153,7 +126,7 @@ describe('a new column', () => {
   });
 
   it('comes while others read, who see it from their next statement on', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows('news', '{"id":"a"}', '{"id":"b"}');
     const reader = new Database(bench.store.file, { readonly: true });
     const all = reader.prepare<[], Record<string, unknown>>('SELECT * FROM news ORDER BY _key');

@@ -7,7 +7,7 @@ import { watchFields } from '../../src/store/fields.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { needs } from '../helpers/tools.ts';
-import { openTables, setupTold } from './support.ts';
+import { openTables, setupRows } from './support.ts';
 
 type Row = Record<string, unknown>;
 
@@ -16,7 +16,7 @@ const fieldsOf = (bench: Bench, job = 'news') =>
 
 describe('a field that no specification names', () => {
   it('becomes a column that shows its value, whatever its type', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows(
       'news',
       '{"id":"a","priceUsd":1.5,"n":7,"big":9007199254740993,"yes":true,"no":false,"none":null,' +
@@ -32,7 +32,7 @@ describe('a field that no specification names', () => {
   });
 
   it('has the column in the history too', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows('news', '{"id":"a","title":"old"}');
     await bench.mirrorRows('news', '{"id":"a","title":"new","lang":"en"}');
     expect(bench.sql('SELECT id, title, lang FROM news_history')).toEqual([
@@ -48,7 +48,7 @@ describe('a field that no specification names', () => {
   });
 
   it('is described with its path, its types, whether it can be null, and an example', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows(
       'news',
       `{"id":"a","n":1,"big":1,"none":null,"text":"${'x'.repeat(1_000_000)}","o":{"x y":[true]}}`,
@@ -65,8 +65,15 @@ describe('a field that no specification names', () => {
     ]);
   });
 
+  it('is none where it is null and other rows have an object, whose members have columns', async () => {
+    const bench = await setupRows();
+    await bench.mirrorRows('news', '{"id":"a","token":{"x":1}}', '{"id":"b","token":null}');
+    await bench.mirrorRows('news', '{"id":"b","token":null}');
+    expect(fieldsOf(bench).map(({ column }) => column)).toEqual(['id', 'token_x']);
+  });
+
   it('can be null as soon as one row lacks it, now or before', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     const nullable = () =>
       Object.fromEntries(fieldsOf(bench).map((field) => [field['column'], field['nullable']]));
     await bench.mirrorRows('news', '{"id":"a","x":1}');
@@ -76,7 +83,7 @@ describe('a field that no specification names', () => {
   });
 
   it('was first and last seen when a walk met it', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     const at = () => new Date(bench.clock.now()).toISOString();
     const first = at();
     await bench.mirrorRows('news', '{"id":"a","x":1}');
@@ -116,7 +123,7 @@ print(json.dumps(list(rows)))`;
   };
 
   it('show every reader the same, spelled with escapes or without', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows(
       'news',
       '{"\\u0069d":"c","a\\/b":1,"\\u00FC":"\\u00fc"}',
@@ -129,7 +136,7 @@ print(json.dumps(list(rows)))`;
   });
 
   it('are refused where one comes twice, and the row that is mirrored stays until they are mended', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     const [plain, repeated] = ['{"id":"b","a/b":1,"ü":1}', '{"id":"x","id":"b","a/b":1,"ü":1}'];
     await bench.mirrorRows('news', plain, '{"id":"c"}');
     for (let walk = 0; walk < 3; walk += 1) await bench.mirrorRows('news', repeated, '{"id":"c"}');
@@ -154,40 +161,15 @@ print(json.dumps(list(rows)))`;
 });
 
 describe('hostile names', () => {
-  const names = [
-    'we"ird',
-    "it's",
-    '"); DROP TABLE news; --',
-    'a\\b',
-    'a.b',
-    '[0]',
-    '$',
-    '\n',
-    '',
-    ' ',
-    '__proto__',
+  const all = [
+    ...['we"ird', "it's", '"); DROP TABLE news; --', 'a\\b', 'a.b', '[0]', '$', '\n', '', ' ', 'i d', '柴犬'],
+    ...'__proto__ order select rowid oid _rowid_ _key _body _walk_id Id ID 24h'.split(' '),
   ];
-  const others = [
-    'order',
-    'select',
-    'rowid',
-    'oid',
-    '_rowid_',
-    '_key',
-    '_body',
-    '_walk_id',
-    'Id',
-    'ID',
-    'i d',
-    '24h',
-    '柴犬',
-  ];
-  const all = [...names, ...others];
   const row = (id: string, value: number) =>
     JSON.stringify(Object.fromEntries([['id', id], ...all.map((name, at) => [name, value + at])]));
 
   it('break nothing, and every value is found in its column', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     for (const value of [100, 100, 200]) {
       await bench.mirrorRows('news', row('a', value), row('b', value));
       const columns = bench.sql<{ column: string; path: string }>(`SELECT "column", path FROM fields`);
@@ -208,7 +190,7 @@ describe('hostile names', () => {
 
   it('break no reader with another SQLite, such as Python’s', async () => {
     needs('python3');
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows('news', row('a', 100));
     const script = `import sqlite3, sys
 db = sqlite3.connect('file:' + sys.argv[1] + '?mode=ro', uri=True)
@@ -222,7 +204,7 @@ print(row["id"], row["order_"], row["a_b_2"])`;
 
 describe('too much of everything', () => {
   it('in one row: 300 of its fields become columns, the rest stays in _body, and that is said', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     const row = JSON.stringify({
       id: 'a',
       ...Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`f${at}`, at])),
@@ -238,7 +220,7 @@ describe('too much of everything', () => {
   });
 
   it('in an object used as a map: it stays one column', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     const rows = Array.from(
       { length: 60 },
       (_, at) => `{"id":${at},"held":{"t${2 * at}":{"n":1},"t${2 * at + 1}":{"n":2}}}`,
@@ -250,8 +232,41 @@ describe('too much of everything', () => {
     ]);
   });
 
+  it('in an object that becomes a map little by little, however deep: it gets one column from then on', async () => {
+    const bench = await setupRows();
+    const members = (count: number) => Array.from({ length: count }, (_, at) => `"t${at}":1`).join();
+    await bench.mirrorRows('news', `{"id":"a","o":{"held":{${members(100)}}}}`);
+    expect(fieldsOf(bench)).toHaveLength(101);
+    await bench.mirrorRows('news', '{"id":"a","o":{"held":{"t100":{"x":1,"y":2}}}}');
+    expect(fieldsOf(bench).map(({ column }) => column)).toContainEqual('o_held');
+    expect(fieldsOf(bench)).toHaveLength(102);
+    const reason = 'more than 100 members: kept as one column of JSON';
+    expect(bench.sql(`SELECT path, detail FROM drift WHERE kind = 'no-column'`)).toEqual([
+      { path: '$.o.held', detail: reason },
+    ]);
+  });
+
+  it('in nested objects: they stand back where there is no room for all', async () => {
+    const bench = await setupRows();
+    const nested = ['a', 'b', 'c'].map(
+      (name) => `"${name}":{${Array.from({ length: 100 }, (_, at) => `"f${at}":1`).join()}}`,
+    );
+    await bench.mirrorRows('news', `{"id":"a",${nested.join()},"last":7}`);
+    expect(bench.sql('SELECT last FROM news')).toEqual([{ last: 7 }]);
+    expect(fieldsOf(bench)).toHaveLength(300);
+  });
+
+  it('in a name as long as a book: it gets no column, and that is said', async () => {
+    const bench = await setupRows();
+    await bench.mirrorRows('news', `{"id":"a","${'x'.repeat(500_000)}":1}`);
+    expect(fieldsOf(bench).map(({ column }) => column)).toEqual(['id']);
+    expect(bench.sql('SELECT path, detail FROM drift')).toEqual([
+      { path: '$', detail: 'a path of more than 500 characters' },
+    ]);
+  });
+
   it('in depth: a row nested a thousand levels deep is refused, and its neighbour lands', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     const deep = `{"id":"b","x":${'['.repeat(1_000)}${']'.repeat(1_000)}}`;
     expect(await bench.mirrorRows('news', '{"id":"a"}', deep)).toMatchObject({ inserted: 1, quarantined: 1 });
     expect(bench.sql('SELECT id FROM news')).toEqual([{ id: 'a' }]);

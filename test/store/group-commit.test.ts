@@ -1,4 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Row } from '../../model-api/index.ts';
+import type { Call } from '../../src/api/response.ts';
+import type { CheckedRows } from '../../src/validate/checked.ts';
+import { beginning, type MetRowsChange } from '../../src/walk/checkpoint.ts';
 import { change, editBefore } from '../helpers/edits.ts';
 import { setup } from '../helpers/setup.ts';
 import { mirroredRows, upstreamRows } from '../helpers/truth.ts';
@@ -44,15 +48,6 @@ describe('a page', () => {
     expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
   });
 
-  it('writes no row that did not change', async () => {
-    const bench = await setup({ rows: ROWS });
-    await bench.mirror('news');
-    bench.tamper(
-      `CREATE TRIGGER written AFTER UPDATE ON news_rows BEGIN SELECT raise(ABORT, 'written'); END`,
-    );
-    expect(await bench.mirror('news')).toMatchObject({ inserted: 0, updated: 0, verdict: 'verified' });
-  });
-
   it('keeps the row as it was in the history, from one change to the next', async () => {
     const bench = await setup({ rows: ROWS });
     const times: string[] = [];
@@ -82,21 +77,69 @@ describe('a page', () => {
       },
     ]);
   });
+});
 
-  it('keeps volatile columns current without a version', async () => {
-    const bench = await setup({ rows: ROWS });
-    await bench.mirror('ai-signals');
-    const { rows } = bench.upstream('ai-signals');
-    const quality = { ...Object(rows[120]?.['quality']), ageSeconds: 77_777, freshness: 'stale' };
-    change(120, { quality })(bench.upstream('ai-signals'));
-    bench.upstream('ai-signals').generatedAt = '2026-01-02T03:04:05Z';
-    const before = bench.table('ai_signals').get(String(rows[120]?.['id']));
-    expect(await bench.mirror('ai-signals')).toMatchObject({ inserted: 0, updated: 0 });
-    expect(bench.table('ai_signals').get(String(rows[120]?.['id']))).toEqual({
-      ...before,
-      quality_age_seconds: 77_777,
-      quality_freshness: 'stale',
-    });
-    expect(bench.sql('SELECT * FROM ai_signals_history')).toEqual([]);
+/** A page of the news, of these rows of the API. */
+function pageOf(...rows: readonly (Row | undefined)[]): CheckedRows {
+  const keys = rows.map((row) => String(row?.['id']));
+  const accepted = rows.map((row) => ({ key: String(row?.['id']), values: { _body: JSON.stringify(row) } }));
+  return { keys, accepted, refused: [], drifts: [], fields: { rows: 0, fields: [] } };
+}
+
+/** A walk over so many rows that are mirrored already; its pages wait. */
+async function setupWaiting(rows: number) {
+  const bench = await setup({ rows });
+  await bench.mirror('news');
+  const session = bench.store.openWalk(bench.job('news'));
+  onTestFinished(() => session.release());
+  const outcome = { requestId: null, rateLimit: null, rateRemaining: null, errorCode: null, walkId: null };
+  const call: Call = { at: '', job: 'news', url: '/', status: 200, ms: 1, bytes: 1, ...outcome };
+  let pages = 0;
+  const save = (page: CheckedRows, metRows: MetRowsChange = 'add') => {
+    const found = session.lookUp(page);
+    pages += 1;
+    session.savePage({ page: { ...page, call }, checkpoint: { ...beginning, pages }, metRows });
+    return found;
+  };
+  return { bench, session, save, upstream: bench.upstream('news') };
+}
+
+describe('while a page waits', () => {
+  it.each<MetRowsChange>(['add', 'skip'])(
+    'a look-up says of the next what it would say behind its commit, where its rows are met by "%s"',
+    async (metRows) => {
+      const { session, save, upstream } = await setupWaiting(4);
+      const { rows, make } = upstream;
+      change(1, { headline: 'corrected' })(upstream);
+      const [fresh, unmet] = make(2);
+      const second = pageOf(rows[0], rows[1], fresh, rows[2], unmet);
+      save(pageOf(rows[0], rows[1], fresh), metRows);
+      const waiting = session.lookUp(second);
+      session.commit();
+      expect(waiting).toEqual(session.lookUp(second));
+      expect(waiting.known).toEqual([true, false, false, true, false]);
+      expect(waiting.met).toEqual([true, true, true, false, false].map((met) => met && metRows === 'add'));
+    },
+  );
+
+  it('a row that it showed unchanged and has changed since is written with it', async () => {
+    const { bench, session, save, upstream } = await setupWaiting(2);
+    const [row, other] = upstream.rows;
+    save(pageOf(row, other));
+    expect(save(pageOf({ ...row, headline: 'corrected' }))).toEqual({ met: [true], known: [true] });
+    session.commit();
+    expect(bench.sql(`SELECT headline FROM news WHERE _key = '${row?.['id']}'`)).toEqual([
+      { headline: 'corrected' },
+    ]);
+    expect(session.row).toMatchObject({ updated: 1, distinctKeys: 2 });
+  });
+
+  it('a row that it showed unchanged and that is refused since is known to have been met', async () => {
+    const { session, save, upstream } = await setupWaiting(2);
+    const page = pageOf(upstream.rows[0]);
+    save(page);
+    const [key = ''] = page.keys;
+    const refused = [{ key, identity: String(key), body: '{}', problems: [] }];
+    expect(session.lookUp({ ...page, accepted: [], refused })).toEqual({ met: [true], known: [true] });
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom, shuffled } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
+import { packRowids, RowidSet, unpackRowids } from '../../src/store/rowids.ts';
 import { bump, change, insert, publish, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
@@ -119,4 +120,23 @@ describe('the order of rows', () => {
     );
     expect(bench.sql('SELECT seq FROM orders WHERE seq <= ?', second ?? 0)).toEqual([]);
   });
+});
+
+it('packed rowids come back as they went, in their order; of rows that lie together a list takes next to nothing', () => {
+  const number = fc.oneof(fc.integer({ min: 1, max: 2 ** 40 }), fc.integer({ min: 1, max: 300 }));
+  const run = fc
+    .record({ first: number, rows: fc.integer({ min: 1, max: 40 }), step: fc.constantFrom(1, -1) })
+    .map(({ first, rows, step }) => Array.from({ length: rows }, (_, at) => first + 40 + at * step));
+  const list = fc.array(fc.oneof(run, fc.array(number, { maxLength: 5 }))).map((runs) => runs.flat());
+  fc.assert(
+    fc.property(list, (rowids) => {
+      expect(unpackRowids(packRowids(rowids))).toEqual(rowids);
+      const set = new RowidSet();
+      const added = rowids.map((rowid) => set.add(rowid));
+      expect(added).toEqual(rowids.map((rowid, at) => rowids.indexOf(rowid) === at));
+      expect([set.size, rowids.every((rowid) => set.has(rowid))]).toEqual([new Set(rowids).size, true]);
+    }),
+  );
+  const together = Array.from({ length: 1_000 }, (_, at) => 70_000 + at);
+  for (const rowids of [together, together.toReversed()]) expect(packRowids(rowids).length).toBeLessThan(10);
 });

@@ -4,7 +4,7 @@ import { retryRefused } from '../../src/mirror.ts';
 import { change, remove } from '../helpers/edits.ts';
 import { setup } from '../helpers/setup.ts';
 import { mended, quarantined, setupRefusing } from './refusing.ts';
-import { setupTold } from './support.ts';
+import { setupRows } from './support.ts';
 
 const MINUTE = 60_000;
 const job = 'ai-signals';
@@ -103,7 +103,7 @@ describe('a row that breaks the contract', () => {
   });
 
   it('is known again without a key and a contract by its texts, and counted among those that look alike', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     const row = (title: string, votes: number, at: string) =>
       `{"title":"${title}","text":"\\ud800","votes":${votes},"price":"${votes}.5","at":"${at}"}`;
     for (let walk = 0; walk < 3; walk += 1) {
@@ -120,7 +120,7 @@ describe('a row that breaks the contract', () => {
   });
 
   it('is known by its text where it shows no key', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows('news', '{"id":1}', '5', '"x"', '5');
     expect(quarantined(bench)).toEqual([
       { key: null, times: 2, resolved: 0 },
@@ -159,7 +159,7 @@ describe('a dataset of which no row fits', () => {
   });
 
   it('is halted where it is a snapshot that no table can hold', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await expect(bench.mirrorRows('usage', `${'['.repeat(1_200)}${']'.repeat(1_200)}`)).rejects.toMatchObject(
       { exitCode: 65 },
     );

@@ -5,7 +5,7 @@ import { change, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { mended, quarantined, setupRefusing } from './refusing.ts';
-import { setupTold } from './support.ts';
+import { setupRows } from './support.ts';
 
 const MINUTE = 60_000;
 const job = 'ai-signals';
@@ -117,7 +117,7 @@ describe('a retry after a fix of the contract', () => {
   });
 
   it('gives new fields their columns and says what else is new', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows('news', '{"id":1}', '{"id":2,"lang":"\\ud800"}');
     bench.tamper(`UPDATE quarantine SET body = '{"id":2,"lang":"en"}'`);
     expect(retryRefused(bench.job('news'), bench.store)).toMatchObject({ mirrored: 1 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Job, RowValues } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { createTableWriter, saysTheSame } from '../../src/store/rows.ts';
-import { mergeStaged, openVolatile } from '../../src/store/staged-values.ts';
+import { openVolatile } from '../../src/store/staged-values.ts';
 import { signal } from '../validate/support.ts';
 import { bytesWritten, openTables } from './support.ts';
 
@@ -29,10 +29,6 @@ function open(name: string) {
       connection.prepare(`DELETE FROM ${job.rows} WHERE _key = ?`).run(key);
       writer = createTableWriter(connection, job, openVolatile(connection, job));
     },
-    async endWalk() {
-      volatile?.commit();
-      await mergeStaged(connection, job);
-    },
   };
 }
 
@@ -40,9 +36,6 @@ const signalValues = (changes: Record<string, unknown> = {}): RowValues => ({
   ...named('ai-signals').contract?.columns(signal(changes)),
   extra: null,
 });
-const aged = (ageSeconds: number) =>
-  signalValues({ quality: { ...(signal()['quality'] as object), ageSeconds, freshness: 'stale' } });
-
 describe('a row', () => {
   it('is new, then the same, then changed, and keeps its number', () => {
     const { put, row } = open('news');
@@ -77,15 +70,6 @@ describe('a row', () => {
     const { put } = open('ai-signals');
     for (const regime of [null, 'calm', null])
       expect(put('s-1', signalValues({ regime })).change).not.toBe('none');
-  });
-
-  it('is kept current in its volatile columns, without a version of its own', async () => {
-    const { put, row, history, endWalk } = open('ai-signals');
-    put('s-1', aged(1), 't1');
-    expect(put('s-1', aged(61), 't2').change).toBe('volatile');
-    await endWalk();
-    expect(row('s-1')).toMatchObject({ quality_age_seconds: 61, _changed_at: 't1' });
-    expect(history()).toEqual([]);
   });
 
   it('that comes back is the same row: it was first seen when it was', () => {

@@ -1,4 +1,4 @@
-/** Stores for tests of one part: a mirror that answers as told, and a table without any mirror around it. */
+/** Stores for tests of one part: a mirror of an API that answers with just these rows, and tables without any mirror around it. */
 
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,13 +12,13 @@ import { type Keep, openStore, type WalkRow } from '../../src/store.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 
-export type Told = Bench & {
+export type RowsBench = Bench & {
   /** One walk over a dataset of these rows, each as JSON, on one page. */
   mirrorRows(job: string, ...rows: string[]): Promise<WalkRow>;
 };
 
-/** A mirror of an API that answers with just the rows it is told, for JSON that no JavaScript would write. */
-export async function setupTold(): Promise<Told> {
+/** A mirror of an API that answers with just the rows of `mirrorRows`, for JSON that no JavaScript would write. */
+export async function setupRows(): Promise<RowsBench> {
   let body = '';
   const bench = await setup({ faults: [() => faults.status(200, Buffer.from(body))] });
   const mirrorRows = (job: string, ...rows: string[]) => {

@@ -7,7 +7,7 @@ import { change, insert, remove } from '../helpers/edits.ts';
 import { noteGlance } from '../helpers/glance-row.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
-import { setupTold } from './support.ts';
+import { setupRows } from './support.ts';
 
 const MINUTE = 60_000;
 
@@ -215,7 +215,7 @@ describe('rows without a key', () => {
   const rows = ['{"url":"u1","title":"a","source":"s"}', '{"url":"u2","title":"b","source":"s"}'];
 
   it('have neither duplicates nor false history, whatever the order of rows and members', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows('news', ...rows);
     const turned = ['{"source":"s","title":"b","url":"u2"}', ' {"title":"a", "url":"u1","source":"s"}'];
     for (const told of [turned, rows, turned])
@@ -230,7 +230,7 @@ describe('rows without a key', () => {
   });
 
   it('leave like any other when they are gone', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows('news', ...rows);
     for (let proof = 0; proof < 2; proof += 1) await bench.mirrorRows('news', ...rows.slice(1));
     expect(bench.sql('SELECT url FROM news')).toEqual([{ url: 'u2' }]);
@@ -242,7 +242,7 @@ describe('rows without a key', () => {
 
 describe('rows that contradict the key chosen for them', () => {
   it('are all kept under names of their own, walk after walk, also when one comes alone', async () => {
-    const bench = await setupTold();
+    const bench = await setupRows();
     await bench.mirrorRows('news', '{"id":1,"t":"a"}', '{"id":2,"t":"b"}');
     const rows = ['{"id":3,"t":"c"}', '{"id":3,"t":"d"}', '{"id":2,"t":"b"}', '{"id":1,"t":"a"}'];
     expect(await bench.mirrorRows('news', ...rows)).toMatchObject({ inserted: 2 });
