@@ -20,42 +20,43 @@ function folder(): string {
 /** The number that a process has written into the file; 0 before. */
 const numberIn = (file: string) => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0);
 
-/** A process that starts `script` by a shell, to be killed. */
-async function parentOf(script: string, after = '') {
+/** A process that starts these scripts by a shell, to be killed. */
+function parentOf(scripts: readonly string[], after = '') {
   const code = `
     import { startChild } from ${JSON.stringify(sourceAddress('child.ts'))};
-    const program = ['/bin/sh', '-c', ${JSON.stringify(script)}];
-    const { child } = startChild(program, { env: { PATH: process.env.PATH }, output: 'pipe' });
-    ${after}
+    for (const script of ${JSON.stringify(scripts)}) {
+      const { child } = startChild(['/bin/sh', '-c', script], { env: { PATH: process.env.PATH }, output: 'pipe' });
+      ${after}
+    }
     setInterval(() => {}, 1000);`;
   return spawn(process.execPath, [...nodeOfSources, '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
-test.each([
-  ['a program', 'exec sleep 600'],
-  ['a program that ignores SIGTERM', "trap '' TERM; while :; do sleep 1; done"],
-  ['what a program has started', 'sleep 600 & wait'],
-])('%s ends when its parent is killed by kill -9', async (_, work) => {
-  const file = join(folder(), 'pid');
-  const parent = await parentOf(`echo $$ > '${file}'; ${work}`);
-  await expect.poll(() => numberIn(file), within).toBeGreaterThan(0);
-  const group = numberIn(file);
-  onTestFinished(() => void (isAlive(group) && process.kill(-group, 'SIGKILL')));
+test('programs end when their parent is killed by kill -9, with what they started, though they ignore SIGTERM', async () => {
+  const dir = folder();
+  const programs = ['exec sleep 600', "trap '' TERM; while :; do sleep 1; done", 'sleep 600 & wait'];
+  const files = programs.map((_, at) => join(dir, `${at}`));
+  const parent = parentOf(programs.map((program, at) => `echo $$ > '${files[at]}'; ${program}`));
+  await expect.poll(() => files.every((file) => numberIn(file) > 0), within).toBe(true);
+  const groups = files.map(numberIn);
+  onTestFinished(() => {
+    for (const group of groups) if (isAlive(group)) process.kill(-group, 'SIGKILL');
+  });
   parent.kill('SIGKILL');
-  const lives = () => {
+  const lives = (group: number) => {
     try {
       return process.kill(-group, 0);
     } catch {
       return false;
     }
   };
-  await expect.poll(lives, within).toBe(false);
+  await expect.poll(() => programs.filter((_, at) => lives(groups[at] ?? 0)), within).toEqual([]);
 });
 
 test('what a program leaves behind lives on when its parent is killed later', async () => {
   const file = join(folder(), 'pid');
-  const parent = await parentOf(
-    `sleep 600 > /dev/null 2>&1 & echo $! > '${file}'`,
+  const parent = parentOf(
+    [`sleep 600 > /dev/null 2>&1 & echo $! > '${file}'`],
     "child.once('exit', () => setImmediate(() => process.stdout.write('ended')));",
   );
   await once(parent.stdout ?? parent, 'data');
