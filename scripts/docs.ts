@@ -1,9 +1,7 @@
 /** `npm run docs`: writes the pages that follow from the code. */
 
 import { writeFileSync } from 'node:fs';
-import { renderCommands } from './docs/commands.ts';
-import { renderMetrics } from './docs/metrics.ts';
-import { renderSettings } from './docs/settings.ts';
+import { renderCommands, renderMetrics, renderSettings } from './docs/pages.ts';
 import { renderTables } from './docs/tables.ts';
 
 writeFileSync(new URL('../docs/tables.md', import.meta.url), await renderTables());

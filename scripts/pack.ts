@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { BuildInfo } from './build-info.ts';
+import type { BuildInfo } from './build.ts';
 import { taken } from './bundle.ts';
 
 type Package = { name: string; version: string; dependencies: Record<string, string> } & Record<

@@ -4,9 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { renderCommands } from '../scripts/docs/commands.ts';
-import { renderMetrics } from '../scripts/docs/metrics.ts';
-import { renderSettings } from '../scripts/docs/settings.ts';
+import { renderCommands, renderMetrics, renderSettings } from '../scripts/docs/pages.ts';
 import { renderTables } from '../scripts/docs/tables.ts';
 import { exitCodes } from '../src/errors.ts';
 import { loadJobs } from '../src/load-jobs.ts';

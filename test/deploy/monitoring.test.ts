@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { declaredMetrics } from '../../scripts/docs/metrics.ts';
+import { declaredMetrics } from '../../scripts/docs/pages.ts';
 import { needs } from '../helpers/tools.ts';
 
 const read = (name: string) => readFileSync(`deploy/${name}`, 'utf8');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { declaredMetrics } from '../../../scripts/docs/metrics.ts';
+import { declaredMetrics } from '../../../scripts/docs/pages.ts';
 import { setupWatched } from './support.ts';
 
 test('the service tells what is declared, and nothing else', async () => {
