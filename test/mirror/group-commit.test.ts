@@ -98,18 +98,12 @@ describe('pages that come one after the other', () => {
 });
 
 describe('pages that wait while a walk is left', () => {
-  it.each<[string, (bench: Bench, stop: AbortController) => Edit]>([
-    ['is stopped', (_, stop) => () => stop.abort(new Error('left'))],
-    [
-      'fails',
-      (bench) => () => {
-        bench.model.faults = [when({}, faults.contentType('left'))];
-      },
-    ],
-  ])('are committed as it %s', async (_, leave) => {
+  it.each(['is stopped', 'fails'])('are committed as it %s', async (how) => {
     const bench = await setupCounted();
     const stop = new AbortController();
-    editBefore(bench, 'news', { 4: leave(bench, stop) });
+    const fail = () => void bench.model.faults.push(when({}, faults.contentType('left')));
+    const leave = () => (how === 'fails' ? fail() : stop.abort(new Error('left')));
+    editBefore(bench, 'news', { 4: leave });
     await expect(bench.mirror('news', undefined, stop.signal)).rejects.toThrow('left');
     expect(commits(bench)).toEqual([298]);
     expect(bench.sql('SELECT next_offset FROM walks')).toEqual([{ next_offset: 298 }]);
@@ -159,12 +153,8 @@ describe('a commit of several pages that fails', () => {
     expect(mirroredRows(bench, 'news').size).toBe(1_387);
     expect(bench.sql('SELECT count(*) AS calls FROM requests')).toEqual([{ calls: 14 }]);
     bench.tamper('DROP TRIGGER disk_fails');
-    expect(await bench.mirror('news')).toMatchObject({
-      verdict: 'verified',
-      inserted: 2_500,
-      distinctKeys: 2_500,
-      anomalies: '{}',
-    });
+    const whole = { verdict: 'verified', inserted: 2_500, distinctKeys: 2_500, anomalies: '{}' };
+    expect(await bench.mirror('news')).toMatchObject(whole);
     expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
   });
 
@@ -186,12 +176,8 @@ describe('a page that shows rows of one that waits', () => {
   it('knows them as met, however many they are', async () => {
     const bench = await setupCounted();
     editBefore(bench, 'news', { 3: insert(0, 60) });
-    expect(await bench.mirror('news')).toMatchObject({
-      verdict: 'verified',
-      inserted: ROWS + 60,
-      distinctKeys: ROWS + 60,
-      anomalies: '{}',
-    });
+    const whole = { verdict: 'verified', inserted: ROWS + 60, distinctKeys: ROWS + 60, anomalies: '{}' };
+    expect(await bench.mirror('news')).toMatchObject(whole);
     expect(commits(bench)).toEqual([ROWS + 60]);
     expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
   });
@@ -216,29 +202,18 @@ describe('a page that shows rows of one that waits', () => {
     const { rows } = bench.upstream('news');
     const id = String(rows[99]?.['id']);
     // A name that comes twice is refused.
-    bench.model.faults = [
-      when(
-        {},
-        faults.editText((text) => text.replace(`{"id":"${id}"`, `{"id":"${id}","id":"${id}"`)),
-      ),
-    ];
-    expect(await bench.mirror('news')).toMatchObject({
-      verdict: 'verified',
-      distinctKeys: ROWS,
-      inserted: ROWS - 1,
-    });
+    const twice = faults.editText((text) => text.replace(`{"id":"${id}"`, `{"id":"${id}","id":"${id}"`));
+    bench.model.faults = [when({}, twice)];
+    const walk = await bench.mirror('news');
+    expect(walk).toMatchObject({ verdict: 'verified', distinctKeys: ROWS, inserted: ROWS - 1 });
     expect(bench.sql('SELECT key, times FROM quarantine')).toEqual([{ key: id, times: 3 }]);
   });
 
   it('forgets them where the walk begins anew', async () => {
     const bench = await setupCounted(ROWS, 'ai-signals');
     editBefore(bench, 'ai-signals', { 3: publish('2026-01-02T03:04:05Z') });
-    expect(await bench.mirror('ai-signals')).toMatchObject({
-      verdict: 'snapshot',
-      restarts: 1,
-      distinctKeys: ROWS,
-      anomalies: '{}',
-    });
+    const whole = { verdict: 'snapshot', restarts: 1, distinctKeys: ROWS, anomalies: '{}' };
+    expect(await bench.mirror('ai-signals')).toMatchObject(whole);
     expect(bench.sql('SELECT * FROM ai_signals WHERE _held_since IS NOT NULL')).toEqual([]);
   });
 });

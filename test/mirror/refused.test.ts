@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { change, type Edit, editBefore, insert, publish, remove } from '../helpers/edits.ts';
+import type { WalkRow } from '../../src/store.ts';
+import { both, change, type Edit, editBefore, insert, publish, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 
@@ -17,51 +18,46 @@ function update(bench: Bench, ...edits: Edit[]): void {
 const keyAt = (bench: Bench, at: number) => String(bench.upstream(job).rows[at]?.['id']);
 const has = (bench: Bench, key: string) => bench.table('ai_signals').has(key);
 
+const LATER = '2026-01-02T03:04:05Z';
+const spoil = (at: number): Edit => change(at, { confidence: 'high' });
+const all = { rows: ROWS, distinctKeys: ROWS };
+
 describe('a row that breaks the contract', () => {
-  it('does not keep a snapshot from being proven', async () => {
+  /** What is so from the beginning, what changes before which call, and what comes of the walk. */
+  it.each<[string, Edit, Record<number, Edit>, Partial<WalkRow>]>([
+    [
+      'keeps no snapshot from being proven',
+      both(spoil(7), spoil(250)),
+      {},
+      { verdict: 'snapshot', quarantined: 2 },
+    ],
+    [
+      'keeps no other list from being proven, not even as its anchor',
+      both(spoil(99), spoil(250), publish(null)),
+      {},
+      { verdict: 'verified', apiCalls: 5 },
+    ],
+    [
+      'is no repetition where the walk begins anew',
+      spoil(7),
+      { 3: publish(LATER) },
+      { verdict: 'snapshot', restarts: 1 },
+    ],
+  ])('%s', async (_, before, edits, walk) => {
     const bench = await setup({ rows: ROWS });
-    update(bench, change(7, { confidence: 'high' }), change(250, { confidence: 'low' }));
-    expect(await bench.mirror(job)).toMatchObject({
-      verdict: 'snapshot',
-      rows: ROWS,
-      distinctKeys: ROWS,
-      quarantined: 2,
-    });
+    before(bench.upstream(job));
+    editBefore(bench, job, edits);
+    expect(await bench.mirror(job)).toMatchObject({ ...all, ...walk });
   });
 
-  it('does not keep a walk without generatedAt from being proven, not even as its anchor', async () => {
+  it.each([
+    ['is still known when a crashed walk goes on', 150, true],
+    ['does not count as met on a page from which the walk steps back', 250, false],
+  ])('%s', async (_, at, isCrashed) => {
     const bench = await setup({ rows: ROWS });
-    update(bench, change(99, { confidence: 'high' }), change(250, { confidence: 'low' }));
-    publish(null)(bench.upstream(job));
-    expect(await bench.mirror(job)).toMatchObject({
-      verdict: 'verified',
-      rows: ROWS,
-      distinctKeys: ROWS,
-      apiCalls: 5,
-    });
-  });
-
-  it('is not taken for a repetition where the walk begins anew', async () => {
-    const bench = await setup({ rows: ROWS });
-    change(7, { confidence: 'high' })(bench.upstream(job));
-    editBefore(bench, job, { 3: publish('2026-01-02T03:04:05Z') });
-    expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', rows: ROWS, restarts: 1 });
-  });
-
-  it('is still known when a crashed walk goes on', async () => {
-    const bench = await setup({ rows: ROWS });
-    change(150, { confidence: 'high' })(bench.upstream(job));
-    publish(null)(bench.upstream(job));
-    editBefore(bench, job, { 3: remove(0), 4: () => bench.reopen() });
-    await expect(bench.mirror(job)).rejects.toThrow('not open');
-    expect(await bench.mirror(job)).toMatchObject({ verdict: 'verified', stepsBack: 1, anomalies: '{}' });
-  });
-
-  it('does not count as met on a page from which the walk steps back', async () => {
-    const bench = await setup({ rows: ROWS });
-    change(250, { confidence: 'high' })(bench.upstream(job));
-    publish(null)(bench.upstream(job));
-    editBefore(bench, job, { 3: remove(0) });
+    both(spoil(at), publish(null))(bench.upstream(job));
+    editBefore(bench, job, { 3: remove(0), ...(isCrashed && { 4: () => bench.reopen() }) });
+    if (isCrashed) await expect(bench.mirror(job)).rejects.toThrow('not open');
     expect(await bench.mirror(job)).toMatchObject({ verdict: 'verified', stepsBack: 1, anomalies: '{}' });
   });
 
@@ -69,7 +65,7 @@ describe('a row that breaks the contract', () => {
     const bench = await setup({ rows: ROWS });
     await bench.mirror(job);
     const key = keyAt(bench, 7);
-    update(bench, change(7, { confidence: 'high' }));
+    update(bench, spoil(7));
     for (let walk = 0; walk < 4; walk += 1)
       expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', deleted: 0 });
     expect(has(bench, key)).toBe(true);

@@ -139,23 +139,16 @@ describe('the private Redis', () => {
     expect(await ping(connection.path)).toBe('ready');
   });
 
-  test('says what is wrong when the server cannot start', async () => {
-    const binary = join(temporaryFolder(), 'redis-server');
-    writeFileSync(binary, '#!/bin/sh\necho Address family not supported\nexit 1\n', { mode: 0o755 });
-    await expect(
-      startPrivateRedis({ dir: temporaryFolder(), log: recording.log, binary }),
-    ).rejects.toMatchObject({
-      kind: 'disk',
-      message: 'the private Redis does not start: Address family not supported',
-    });
-  });
-
-  test('keeps its file where the disk is full', async () => {
+  test.each([
+    'Address family not supported',
+    "Can't open the append-only file: No space left on device (AOF)",
+  ])('that cannot start says why, and keeps its file, also on a full disk: %s', async (why) => {
     const [dir, binary] = [temporaryFolder(), join(temporaryFolder(), 'redis-server')];
-    const full = "Can't open the append-only file: No space left on device (AOF)";
-    writeFileSync(binary, `#!/bin/sh\necho "${full}"\nexit 1\n`, { mode: 0o755 });
+    writeFileSync(binary, `#!/bin/sh\necho "${why}"\nexit 1\n`, { mode: 0o755 });
     mkdirSync(join(dir, 'redis', 'appendonlydir'), { recursive: true });
-    await expect(startPrivateRedis({ dir, log: recording.log, binary })).rejects.toThrow('No space left');
+    const starting = startPrivateRedis({ dir, log: recording.log, binary });
+    const message = `the private Redis does not start: ${why}`;
+    await expect(starting).rejects.toMatchObject({ kind: 'disk', message });
     expect(readdirSync(join(dir, 'redis'))).toContain('appendonlydir');
   });
 
