@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { allSettings } from '../src/config/settings.ts';
-import { readConfig, readLocalConfig } from '../src/config.ts';
+import { examineSettings, readConfig, readLocalConfig } from '../src/config.ts';
 import { runCli } from './helpers/cli.ts';
 import { runMain } from './helpers/main.ts';
 
@@ -113,114 +113,46 @@ describe('a wrong setting ends the command with exit code 78 and one line that n
   const exposed = join(tmpdir(), `mirror-exposed-key-${process.pid}`);
 
   test.each([
-    ['no address', { MARKET_API_URL: '' }, /^MARKET_API_URL is missing: set it/],
-    ['no URL', { MARKET_API_URL: 'api.example.com' }, /^MARKET_API_URL is not an address such as https/],
+    [{ MARKET_API_URL: '' }, /^MARKET_API_URL is missing: set it/],
+    [{ MARKET_API_URL: 'api.example.com' }, /^MARKET_API_URL is not an address such as https/],
+    [{ MARKET_API_URL: 'ftp://api.example.com' }, /^MARKET_API_URL is not an https/],
+    [{ MARKET_API_URL: 'http://api.example.com' }, /^MARKET_API_URL uses http:\/\//],
+    [{ MARKET_API_URL: 'http://0.0.0.0' }, /^MARKET_API_URL uses http:\/\//],
+    [{ MARKET_API_URL: 'http://127.0.0.1.example.com' }, /http:/],
+    [{ MARKET_API_URL: `https://me:${canary}@a.example` }, /^MARKET_API_URL holds a user/],
+    [{ MARKET_API_URL: `https://${canary}@a.example` }, /^MARKET_API_URL holds a user name/],
+    [{ MARKET_API_URL: `https://a.example/?key=${canary}` }, /^MARKET_API_URL holds a query/],
+    [{ MARKET_API_KEY: '' }, /^MARKET_API_KEY is missing: set it, or MARKET_API_KEY_FILE/],
+    [{ MARKET_API_KEY_FILE: '/run/key' }, /^MARKET_API_KEY and MARKET_API_KEY_FILE are both set/],
+    [{ MARKET_API_KEY: `${canary}\nX: 1` }, /^MARKET_API_KEY is empty or holds a space, a line/],
+    [{ MARKET_API_KEY: `Bearer ${canary}` }, /^MARKET_API_KEY is empty or holds a space/],
     [
-      'an address of another kind',
-      { MARKET_API_URL: 'ftp://api.example.com' },
-      /^MARKET_API_URL is not an https/,
-    ],
-    ['http:// elsewhere', { MARKET_API_URL: 'http://api.example.com' }, /^MARKET_API_URL uses http:\/\//],
-    ['http:// on every interface', { MARKET_API_URL: 'http://0.0.0.0' }, /^MARKET_API_URL uses http:\/\//],
-    [
-      'http:// on a name that starts like loopback',
-      { MARKET_API_URL: 'http://127.0.0.1.example.com' },
-      /http:/,
-    ],
-    [
-      'a password in the address',
-      { MARKET_API_URL: `https://me:${canary}@a.example` },
-      /^MARKET_API_URL holds a user/,
-    ],
-    [
-      'a user in the address',
-      { MARKET_API_URL: `https://${canary}@a.example` },
-      /^MARKET_API_URL holds a user name/,
-    ],
-    [
-      'a key in the address',
-      { MARKET_API_URL: `https://a.example/?key=${canary}` },
-      /^MARKET_API_URL holds a query/,
-    ],
-    ['no key', { MARKET_API_KEY: '' }, /^MARKET_API_KEY is missing: set it, or MARKET_API_KEY_FILE/],
-    ['two keys', { MARKET_API_KEY_FILE: '/run/key' }, /^MARKET_API_KEY and MARKET_API_KEY_FILE are both set/],
-    [
-      'a key of two lines',
-      { MARKET_API_KEY: `${canary}\nX: 1` },
-      /^MARKET_API_KEY is empty or holds a space, a line/,
-    ],
-    [
-      'a key with a space',
-      { MARKET_API_KEY: `Bearer ${canary}` },
-      /^MARKET_API_KEY is empty or holds a space/,
-    ],
-    [
-      'no key file',
       { MARKET_API_KEY: '', MARKET_API_KEY_FILE: '/none/key' },
       /^MARKET_API_KEY_FILE: what it names .* cannot be read/,
     ],
+    [{ MARKET_API_KEY: '', MARKET_API_KEY_FILE: exposed }, /^MARKET_API_KEY_FILE: .*chmod 600/],
+    [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, /^NODE_TLS_REJECT_UNAUTHORIZED=0 would hand the key/],
+    [{ REDIS_URL: `http://:${canary}@redis` }, /^REDIS_URL is not of the form redis:/],
+    [{ REDIS_URL: `user:${canary}@redis:6379` }, /^REDIS_URL is not of the form redis:/],
+    [{ MIRROR_ACCOUNT: 'desk' }, /^MIRROR_ACCOUNT needs REDIS_URL/],
+    [{ REDIS_URL: 'redis://redis', MIRROR_ACCOUNT: 'desk:\u2028*' }, /^MIRROR_ACCOUNT is no name: up to 64/],
+    [{ MIRROR_CALLS: 'frugal' }, /^MIRROR_CALLS is neither full nor thrifty/],
+    [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL is not one of fatal, error, warn, info/],
+    [{ MIRROR_SCHEDULE_NEWS: 'hourly' }, /^MIRROR_SCHEDULE_NEWS: a schedule is "every 2m", a/],
+    [{ MIRROR_SCHEDULE_NEWS: 'every 1ms' }, /^MIRROR_SCHEDULE_NEWS: an interval is between/],
     [
-      'a key for all',
-      { MARKET_API_KEY: '', MARKET_API_KEY_FILE: exposed },
-      /^MARKET_API_KEY_FILE: .*chmod 600/,
-    ],
-    [
-      'no TLS checks',
-      { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
-      /^NODE_TLS_REJECT_UNAUTHORIZED=0 would hand the key/,
-    ],
-    [
-      'a Redis of another kind',
-      { REDIS_URL: `http://:${canary}@redis` },
-      /^REDIS_URL is not of the form redis:/,
-    ],
-    [
-      'a Redis without its kind',
-      { REDIS_URL: `user:${canary}@redis:6379` },
-      /^REDIS_URL is not of the form redis:/,
-    ],
-    [
-      'an account without a Redis to share it by',
-      { MIRROR_ACCOUNT: 'desk' },
-      /^MIRROR_ACCOUNT needs REDIS_URL/,
-    ],
-    [
-      'an account with an odd name',
-      { REDIS_URL: 'redis://redis', MIRROR_ACCOUNT: 'desk:\u2028*' },
-      /^MIRROR_ACCOUNT is no name: up to 64/,
-    ],
-    [
-      'calls spent in a way that nobody knows',
-      { MIRROR_CALLS: 'frugal' },
-      /^MIRROR_CALLS is neither full nor thrifty/,
-    ],
-    ['an unknown level', { LOG_LEVEL: 'loud' }, /^LOG_LEVEL is not one of fatal, error, warn, info/],
-    [
-      'a wrong schedule',
-      { MIRROR_SCHEDULE_NEWS: 'hourly' },
-      /^MIRROR_SCHEDULE_NEWS: a schedule is "every 2m", a/,
-    ],
-    [
-      'a hectic schedule',
-      { MIRROR_SCHEDULE_NEWS: 'every 1ms' },
-      /^MIRROR_SCHEDULE_NEWS: an interval is between/,
-    ],
-    [
-      'a schedule of no job',
       { MIRROR_SCHEDULE_NEW: 'off' },
       /^MIRROR_SCHEDULE_NEW names no job \(did you mean MIRROR_SCHEDULE_NEWS\b.*known are .*_NEWS/,
     ],
     [
-      'a misspelt setting',
       { MIRROR_DRI: '/srv' },
       /^MIRROR_DRI is no setting \(did you mean MIRROR_DIR\?\): correct or unset it\n$/,
     ],
     [
-      'a misspelt key',
       { MARKET_API_TOKEN: canary },
       /^MARKET_API_TOKEN is no setting \(did you mean .*\): correct or unset it\n$/,
     ],
-  ] as const)('%s', async (_, wrong, line) => {
+  ] as const)('%j', async (wrong, line) => {
     writeFileSync(exposed, canary);
     chmodSync(exposed, 0o644);
     onTestFinished(() => rmSync(exposed));
@@ -256,4 +188,17 @@ describe('a .env file in the working folder', () => {
     const overruled = await runCli(['sync'], { MARKET_API_URL: 'nonsense' }, folder);
     expect([overruled.code, overruled.stderr]).toEqual([78, expect.stringContaining('is not an address')]);
   });
+});
+
+test('an address is shown as it was written, and a letter that looks like another is spelt out', () => {
+  const shown = (name: string, text: string) =>
+    examineSettings({ [name]: text }, {}).find((found) => found.name === name)?.shown;
+  const plain = 'https://API.example.com/v1/';
+  expect(shown('MARKET_API_URL', plain)).toBe(plain);
+  // The first letter is Cyrillic.
+  const lookalike = '\u0430pi.example.com';
+  expect(shown('MARKET_API_URL', `https://${lookalike}`)).toBe(
+    'https://xn--pi-6kc.example.com (mind: it is written with \\u{430}, not with letters of ASCII)',
+  );
+  expect(shown('REDIS_URL', `redis://${lookalike}:6379`)).toBe('redis://\\u{430}pi.example.com:6379');
 });

@@ -71,78 +71,33 @@ describe('the settings of the service', () => {
   });
 
   test.each([
+    [{ MIRROR_SERVE: 'localhost' }, /^MIRROR_SERVE is not host:port, such as 127/],
+    [{ MIRROR_SERVE: '4020' }, /^MIRROR_SERVE is not host:port/],
+    [{ MIRROR_SERVE: 'localhost:65536' }, /^MIRROR_SERVE is not host:port/],
+    [{ MIRROR_SERVE: '127.0.0.256:80' }, /^MIRROR_SERVE is not host:port/],
+    [{ MIRROR_SERVE: '::1:4020' }, /^MIRROR_SERVE is not host:port/],
+    [{ MIRROR_SERVE: 'http://localhost:4020' }, /^MIRROR_SERVE is not host:port/],
+    [{ MIRROR_SERVE: '0.0.0.0:80' }, /^0\.0\.0\.0 is not loopback.*: set MIRROR_SERVE_TLS_CERT and/],
+    [{ MIRROR_SERVE: '[::]:80' }, /^:: is not loopback/],
+    [{ MIRROR_SERVE: '127.0.0.1.example.com:80' }, /is not loopback/],
+    [{ MIRROR_SERVE_TLS_CERT: '/c' }, /^MIRROR_SERVE_TLS_CERT is set without MIRROR_SERVE_TLS_KEY: set both/],
+    [{ MIRROR_SERVE_TLS_KEY: '/k' }, /^MIRROR_SERVE_TLS_KEY is set without MIRROR_SERVE_TLS_CERT: set both/],
+    [{ MIRROR_SERVE_MAX_AGE: 'news' }, /^MIRROR_SERVE_MAX_AGE holds 'news', which is no age/],
+    [{ MIRROR_SERVE_MAX_AGE: '0s' }, /^MIRROR_SERVE_MAX_AGE holds '0s', which is no age/],
+    [{ MIRROR_SERVE_MAX_AGE: '1h,2h' }, /^MIRROR_SERVE_MAX_AGE says twice how old data may be/],
+    [{ MIRROR_SERVE_MAX_AGE: 'news=1h,news=2h' }, /says twice how old news may be/],
     [
-      'an address without a port',
-      { MIRROR_SERVE: 'localhost' },
-      /^MIRROR_SERVE is not host:port, such as 127/,
-    ],
-    ['a port alone', { MIRROR_SERVE: '4020' }, /^MIRROR_SERVE is not host:port/],
-    ['a port that there is not', { MIRROR_SERVE: 'localhost:65536' }, /^MIRROR_SERVE is not host:port/],
-    ['an address that there is not', { MIRROR_SERVE: '127.0.0.256:80' }, /^MIRROR_SERVE is not host:port/],
-    ['IPv6 without brackets', { MIRROR_SERVE: '::1:4020' }, /^MIRROR_SERVE is not host:port/],
-    ['a URL', { MIRROR_SERVE: 'http://localhost:4020' }, /^MIRROR_SERVE is not host:port/],
-    [
-      'every interface',
-      { MIRROR_SERVE: '0.0.0.0:80' },
-      /^0\.0\.0\.0 is not loopback.*: set MIRROR_SERVE_TLS_CERT and/,
-    ],
-    ['every interface by IPv6', { MIRROR_SERVE: '[::]:80' }, /^:: is not loopback/],
-    ['a name that begins like loopback', { MIRROR_SERVE: '127.0.0.1.example.com:80' }, /is not loopback/],
-    [
-      'a certificate alone',
-      { MIRROR_SERVE_TLS_CERT: '/c' },
-      /^MIRROR_SERVE_TLS_CERT is set without MIRROR_SERVE_TLS_KEY: set both/,
-    ],
-    [
-      'its key alone',
-      { MIRROR_SERVE_TLS_KEY: '/k' },
-      /^MIRROR_SERVE_TLS_KEY is set without MIRROR_SERVE_TLS_CERT: set both/,
-    ],
-    ['no age', { MIRROR_SERVE_MAX_AGE: 'news' }, /^MIRROR_SERVE_MAX_AGE holds 'news', which is no age/],
-    [
-      'an age of nothing',
-      { MIRROR_SERVE_MAX_AGE: '0s' },
-      /^MIRROR_SERVE_MAX_AGE holds '0s', which is no age/,
-    ],
-    ['two ages', { MIRROR_SERVE_MAX_AGE: '1h,2h' }, /^MIRROR_SERVE_MAX_AGE says twice how old data may be/],
-    ['two ages of a job', { MIRROR_SERVE_MAX_AGE: 'news=1h,news=2h' }, /says twice how old news may be/],
-    [
-      'an age of no job',
       { MIRROR_SERVE_MAX_AGE: 'nwes=1h' },
       /^MIRROR_SERVE_MAX_AGE names no job with 'nwes' \(did you mean news\?\)/,
     ],
-    [
-      'a name with a port',
-      { MIRROR_SERVE_HOSTS: 'a.example:80' },
-      /^MIRROR_SERVE_HOSTS holds 'a.example:80', which is no name/,
-    ],
-    ['an empty name', { MIRROR_SERVE_HOSTS: 'a.example,' }, /^MIRROR_SERVE_HOSTS holds an empty entry/],
-    [
-      'a network that there is not',
-      { MIRROR_SERVE_TRUST: '10.0.0.0/33' },
-      /^MIRROR_SERVE_TRUST holds '10.0.0.0\/33', which/,
-    ],
-    [
-      'a proxy by its name',
-      { MIRROR_SERVE_TRUST: 'proxy' },
-      /^MIRROR_SERVE_TRUST holds 'proxy', which is no address/,
-    ],
-    [
-      'the world as a proxy',
-      { MIRROR_SERVE_TRUST: '0.0.0.0/0' },
-      /^MIRROR_SERVE_TRUST holds .*anybody could claim/,
-    ],
-    [
-      'neither on nor off',
-      { MIRROR_SERVE_RATELIMIT: 'yes' },
-      /^MIRROR_SERVE_RATELIMIT is neither on nor off/,
-    ],
-    [
-      'a misspelt one',
-      { MIRROR_SERVE_HOST: 'a' },
-      /^MIRROR_SERVE_HOST is no setting \(did you mean MIRROR_SERVE_HOSTS/,
-    ],
-  ] as const)('that are wrong end daemon and sync with 78 and one line: %s', async (_, wrong, line) => {
+    [{ MIRROR_SERVE_HOSTS: 'a.example:80' }, /^MIRROR_SERVE_HOSTS holds 'a.example:80', which is no name/],
+    [{ MIRROR_SERVE_HOSTS: 'a.example,' }, /^MIRROR_SERVE_HOSTS holds an empty entry/],
+    [{ MIRROR_SERVE_TRUST: '10.0.0.0/33' }, /^MIRROR_SERVE_TRUST holds '10.0.0.0\/33', which/],
+    [{ MIRROR_SERVE_TRUST: 'proxy' }, /^MIRROR_SERVE_TRUST holds 'proxy', which is no address/],
+    [{ MIRROR_SERVE_TRUST: '0.0.0.0/0' }, /^MIRROR_SERVE_TRUST holds .*anybody could claim/],
+    [{ MIRROR_SERVE_RATELIMIT: 'yes' }, /^MIRROR_SERVE_RATELIMIT is neither on nor off/],
+    [{ MIRROR_SERVE_HOST: 'a' }, /^MIRROR_SERVE_HOST is no setting \(did you mean MIRROR_SERVE_HOSTS/],
+  ] as const)('that are wrong end daemon and sync with 78 and one line: %j', async (wrong, line) => {
     expect(() => readServeConfig(wrong, jobs)).toThrow(line);
     const good = { MARKET_API_URL: 'https://api.example.com', MARKET_API_KEY: 'canary' };
     expect(() => readConfig({ ...good, ...wrong }, jobs)).toThrow(line);
