@@ -88,5 +88,6 @@ function termOf(condition: Condition, bind: Bind): string {
 
 const like = (column: string, pattern: string) => `${name(column)} LIKE ${pattern} ESCAPE '\\'`;
 const escaped = (text: string) => text.replace(/[\\%_]/g, '\\$&');
-const orderTerm = ({ column, descending }: Order) => `${name(column)}${descending ? ' DESC' : ''} NULLS LAST`;
+export const orderTerm = ({ column, descending }: Order) =>
+  `${name(column)}${descending ? ' DESC' : ''} NULLS LAST`;
 const whole = (value: number) => Math.max(0, Math.trunc(value));

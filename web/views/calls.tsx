@@ -9,19 +9,23 @@ import type { ViewOf } from '../routes.ts';
 import type { Condition } from '../sql.ts';
 import {
   Choice,
+  Code,
+  codeColumn,
   DatasetChoice,
   equal,
   Filters,
   filteredBy,
+  jobColumn,
   List,
   numberIn,
+  Past,
   reading,
   TextFilter,
   TimeFilters,
   useNewestFirst,
+  walkColumn,
   within,
 } from './browsing.tsx';
-import { Code, codeColumn, jobColumn, Past, walkColumn } from './walks/parts.tsx';
 
 const statuses = {
   Answers: { good: 'all went well', bad: 'something was wrong', none: 'no answer came' },

@@ -1,7 +1,7 @@
 /** One look at all of it: what is wrong first, then each dataset, then what follows the mirror and what may still be called. */
 
-import type { Overview as State } from '../../src/serve/ui/wire.ts';
-import { number, plural } from '../formats.ts';
+import type { SinkName, SinkStatus, Overview as State } from '../../src/serve/ui/wire.ts';
+import { count, duration, number, plural } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading } from '../parts/heading.tsx';
 import { Late } from '../parts/late.tsx';
@@ -11,7 +11,6 @@ import { Ago, Time } from '../parts/time.tsx';
 import { linkTo, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { DatasetTable, PresentDataset } from './overview/list.tsx';
-import { Sinks } from './overview/sinks.tsx';
 
 const loadPast = async () => (await import('./overview/past.tsx')).PastDatasets;
 
@@ -91,4 +90,58 @@ function QuotaLine({ status: { quota, calls } }: { status: State['status'] }) {
       <a href={linkTo('/quota')}>Quota and plan</a>
     </p>
   );
+}
+
+/** What follows the mirror elsewhere, a database or files: how far each is behind, and what to do. */
+
+type Sink = { name: string; docs: string };
+
+const sinks: Readonly<Record<SinkName, Sink>> = {
+  ship: { name: 'Postgres', docs: 'docs/ship.md' },
+  lake: { name: 'Lake', docs: 'docs/lake.md' },
+};
+
+const names = Object.keys(sinks) as SinkName[];
+
+/** Nothing where the daemon has none. */
+function Sinks({ status }: { status: State['status'] }) {
+  const set = names.flatMap((name) => {
+    const lag = status[name];
+    return lag === null ? [] : [{ ...sinks[name], lag }];
+  });
+  if (set.length === 0) return null;
+  return (
+    <section class="card lines" aria-labelledby="sinks-title">
+      <h2 id="sinks-title">Follows the mirror</h2>
+      <ul class="lines">
+        {set.map(({ name, docs, lag }) => (
+          <li key={name} class="lines">
+            <p>
+              <b>{name}</b> <LagBadge lag={lag} />{' '}
+              {lag.changes === 0
+                ? 'all changes have arrived'
+                : `${count(lag.changes, 'change')} behind, the oldest ${duration(lag.seconds)} old`}
+            </p>
+            {lag.trouble && (
+              <>
+                <p>
+                  Nothing has arrived since <Time at={lag.trouble.since} exactness="minute" />:{' '}
+                  {lag.trouble.message}
+                </p>
+                <p class="note">
+                  → The daemon tries again <Ago at={lag.trouble.nextTry} />, and mirrors meanwhile; {docs}{' '}
+                  says what helps.
+                </p>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function LagBadge({ lag: { changes, trouble } }: { lag: SinkStatus }) {
+  if (trouble) return <span class="tag warn">! nothing arrives</span>;
+  return changes === 0 ? <span class="tag good">up to date</span> : <span class="tag">on its way</span>;
 }

@@ -14,8 +14,22 @@ import { linkTo, linkToSql, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { pathOf } from '../routes.ts';
 import { type Condition, type Order, select } from '../sql.ts';
-import { Choice, DatasetChoice, equal, Filters, List, PAGE, reading, useNewestFirst } from './browsing.tsx';
-import { Code, codeColumn, jobColumn, requestColumn, valueColumn, walkColumn } from './walks/parts.tsx';
+import {
+  Choice,
+  Code,
+  codeColumn,
+  DatasetChoice,
+  equal,
+  Filters,
+  jobColumn,
+  List,
+  PAGE,
+  reading,
+  requestColumn,
+  useNewestFirst,
+  valueColumn,
+  walkColumn,
+} from './browsing.tsx';
 
 export const ProblemsView: ViewOf<'problems'> = () => (
   <>

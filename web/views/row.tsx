@@ -15,6 +15,7 @@ import { linkHere, linkTo, linkToSql, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { pathOf } from '../routes.ts';
 import { name } from '../sql.ts';
+import { RequestLink, WalkLink } from './browsing.tsx';
 import { isBookkeeping } from './dataset/columns.ts';
 import {
   type Change,
@@ -28,7 +29,6 @@ import {
   markDifference,
   type Version,
 } from './row/life.ts';
-import { RequestLink, WalkLink } from './walks/parts.tsx';
 
 export const RowView: ViewOf<'row'> = ({ job, key }) => {
   const { at } = usePlace();

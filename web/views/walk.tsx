@@ -11,38 +11,17 @@ import { Time } from '../parts/time.tsx';
 import { linkTo, linkToSql } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { select } from '../sql.ts';
-import { reading } from './browsing.tsx';
+import { anomaliesOf, JobLink, meanings, Remarks, reading, tookOf, WalkOutcome } from './browsing.tsx';
 import { callColumns } from './calls.tsx';
-import { anomaliesOf, JobLink, meanings, Remarks, tookOf, WalkOutcome } from './walks/parts.tsx';
 
-const columns = [
-  ...[
-    'id',
-    'job',
-    'kind',
-    'status',
-    'verdict',
-    'started_at',
-    'finished_at',
-    'pages',
-    'rows',
-    'distinct_keys',
-  ],
-  ...[
-    'total_first',
-    'total',
-    'generated_at',
-    'inserted',
-    'updated',
-    'deleted',
-    'held',
-    'quarantined',
-    'unkeyed',
-  ],
-  ...['drifted', 'api_calls', 'calls_saved', 'renewal_of', 'restarts', 'steps_back', 'anomalies', 'error'],
-  ...['next_offset', 'waits_until', 'waits_for', 'new_in_head', 'new_at_tail', 'new_elsewhere', 'glanced'],
-  ...['first_seq', 'last_seq'],
-];
+const columns = `
+  id job kind status verdict started_at finished_at pages rows distinct_keys total_first total generated_at
+  inserted updated deleted held quarantined unkeyed drifted api_calls calls_saved renewal_of restarts
+  steps_back anomalies error next_offset waits_until waits_for new_in_head new_at_tail new_elsewhere glanced
+  first_seq last_seq
+`
+  .trim()
+  .split(/\s+/);
 const value = reading(columns);
 
 export const WalkView: ViewOf<'walk'> = ({ id }) => {

@@ -11,13 +11,18 @@ import {
   DatasetChoice,
   equal,
   Filters,
+  jobColumn,
   List,
+  Past,
+  Remarks,
   reading,
   TimeFilters,
+  tookOf,
   useNewestFirst,
+  WalkLink,
+  WalkOutcome,
   within,
 } from './browsing.tsx';
-import { jobColumn, Past, Remarks, tookOf, WalkLink, WalkOutcome } from './walks/parts.tsx';
 
 const kinds = { Kind: { walk: 'walk', glance: 'glance', renewed: 'renewed by one call' } };
 const outcomes = {

@@ -1,6 +1,6 @@
 /** The SQL of a page of rows. Only the rows of the page are read whole, and only the beginning of their long values. */
 
-import { type Condition, name, type Select, type Sql, select, whereOf } from '../../sql.ts';
+import { type Condition, name, orderTerm, type Select, type Sql, select, whereOf } from '../../sql.ts';
 
 export type Listing = {
   table: string;
@@ -158,9 +158,6 @@ export function fastWhere(where: Listing['where'], isRead: boolean, prefix = 'p'
   const inBody = `("_body" LIKE :${prefix}1 ESCAPE '\\' OR instr("_body", '\\u') > 0)`;
   return { sql: sql.replace('WHERE ', () => `WHERE ${inBody}\n  AND `), params };
 }
-
-const orderTerm = ({ column, descending }: { column: string; descending?: boolean }) =>
-  `${name(column)}${descending ? ' DESC' : ''} NULLS LAST`;
 
 const isLong = (column: string) => `octet_length(${name(column)}) > ${LONG.bytes}`;
 

@@ -15,94 +15,38 @@ import {
 
 const day = (at: number) => new Date(Date.UTC(2026, 0, at)).toISOString();
 
-function chosen(names: string[], rows: PageCell[][]) {
-  const columns = names.map((name) => ({ name, type: null }));
-  return chooseChart(columns, kindsOf(columns, rows), rows);
+/** The kind of chart that is chosen of its own accord, with its axis and what is drawn; null for none. */
+function chosen(names: string, ...rows: PageCell[][]) {
+  const columns = names.split(' ').map((name) => ({ name, type: null }));
+  const choice = chooseChart(columns, kindsOf(columns, rows), rows);
+  return choice && `${choice.kind} ${choice.x}: ${choice.y}`;
 }
 
-describe('of its own accord', () => {
-  test('numbers along time are lines', () => {
-    const rows = [1, 2, 3].map((at) => ['x', day(at), at, at * 2]);
-    expect(chosen(['job', 'at', 'a', 'b'], rows)).toEqual({ kind: 'line', x: 1, y: [2, 3] });
-  });
+const along = (values: (at: number) => PageCell[]) => [1, 2, 3].map((at) => [day(at), ...values(at)]);
 
-  test('a line beside which the others would be flat is drawn alone', () => {
-    const rows = [1, 2, 3].map((at) => [day(at), at, at * 1_000, at + 1]);
-    expect(chosen(['at', 'a', 'large', 'b'], rows)).toEqual({ kind: 'line', x: 0, y: [1, 3] });
-  });
-
-  test('a number by a text is bars', () => {
-    expect(
-      chosen(
-        ['asset', 'rows', 'more'],
-        [
-          ['BTC', 3, 1],
-          ['ETH', 2, 1],
-        ],
-      ),
-    ).toEqual({ kind: 'bar', x: 0, y: [1] });
-  });
-
-  test('days are bars in their order', () => {
-    expect(
-      chosen(
-        ['day', 'rows'],
-        [
-          ['2026-01-01', 3],
-          ['2026-01-02', 2],
-        ],
-      ),
-    ).toEqual({ kind: 'bar', x: 0, y: [1] });
-  });
-
-  test('two numbers are a scatter; where the first grows, bars or a line', () => {
-    expect(
-      chosen(
-        ['a', 'b'],
-        [
-          [3, 1],
-          [1, 2],
-        ],
-      ),
-    ).toEqual({ kind: 'scatter', x: 0, y: [1] });
-    expect(
-      chosen(
-        ['a', 'b'],
-        [
-          [1, 1],
-          [2, 2],
-        ],
-      ),
-    ).toEqual({ kind: 'bar', x: 0, y: [1] });
-    expect(
-      chosen(
-        ['a', 'b'],
-        [
-          [0.1, 1],
-          [0.2, 2],
-        ],
-      ),
-    ).toEqual({ kind: 'line', x: 0, y: [1] });
-  });
-
-  test('numbers that only name something are not drawn', () => {
-    expect(
-      chosen(
-        ['at', 'walk_id', 'ms'],
-        [
-          [day(1), 1, 5],
-          [day(2), 2, 6],
-        ],
-      ),
-    ).toEqual({ kind: 'line', x: 0, y: [2] });
-    expect(chosen(['job', 'id'], [['news', 1]])).toBeNull();
-  });
-
-  test('nothing is drawn of no rows, of texts alone, of one number', () => {
-    expect(chosen(['at', 'a'], [])).toBeNull();
-    expect(chosen(['a', 'b'], [['x', 'y']])).toBeNull();
-    expect(chosen(['a'], [[1], [2]])).toBeNull();
-  });
+test.each([
+  ['numbers along time are lines', chosen('at a b', ...along((at) => [at, at * 2])), 'line 0: 1,2'],
+  [
+    'one beside which the others would be flat is drawn alone',
+    chosen('at a large b', ...along((at) => [at, at * 1_000, at + 1])),
+    'line 0: 1,3',
+  ],
+  ['a number by a text is bars', chosen('asset rows more', ['BTC', 3, 1], ['ETH', 2, 1]), 'bar 0: 1'],
+  ['days are bars in their order', chosen('day rows', ['2026-01-01', 3], ['2026-01-02', 2]), 'bar 0: 1'],
+  ['two numbers are a scatter', chosen('a b', [3, 1], [1, 2]), 'scatter 0: 1'],
+  ['where whole numbers grow, bars', chosen('a b', [1, 1], [2, 2]), 'bar 0: 1'],
+  ['where fractions grow, a line', chosen('a b', [0.1, 1], [0.2, 2]), 'line 0: 1'],
+  [
+    'a number that names something is not drawn',
+    chosen('at walk_id ms', [day(1), 1, 5], [day(2), 2, 6]),
+    'line 0: 2',
+  ],
+  ['nor alone', chosen('job id', ['news', 1]), null],
+  ['nothing is drawn of no rows', chosen('at a'), null],
+  ['of texts alone', chosen('a b', ['x', 'y']), null],
+  ['of one number', chosen('a', [1], [2]), null],
+])('of its own accord: %s', (_, choice, expected) => {
+  expect(choice).toBe(expected);
 });
 
 describe('chosen by hand', () => {
