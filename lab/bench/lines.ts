@@ -19,7 +19,7 @@ export type Line = {
   about: string;
   measure(size: Size): Promise<{ rows: string[][]; stallMs?: number }>;
 };
-export type LineName = keyof typeof lines;
+type LineName = keyof typeof lines;
 
 const JOB = 'ai-signals';
 /** Rows of 1,120 bytes in the database of the mirror, as those that the first figures were of. */

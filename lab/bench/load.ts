@@ -16,7 +16,7 @@ export type Request = {
 };
 
 /** `duration` in seconds, or an `amount` of requests; `overallRate`: requests a second. */
-export type LoadOptions = { connections: number; duration?: number; amount?: number; overallRate?: number };
+type LoadOptions = { connections: number; duration?: number; amount?: number; overallRate?: number };
 
 export type Load = {
   perSecond: number;

@@ -97,7 +97,7 @@ await bench();
 const USABLE_MS = 500;
 const TASK_MS = 50;
 
-export async function measureFirstView(browser: Browser, url: string, runs: number): Promise<Table> {
+async function measureFirstView(browser: Browser, url: string, runs: number): Promise<Table> {
   const usable: number[] = [];
   const longest: number[] = [];
   for (let run = 0; run <= runs; run += 1) {
@@ -121,10 +121,10 @@ export async function measureFirstView(browser: Browser, url: string, runs: numb
   };
 }
 
-export type FirstView = { usableMs: number; longestTaskMs: number };
+type FirstView = { usableMs: number; longestTaskMs: number };
 
 /** In a window that remembers nothing. */
-export async function openOnce(browser: Browser, url: string): Promise<FirstView> {
+async function openOnce(browser: Browser, url: string): Promise<FirstView> {
   const context = await browser.newContext({ viewport: { width: 1_280, height: 800 } });
   try {
     const page = await context.newPage();

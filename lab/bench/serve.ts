@@ -289,12 +289,7 @@ const TARGET = 0.5;
 
 type Line = { about: string; paths: readonly string[]; sql: Record<string, Sql> };
 
-export async function measureQuestions(
-  serve: Server,
-  folder: string,
-  key: string,
-  runs: number,
-): Promise<Table> {
+async function measureQuestions(serve: Server, folder: string, key: string, runs: number): Promise<Table> {
   const lines = await linesOf(folder, key, serve.url);
   const rows: string[][] = [];
   for (const { about, paths, sql } of lines) {

@@ -81,7 +81,7 @@ function lineOf(attack: string, rounds: readonly Round[], more: readonly Finding
 }
 
 /** In Markdown, as in `docs/reliability.md`. */
-export function markdownOf(lines: readonly Line[]): string {
+function markdownOf(lines: readonly Line[]): string {
   const names = Object.keys(lines[0] ?? {}) as (keyof Line)[];
   return markdownTable(
     names,

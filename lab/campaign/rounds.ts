@@ -41,7 +41,7 @@ const PAUSE_MS = 1_500;
 const UNTIL_PROVEN_MS = 150_000;
 
 /** How many kills fall depends on the machine, so they draw from a chance of their own. */
-export type Chances = { strikes: Random; kills: Random };
+type Chances = { strikes: Random; kills: Random };
 
 /** @param ms the attack is repeated until so much time has passed. */
 export async function playRound(stage: Stage, attack: Attack, ms: number, chances: Chances): Promise<Round> {

@@ -186,11 +186,11 @@ export type Mirror = {
 };
 
 /** A walk or a glance that has ended, as a row of `walks` tells of it. */
-export type LookRecord = Walk & { kind: WalkKind; updated: number; deleted: number };
+type LookRecord = Walk & { kind: WalkKind; updated: number; deleted: number };
 
 const MOST_RECORDS = 1_000;
 
-export function createMirror(dataset: Dataset, measures: Measures): Mirror {
+function createMirror(dataset: Dataset, measures: Measures): Mirror {
   const held = new Set<Row>();
   /** Those that the last proof did not show. */
   const unproven = new Set<Row>();

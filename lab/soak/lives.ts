@@ -6,7 +6,7 @@ import { checkConvergence, checkLife, isProof } from '../../test/helpers/invaria
 import { openBench } from '../../test/helpers/mirror-bench.ts';
 import { live, scenarios, type Wildness } from '../../test/helpers/scenario.ts';
 
-export type LivesOptions = { count: number; seed: number; path?: string };
+type LivesOptions = { count: number; seed: number; path?: string };
 
 /** What happened in them, in numbers. */
 export type Tally = Record<

@@ -227,7 +227,7 @@ const ourRule =
     return { calls, wasted, received, met, proof: end.verdict === 'union' ? null : end.verdict };
   };
 
-export type PaperDataset = {
+type PaperDataset = {
   readonly rows: readonly string[];
   /** Published with every edit of a dated dataset. */
   readonly generatedAt: string;

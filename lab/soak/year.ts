@@ -19,7 +19,7 @@ import { both, change, type Edit, insert, move, publish, remove } from '../../te
 import { type Bench, openBench } from '../../test/helpers/mirror-bench.ts';
 import { markdownRow, markdownTable, median } from '../figures.ts';
 
-export type YearOptions = {
+type YearOptions = {
   days: number;
   /** Every so many days is lived. */
   livedEvery: number;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { missedRowsTable } from '../../../lab/soak/missed-rows.ts';
+import { missedRowsTable } from '../../lab/soak/missed-rows.ts';
 
 describe('the figures of docs/reliability.md', () => {
   it('show that the bare rule misses rows, and that no proof of ours does where the order is kept', async () => {

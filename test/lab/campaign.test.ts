@@ -3,13 +3,13 @@
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import * as checks from '../../../lab/campaign/checks.ts';
-import type { Consumer } from '../../../lab/campaign/consumer.ts';
-import { createJournal, type Forms, formOf, type Journal } from '../../../lab/campaign/world/upstream.ts';
-import type { Job } from '../../../src/job.ts';
-import { copyDatabase } from '../../../src/store/read.ts';
-import { Database } from '../../../src/store/sqlite.ts';
-import { type Bench, openBench } from '../../helpers/mirror-bench.ts';
+import * as checks from '../../lab/campaign/checks.ts';
+import type { Consumer } from '../../lab/campaign/consumer.ts';
+import { createJournal, type Forms, formOf, type Journal } from '../../lab/campaign/world/upstream.ts';
+import type { Job } from '../../src/job.ts';
+import { copyDatabase } from '../../src/store/read.ts';
+import { Database } from '../../src/store/sqlite.ts';
+import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 
 const LIST = 'ai-signals';
 
