@@ -7,7 +7,6 @@ import { systemClock } from '../../src/clock.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { main } from '../../src/main.ts';
 import { openStore } from '../../src/store.ts';
-import { startCli } from '../helpers/cli.ts';
 import { runMain } from '../helpers/main.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 import { folder } from '../serve/support.ts';
@@ -64,16 +63,6 @@ test('one that the daemon started prints none, nor one without a page', async ()
   });
   await expect.poll(() => word, { timeout: 10_000 }).toBeDefined();
   expect(said()).not.toContain('token');
-});
-
-test('a log names the command that prints one', async () => {
-  const running = startCli(['serve', '--port', '0'], { MIRROR_DIR: folder() }, folder());
-  onTestFinished(async () => {
-    running.child.kill('SIGKILL');
-    await running.ended;
-  });
-  await expect.poll(running.output, { timeout: 20_000 }).toContain('market-mirror keys page prints a link');
-  expect(running.output()).not.toContain('token=');
 });
 
 test.each([['0.0.0.0:4020'], ['192.0.2.1:4020']])('open to all at %s is refused', async (address) => {
