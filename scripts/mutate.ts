@@ -49,7 +49,7 @@ const rooms: Record<string, { code: string[]; tests: string[]; without?: string[
     without: ['test/serve/admission/processes.test.ts'],
   },
   sinks: {
-    code: ['src/sinks/follow.ts', 'src/sinks/lake/course.ts', 'src/sinks/postgres/dataset.ts'],
+    code: ['src/sinks/follow.ts', 'src/sinks/{lake,postgres}/dataset.ts'],
     tests: ['test/sinks/**/*.test.ts'],
     without: ['test/sinks/*/{start,recipes}.test.ts'],
   },

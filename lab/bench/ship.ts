@@ -151,7 +151,7 @@ function grow(file: string, rows: number): void {
     const signals = all('ai_signals_rows');
     const aging = all('ai_signals_volatile');
     // All others are taken out of the body.
-    const news = all('news', '_body, _key, _first_seen_at, _changed_at, _walk_id');
+    const news = all('news_rows', '_body, _key, _first_seen_at, _changed_at, _walk_id');
     const insert = (table: string, like: Values = {}) => {
       const names = Object.keys(like);
       const list = names.map(quoted).join(', ');
@@ -162,7 +162,7 @@ function grow(file: string, rows: number): void {
     };
     const insertSignal = insert('ai_signals_rows', signals[0]);
     const insertAging = insert('ai_signals_volatile', aging[0]);
-    const insertItem = insert('news', news[0]);
+    const insertItem = insert('news_rows', news[0]);
     for (let made = SAMPLES; made < rows; made += 1) {
       const id = uuid(random);
       const _number = Number(insertSignal({ ...signals[made % SAMPLES], id, _key: id }));
