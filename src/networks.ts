@@ -1,6 +1,7 @@
-/** Hosts and networks: which are this machine itself, and how a network is written. */
+/** Hosts and networks: which are this machine itself, how a network is written, and what lies in it. */
 
-import { isIP } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import { LRUCache } from 'lru-cache';
 
 /**
  * Whether nothing but this machine reaches it.
@@ -20,4 +21,40 @@ export function parseNetwork(text: string): { network: string; bits: number } | 
   const longest = isIP(address) === 6 ? 128 : 32;
   const bits = Number(length ?? longest);
   return isIP(address) === 0 || bits > longest ? undefined : { network: text.toLowerCase(), bits };
+}
+
+/** Addresses whose result is kept; each takes a few bytes. */
+const MAX_KNOWN_ADDRESSES = 1_000;
+
+/** IPv4 mapped into IPv6 counts as IPv4. */
+const mapped = new BlockList();
+mapped.addSubnet('::ffff:0:0', 96, 'ipv6');
+
+/**
+ * @returns whether an address lies in one of the networks. An IPv4 address counts as one also where it is mapped into IPv6,
+ * and lies in no network of IPv6, not even in `::/0`. A text that is no address lies in none.
+ */
+export function networksOf(networks: readonly string[]): (address: string) => boolean {
+  const lists = { 4: new BlockList(), 6: new BlockList() };
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    const list = lists[versionOf(address, Number(bits ?? 128))];
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  const isListed = (address: string) => {
+    // A link-local address may name its interface.
+    const [bare = ''] = address.split('%');
+    const family = isIP(bare);
+    return family !== 0 && lists[versionOf(bare)].check(bare, family === 6 ? 'ipv6' : 'ipv4');
+  };
+  // Each check of a BlockList makes an object that is expensive to collect, and clients call often.
+  const known = new LRUCache<string, boolean>({ max: MAX_KNOWN_ADDRESSES, memoMethod: isListed });
+  return (address) => known.memo(address);
+}
+
+/** @param bits of a network. */
+function versionOf(address: string, bits = 128): 4 | 6 {
+  return isIPv6(address) && (bits < 96 || !mapped.check(address, 'ipv6')) ? 6 : 4;
 }

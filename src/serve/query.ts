@@ -27,14 +27,7 @@ import { badParameter, errorResponse, isQueryPath, QueryError, toErrorBody } fro
 import { feedBody, openFeedStreams } from './query/feed.ts';
 import { parseRequest, type ReadRequest } from './query/parse.ts';
 import type { DatasetAnswer, DatasetQuestion } from './query/process.ts';
-import {
-  type DatasetState,
-  type Form,
-  type RowsAnswer,
-  readRows,
-  stateOf,
-  untilCommit,
-} from './query/read.ts';
+import { type DatasetState, type Form, type RowsAnswer, readRows, stateOf } from './query/read.ts';
 import {
   type Column,
   columnsOf,
@@ -60,6 +53,7 @@ import {
 import type { OpenMirror, WatchedMirror } from './service/mirror.ts';
 import type { AnswerCall } from './service.ts';
 import type { QueryProcesses } from './ui/query-processes.ts';
+import { untilCommit } from './until-commit.ts';
 
 export type QueryParts = {
   dir: string;
@@ -350,9 +344,9 @@ export function openQuery(parts: QueryParts): QuerySurface {
   }
 
   function inMirror(plan: (open: OpenMirror) => Plan): Plan {
-    const made = mirror.read((open) => ({ plan: caught(() => plan(open)) }));
+    const made = mirror.read(plan);
     if (!made) throw busy();
-    return made.plan();
+    return made;
   }
 
   return {
@@ -408,19 +402,6 @@ function planned(plan: () => Plan): Plan {
     return plan();
   } catch (thrown) {
     return finished(responseTo(thrown));
-  }
-}
-
-/** What was made or thrown, for later: a QueryError is no failure of the mirror. */
-function caught<Made>(make: () => Made): () => Made {
-  try {
-    const made = make();
-    return () => made;
-  } catch (thrown) {
-    if (!(thrown instanceof QueryError)) throw thrown;
-    return () => {
-      throw thrown;
-    };
   }
 }
 

@@ -2,9 +2,26 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openKeyring, statusOf } from '../../src/serve/service/keys.ts';
-import { parseQuota, unlimited } from '../../src/serve/service/limits.ts';
+import {
+  digestOf,
+  isKey,
+  newKey,
+  newKeyId,
+  openKeyring,
+  resemblesKey,
+  statusOf,
+} from '../../src/serve/service/keys.ts';
+import {
+  parseConcurrency,
+  parseQuota,
+  parseRate,
+  quotaKinds,
+  renderQuota,
+  renderRate,
+  unlimited,
+} from '../../src/serve/service/limits.ts';
 import { folder, limitsOf, setupKeys } from './support.ts';
 
 const DAY = 86_400_000;
@@ -165,4 +182,94 @@ test('two who manage keys at once see what the other did', () => {
   other.keyring.revoke(id, 0);
   expect(one.keyring.list()[0]?.revokedAt).not.toBe(null);
   expect(() => openKeyring(dir).close()).not.toThrow();
+});
+
+test('a key has a prefix that scanners find, and is one word of one length', () => {
+  const keys = Array.from({ length: 200 }, newKey);
+  for (const key of keys) expect(key).toMatch(/^mmkey_[0-9A-Za-z]{49}$/);
+  expect(keys.every(isKey)).toBe(true);
+  expect(new Set(keys).size).toBe(200);
+});
+
+test('its letters are all used, in every place of the secret but the first', () => {
+  const keys = Array.from({ length: 2_000 }, newKey);
+  for (const place of [7, 20, 48]) expect(new Set(keys.map((key) => key[place])).size).toBe(62);
+});
+
+test('a slip of the fingers is no key: another letter, two in the wrong order, one too few or too many', () => {
+  const letter = fc.constantFrom(...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz');
+  fc.assert(
+    fc.property(fc.nat({ max: 54 }), letter, fc.nat({ max: 54 }), (place, other, second) => {
+      const key = newKey();
+      const letters = [...key];
+      const swapped = [...letters];
+      [swapped[place], swapped[second]] = [letters[second] ?? '', letters[place] ?? ''];
+      const slips = [
+        letters.with(place, other).join(''),
+        swapped.join(''),
+        letters.toSpliced(place, 1).join(''),
+        letters.toSpliced(place, 0, other).join(''),
+      ];
+      expect(slips.filter((slip) => slip !== key && isKey(slip))).toEqual([]);
+    }),
+  );
+});
+
+test('keys of others are none, and a pasted key is recognised with a slip in it, too', () => {
+  for (const text of ['', 'mmkey_', 'sample-key-of-the-model-api', `x${newKey()}`, `${newKey()}\n`])
+    expect([text, isKey(text)]).toEqual([text, false]);
+  expect(resemblesKey(`${newKey()}x`)).toBe(true);
+  expect(resemblesKey(newKeyId())).toBe(false);
+});
+
+test('the digest is the SHA-256 of the whole key', () => {
+  expect(digestOf('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+});
+
+test('limits are read as they are written', () => {
+  expect(parseQuota('1000/1h')).toEqual({ calls: 1_000, periodMs: 3_600_000, kind: 'fixed' });
+  expect(parseQuota('7/90s,sliding')).toEqual({ calls: 7, periodMs: 90_000, kind: 'sliding' });
+  expect(parseQuota('1000000/1d,refill')).toEqual({ calls: 1_000_000, periodMs: 86_400_000, kind: 'refill' });
+  expect(parseRate('10/1s+20')).toEqual({ calls: 10, periodMs: 1_000, burst: 20 });
+  expect(parseRate('10/1s')).toEqual({ calls: 10, periodMs: 1_000, burst: 10 });
+  expect(parseConcurrency('4')).toBe(4);
+});
+
+test('and written as they are read, whatever they are', () => {
+  const pace = { calls: fc.integer({ min: 1, max: 1_000 }), periodMs: fc.integer({ min: 1, max: 1e10 }) };
+  fc.assert(
+    fc.property(fc.record({ ...pace, kind: fc.constantFrom(...quotaKinds) }), (quota) => {
+      expect(parseQuota(renderQuota(quota))).toEqual(quota);
+    }),
+  );
+  fc.assert(
+    fc.property(fc.record({ ...pace, burst: fc.integer({ min: 1, max: 1_000 }) }), (rate) => {
+      expect(parseRate(renderRate(rate))).toEqual(rate);
+    }),
+  );
+});
+
+describe('what is no limit is refused, with what one looks like', () => {
+  test.each([
+    ...['', '1000', '1000/', '/1h', '0/1h', '-1/1h', '1.5/1h', '1e3/1h', '1000/1', '1000/0s', '1000/367d'],
+    ...['1000/1h,fixd', '1000/1h,', '1000/1h,sliding,refill', '1000/1h+5', '1000/1h ', '2000000000/1h'],
+    '1000000000/366d,refill',
+  ])('a quota of %j', (text) => {
+    expect(() => parseQuota(text)).toThrow(/such as 1000\/1h|fewer calls/);
+  });
+
+  test.each(['', '10', '10/1s+', '10/1s+0', '10/1s+1.5', '0/1s', '10/1s,refill', '1000000000/366d'])(
+    'a rate of %j',
+    (text) => {
+      expect(() => parseRate(text)).toThrow(/such as 10\/1s|fewer calls/);
+    },
+  );
+
+  test.each(['', '0', '-1', '1.5', '4x', '10001', '1e2'])('a concurrency of %j', (text) => {
+    expect(() => parseConcurrency(text)).toThrow(/a whole number from 1 to 10000/);
+  });
+
+  test('but the ends of the range are limits', () => {
+    expect(['1', '10000'].map(parseConcurrency)).toEqual([1, 10_000]);
+  });
 });

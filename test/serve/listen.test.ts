@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { boundsOf } from '../../src/serve/http/connections.ts';
+import { peersOf } from '../../src/serve/http/server.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
 import { answerTo, get, getLast, hello, listening, refusalIn, speak } from './listen/support.ts';
 
@@ -19,23 +22,6 @@ test('a connection is closed after as many answers as it may have', async () => 
   const answer = await answerTo(port, get() + get() + get());
   expect(answer.match(/hello/g)).toHaveLength(2);
   expect(answer.match(/Connection: close/g)).toHaveLength(1);
-});
-
-describe('a request with a body', () => {
-  test.each([
-    ['of a known length', `Content-Length: 40\r\n\r\n${getLast('/smuggled')}`],
-    ['in chunks', `Transfer-Encoding: chunked\r\n\r\n5\r\nGET /\r\n0\r\n\r\n${getLast('/smuggled')}`],
-    ['that waits to be asked for it', 'Content-Length: 40\r\nExpect: 100-continue\r\n\r\n'],
-  ])('%s is answered without it, and nothing behind it is taken for a request', async (_, rest) => {
-    const asked: unknown[] = [];
-    const { port } = await listening((question, response) => {
-      asked.push(question.url);
-      hello(question, response);
-    });
-    const answer = await answerTo(port, `GET /first HTTP/1.1\r\nHost: localhost\r\n${rest}`);
-    expect(answer).toMatch(/^HTTP\/1\.1 200 .*\r\nConnection: close\r\n.*hello$/s);
-    expect(asked).toEqual(['/first']);
-  });
 });
 
 test('a handler that throws costs its caller the answer, and nobody else', async () => {
@@ -93,4 +79,132 @@ describe('a place where it cannot listen', () => {
       message: expect.stringContaining('no such name is known'),
     });
   });
+});
+
+test.each([
+  [Number.POSITIVE_INFINITY, 1_000],
+  [4_096, 1_000],
+  [1_024, 512],
+  [100, 50],
+])('of %d files that may be open, connections take %d at most', (files, connections) => {
+  expect(boundsOf({}, files).connections).toBe(connections);
+});
+
+test('what is given goes before what is usual', () => {
+  expect(boundsOf({ connections: 3_000, idleMs: 5 }, 100)).toMatchObject({
+    connections: 3_000,
+    idleMs: 5,
+    headersMs: 10_000,
+  });
+});
+
+const here = '192.0.2.2';
+
+test.each([
+  ['127.0.0.1', '127.0.0.1', true],
+  ['::1', '::1', true],
+  ['::ffff:127.0.0.1', '::ffff:127.0.0.1', true],
+  [here, here, true],
+  ['10.0.0.7', here, true],
+  ['::ffff:10.0.0.7', `::ffff:${here}`, true],
+  ['10.0.0.8', here, false],
+  ['192.0.2.3', here, false],
+  [undefined, here, false],
+])(
+  'without TLS only this machine and the proxies may connect: %s to %s',
+  (remoteAddress, localAddress, may) => {
+    expect(peersOf(['10.0.0.7'])({ remoteAddress, localAddress })).toBe(may);
+  },
+);
+
+/** An address by which this machine is somebody else to itself. */
+const outer = Object.values(networkInterfaces())
+  .flatMap((addresses) => addresses ?? [])
+  .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+
+const statusFor = (port: number, localAddress: string) =>
+  new Promise((resolve) => {
+    const asked = request({ port, host: '127.0.0.1', localAddress }).end();
+    asked.on('response', (answer) => resolve(answer.resume().statusCode));
+    asked.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code));
+  });
+
+test.skipIf(outer === undefined)('others are turned away, which is said once', async () => {
+  const { port, said } = await listening(hello, {}, { host: '0.0.0.0', proxies: ['10.0.0.7'] });
+  expect(await statusFor(port, '127.0.0.1')).toBe(200);
+  expect(await statusFor(port, outer ?? '')).toBe('ECONNRESET');
+  expect(await statusFor(port, outer ?? '')).toBe('ECONNRESET');
+  expect(said).toEqual([{ level: 'warn', text: expect.stringContaining('MIRROR_SERVE_TRUST') }]);
+  const open = await listening(hello, {}, { host: '0.0.0.0', proxies: [outer ?? ''] });
+  expect(await statusFor(open.port, outer ?? '')).toBe(200);
+});
+
+/** A port of which every answer waits. */
+async function waiting(bounds = {}) {
+  const answers: ServerResponse[] = [];
+  const served = await listening((_, response) => void answers.push(response), bounds);
+  const ask = async (said = get()) => {
+    const before = answers.length;
+    const client = await speak(served.port, said);
+    await expect.poll(() => answers.length).toBeGreaterThan(before);
+    return client;
+  };
+  return { ...served, answers, ask };
+}
+
+test('answers under way are finished at the end, say so, and nothing is answered after them', async () => {
+  const { answers, ask, end } = await waiting();
+  const client = await ask();
+  const begun = performance.now();
+  const ended = end();
+  client.socket.write(get('/second'));
+  answers[0]?.end('first');
+  const heard = await client.closed;
+  expect(heard).toMatch(/\r\nConnection: close\r\n.*first/s);
+  expect(heard.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  await ended;
+  expect(performance.now() - begun).toBeLessThan(1_000);
+  expect(answers).toHaveLength(1);
+});
+
+test('an answer that has begun is finished, and its connection closed all the same', async () => {
+  const { answers, ask, end } = await waiting({ graceMs: 5_000 });
+  const client = await ask();
+  answers[0]?.write('first ');
+  await expect.poll(client.heard).toContain('first');
+  const ended = end();
+  answers[0]?.end('second');
+  expect(await client.closed).toContain('second');
+  await ended;
+});
+
+test('connections on which nothing is asked are closed at once, and no new ones taken', async () => {
+  const { port, end } = await listening(hello, { graceMs: 30_000 });
+  const clients = await Promise.all([speak(port), speak(port, 'GET / HT'), speak(port, get())]);
+  await expect.poll(() => clients[2]?.heard()).toContain('hello');
+  await end();
+  await Promise.all(clients.map(({ closed }) => closed));
+  await expect(speak(port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+test('what is not answered within its grace is cut off', async () => {
+  const { ask, end } = await waiting({ graceMs: 100 });
+  const client = await ask();
+  await end();
+  expect(await client.closed).toBe('');
+});
+
+test('one that does not take its answer holds up the end no longer than its grace', async () => {
+  const { port, end } = await listening((_, response) => void response.end(Buffer.alloc(30_000_000)), {
+    graceMs: 100,
+  });
+  const { socket } = await speak(port, get());
+  await once(socket, 'data');
+  socket.pause();
+  await end();
+});
+
+test('to end twice is to end once', async () => {
+  const { end } = await listening();
+  await Promise.all([end(), end()]);
 });

@@ -1,14 +1,21 @@
 import { spawnSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { faults } from '../../model-api/index.ts';
+import { declaredMetrics } from '../../scripts/docs/pages.ts';
 import { initialState } from '../../src/governor/state.ts';
 import { METRICS_SCOPE } from '../../src/serve/service/keys.ts';
-import { setupServe } from '../helpers/serve-bench.ts';
+import { openTally, type Readiness } from '../../src/serve/service/metrics.ts';
+import { openReadOnly } from '../../src/store/connection.ts';
+import { runMain } from '../helpers/main.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { type ServeBenchOptions, setupServe } from '../helpers/serve-bench.ts';
+import { setup } from '../helpers/setup.ts';
 import { needs } from '../helpers/tools.ts';
 import { getter } from './client.ts';
-import { everyJob, samplesIn, setupWatched } from './metrics/support.ts';
 
 const NEWS = '/api/v1/news';
 const DAY = 86_400_000;
@@ -231,3 +238,248 @@ describe('/metrics', () => {
       expect((await getter(url)(path, { 'x-forwarded-for': '192.0.2.7' })).status).not.toBe(401);
   });
 });
+
+/** The samples by name and labels, as they stand in the text: `market_mirror_dataset_rows{job="news"}`. */
+export type Samples = Map<string, number>;
+
+export function samplesIn(text: string): Samples {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => {
+      const at = line.lastIndexOf(' ');
+      return [line.slice(0, at), Number(line.slice(at + 1))];
+    }),
+  );
+}
+
+export const everyJob = ['ai-signals', 'news', 'smart-wallets', 'meme-signals', 'usage'];
+
+/** A service that is watched; `scrape` waits until what was kept of the last one is forgotten. */
+export async function setupWatched(options: ServeBenchOptions = {}) {
+  const serve = await setupServe({ rows: 30, walked: everyJob, ...options });
+  const { bench, url } = serve;
+  const read = async () => (await getter(url)('/metrics')).bytes.toString();
+  return {
+    ...serve,
+    read,
+    async scrape(): Promise<Samples> {
+      bench.clock.advance(1_000);
+      return samplesIn(await read());
+    },
+    ready: async () => {
+      bench.clock.advance(1_000);
+      return getter(url)('/readyz');
+    },
+  };
+}
+
+const MINUTE = 60_000;
+
+describe('/readyz', () => {
+  test('is ready as long as status calls every dataset fresh, and names the others', async () => {
+    const { bench, ready } = await setupWatched();
+    for (const minutes of [0, 4, 2, 5, 20, 20]) {
+      bench.clock.advance(minutes * MINUTE);
+      const { status, json } = await ready();
+      const { stdout } = await runMain(['status', '--json'], { MIRROR_DIR: bench.dir }, bench.clock);
+      const told = JSON.parse(stdout) as { datasets: { job: string; fresh: boolean; ageSeconds: number }[] };
+      const { datasets } = json as Readiness;
+      expect(datasets.map(({ job, ready, ageSeconds }) => [job, ready, ageSeconds])).toEqual(
+        told.datasets.map(({ job, fresh, ageSeconds }) => [job, fresh, ageSeconds]),
+      );
+      const all = told.datasets.every(({ fresh }) => fresh);
+      expect([status, (json as Readiness).ready]).toEqual([all ? 200 : 503, all]);
+    }
+  });
+
+  test('holds a dataset to the age that may be answered, where that is less', async () => {
+    const maxAgeMs = { news: 2 * MINUTE, usage: 24 * 60 * MINUTE };
+    const { bench, ready } = await setupWatched({ settings: { maxAgeMs } });
+    const of = async (name: string) =>
+      ((await ready()).json as Readiness).datasets.find(({ job }) => job === name);
+    expect(await of('news')).toMatchObject({ ready: true, boundSeconds: 120, why: null });
+    expect(await of('usage')).toMatchObject({ ready: true, boundSeconds: 1_800 });
+    bench.clock.advance(2 * MINUTE);
+    expect(await of('news')).toMatchObject({ ready: false, why: 'too-old' });
+    bench.clock.advance(10 * MINUTE);
+    expect(await of('news')).toMatchObject({ ready: false, why: 'stale' });
+    expect(await of('usage')).toMatchObject({ ready: true });
+  });
+
+  test('asks nothing of a dataset that is switched off', async () => {
+    const schedules = Object.fromEntries(
+      everyJob.map((job) => [job, job === 'news' ? { every: MINUTE } : ('off' as const)]),
+    );
+    const { ready } = await setupWatched({ walked: ['news'], settings: { schedules } });
+    expect((await ready()).json).toMatchObject({ ready: true, datasets: [{ job: 'news' }] });
+  });
+
+  test('is not ready for what was never proven, or by a clock that was set back', async () => {
+    const { bench, ready } = await setupWatched({ walked: ['news'] });
+    expect(await ready()).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '30' },
+      json: {
+        ready: false,
+        mirror: 'readable',
+        datasets: expect.arrayContaining([
+          expect.objectContaining({ job: 'usage', ready: false, why: 'never-complete' }),
+        ]),
+      },
+    });
+    bench.clock.jump(-60 * MINUTE);
+    const { datasets } = (await ready()).json as Readiness;
+    expect(datasets.find(({ job }) => job === 'news')).toMatchObject({ ready: false, why: 'clock-ahead' });
+  });
+});
+
+function tallyOf(bench: Bench) {
+  const connection = openReadOnly(bench.store.file);
+  onTestFinished(() => void connection.close());
+  return openTally(
+    connection,
+    bench.jobs.map(({ name }) => name),
+  );
+}
+
+const nothing = { calls: [], runs: [] };
+
+test('what was there before is not told, what comes is told once', async () => {
+  const bench = await setup({ rows: 250 });
+  await bench.mirror('news');
+  const tally = tallyOf(bench);
+  expect(tally()).toEqual(nothing);
+  await bench.mirror('usage');
+  await bench.glance('news');
+  expect(tally()).toEqual({
+    calls: [
+      { job: 'news', status: 200, count: 1 },
+      { job: 'usage', status: 200, count: 1 },
+    ],
+    runs: [
+      { job: 'usage', kind: 'walk', status: 'complete', verdict: 'snapshot' },
+      { job: 'news', kind: 'glance', status: 'complete', verdict: null },
+    ],
+  });
+  expect(tally()).toEqual(nothing);
+});
+
+test('a walk is told when it ends, however often it was looked at before, and also where it had begun', async () => {
+  const bench = await setup({ rows: 450 });
+  const stop = new AbortController();
+  await bench.mirror('news', () => stop.abort(), stop.signal).catch(() => undefined);
+  const tally = tallyOf(bench);
+  const during: number[] = [];
+  await bench.mirror('news', () => during.push(tally().runs.length));
+  expect(during.length).toBeGreaterThan(2);
+  expect(Math.max(...during)).toBe(0);
+  expect(tally().runs).toEqual([{ job: 'news', kind: 'walk', status: 'complete', verdict: 'verified' }]);
+  await bench.mirror('news');
+  expect(tally().runs).toHaveLength(1);
+});
+
+test('a call without an answer, and one that was refused, are told as such', async () => {
+  const bench = await setup({ rows: 5 });
+  const tally = tallyOf(bench);
+  bench.model.faults = [() => [faults.refuse(403)]];
+  await bench.mirror('news').catch(() => undefined);
+  bench.tamper(`INSERT INTO requests (at, job, url, status, ms, bytes) VALUES ('', 'news', '/', NULL, 1, 0)`);
+  expect(tally().calls).toEqual([
+    { job: 'news', status: null, count: 1 },
+    { job: 'news', status: 403, count: 1 },
+  ]);
+});
+
+test('pruning tells nothing twice, and loses nothing that comes after it', async () => {
+  const bench = await setup({ rows: 5 });
+  for (const _ of [1, 2, 3]) await bench.mirror('news');
+  const tally = tallyOf(bench);
+  bench.tamper('DELETE FROM requests');
+  expect(tally().calls).toEqual([]);
+  await bench.mirror('usage');
+  expect(tally().calls).toEqual([{ job: 'usage', status: 200, count: 1 }]);
+});
+
+test('more than one look can bear is told by several', async () => {
+  const bench = await setup({ rows: 5 });
+  const tally = tallyOf(bench);
+  bench.tamper(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 45000)
+    INSERT INTO requests (at, job, url, status, ms, bytes) SELECT '', 'news', '/', 200, 1, 1 FROM n`);
+  const counts = [1, 2, 3, 4].map(() => tally().calls[0]?.count);
+  expect(counts).toEqual([20_000, 20_000, 5_000, undefined]);
+});
+
+test('each call leaves one line, with nothing in it that the client made up', async () => {
+  const { url, issue, log } = await setupWatched({ walked: ['news'] });
+  const { key, record } = issue({ name: 'desk', account: 'research' });
+  const get = getter(url, key);
+  const { headers, bytes } = await get('/api/v1/news?q=words&limit=3');
+  await getter(url, 'mmkey_wrong')('/api/v1/news');
+  await get('/api/v1/secret-path?with=words', { 'user-agent': 'made-up-agent' });
+  const lines = log()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ msg }) => msg === 'answered');
+  expect(lines.map(({ route, status, keyId }) => [route, status, keyId])).toEqual([
+    ['news', 200, record.id],
+    ['news', 401, null],
+    ['other', 404, null],
+  ]);
+  expect(lines[0]).toEqual({
+    level: 30,
+    time: expect.any(Number),
+    msg: 'answered',
+    requestId: headers['x-request-id'],
+    route: 'news',
+    method: 'GET',
+    status: 200,
+    ms: expect.any(Number),
+    bytes: bytes.length,
+    address: '127.0.0.1',
+    keyId: record.id,
+    account: 'research',
+    limit: null,
+  });
+  for (const said of [key, 'mmkey_', 'words', 'secret-path', 'made-up', 'Bearer'])
+    expect(log()).not.toContain(said);
+});
+
+test('the service tells what is declared, and nothing else', async () => {
+  const { read } = await setupWatched({ walked: [] });
+  const told = [...(await read()).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]);
+  expect(new Set(told.map(String))).toEqual(
+    new Set(declaredMetrics().map(({ name, type }) => String([name, type]))),
+  );
+});
+
+test('calls that wait behind one another on a connection all end with it', async () => {
+  const { promise: held, resolve: release } = promised();
+  let waiting = 0;
+  const beforeAnswer = () => {
+    waiting += 1;
+    return held;
+  };
+  const { url, issue, scrape, log } = await setupWatched({ walked: ['news'], beforeAnswer });
+  const keys = ['first', 'second'].map((name) => issue({ name }, { concurrency: 1 }).key);
+  const { port } = new URL(url);
+  const client = connect(Number(port), '127.0.0.1');
+  for (const key of keys)
+    client.write(`GET ${NEWS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+  await expect.poll(() => waiting).toBe(2);
+  client.destroy();
+  const underWay = async () => (await scrape()).get('market_mirror_http_requests_in_progress');
+  // The scrape is one itself.
+  await expect.poll(underWay).toBe(1);
+  release();
+  for (const key of keys) expect(await getter(url, key)(NEWS)).toMatchObject({ status: 200 });
+  expect(log().match(/"status":499/g)).toHaveLength(2);
+});
+
+function promised() {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}

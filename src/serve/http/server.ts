@@ -22,9 +22,9 @@ import type { Clock } from '../../clock.ts';
 import { readTlsFiles, type ServeAddress, type TlsFiles } from '../../config.ts';
 import { Failure, toError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { isLoopback } from '../../networks.ts';
+import { isLoopback, networksOf } from '../../networks.ts';
 import { isQueryPath, toErrorBody } from '../query/errors.ts';
-import { headerCount, networksOf } from './client.ts';
+import { headerCount } from './client.ts';
 import { type Bounds, boundsOf, type ConnectionTracker, trackConnections } from './connections.ts';
 
 export type ListenAddress = ServeAddress & {

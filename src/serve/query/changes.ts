@@ -6,8 +6,9 @@
 import { isoTime } from '../../clock.ts';
 import { changedAfter } from '../../sinks/follow.ts';
 import { type Connection, identityOf, isBeforeRestore, quoted } from '../../store/read.ts';
+import { prepared, untilCommit } from '../until-commit.ts';
 import { badParameter, QueryError } from './errors.ts';
-import { type DatasetState, jsonWriter, prepared, stateOf, untilCommit } from './read.ts';
+import { type DatasetState, jsonWriter, stateOf } from './read.ts';
 import { type Column, columnsSql, type ListJob, pastRows, type RowsSql, type Sql } from './sql.ts';
 
 /** A dataset as the feed shows it: without what makes no version. */

@@ -5,8 +5,9 @@
 
 import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
+import { networksOf } from '../../networks.ts';
 import { type Connection, guardedAll } from '../../store/sqlite-files.ts';
-import { networksOf } from '../http/client.ts';
+import { untilCommit } from '../until-commit.ts';
 import { digestOf, isKey, type KeyRecord, keyReader, limitsReader } from './keys.ts';
 import { type AccountState, type Limits, nothingCounted, type Rate, takeCall, unlimited } from './limits.ts';
 
@@ -27,37 +28,27 @@ export type KnownKeys = {
 
 /** What another connection has committed counts from the next lookup on. @throws Failure `disk`. */
 export function openKnownKeys(connection: Connection): KnownKeys {
-  const version = connection.prepare<[], number>('PRAGMA data_version').pluck();
   const { byDigest } = keyReader(connection);
   const readLimits = limitsReader(connection);
-  // Bounded by the database: a digest that is not there is not kept.
-  const keys = new Map<string, KnownKey>();
-  const limits = new Map<string, Limits>();
-  let knownVersion: number | undefined;
-
-  const forgetOutdated = () => {
-    const present = version.get();
-    if (present === knownVersion) return;
-    keys.clear();
-    limits.clear();
-    knownVersion = present;
-  };
+  const known = () =>
+    untilCommit(connection, 'keys', () => ({
+      // Bounded by the database: a digest that is not there is not kept.
+      keys: new Map<string, KnownKey>(),
+      limits: new Map<string, Limits>(),
+    }));
 
   return guardedAll(connection.name, {
     find(digest: string) {
-      forgetOutdated();
-      const known = keys.get(digest);
-      if (known) return known;
-      const record = byDigest(digest);
-      if (!record) return undefined;
-      const key = knownKey(record);
-      keys.set(digest, key);
-      return key;
+      const { keys } = known();
+      const record = keys.has(digest) ? undefined : byDigest(digest);
+      if (record) keys.set(digest, knownKey(record));
+      return keys.get(digest);
     },
     limitsOf(account: string) {
-      const known = limits.get(account) ?? readLimits(account) ?? unlimited;
-      limits.set(account, known);
-      return known;
+      const { limits } = known();
+      const found = limits.get(account) ?? readLimits(account) ?? unlimited;
+      limits.set(account, found);
+      return found;
     },
   });
 }

@@ -22,6 +22,7 @@ import {
   type StreamedResponse,
 } from '../http/response.ts';
 import { abortSignalOf } from '../http/stream.ts';
+import { untilCommit } from '../until-commit.ts';
 import type { OpenMirror, WatchedMirror } from './mirror.ts';
 
 /** A response that is known but for its body, so that its cost can be judged before anything is read. */
@@ -70,8 +71,7 @@ const missing = {
 };
 
 export function openLists({ mirror, maxAgeMs, clock, onPage }: ListsParts) {
-  const findMoment = momentFinder();
-  const readPage = pageReader(mirror, findMoment, onPage);
+  const readPage = pageReader(mirror, onPage);
 
   function planIn(open: OpenMirror, job: ListedJob, call: Call, account: string): Plan {
     const { query, headers } = call;
@@ -144,23 +144,14 @@ function readSeq(query: URLSearchParams): number | undefined | 'invalid' {
 /** Moments that were found by their number; each costs some lookups. */
 const MAX_KNOWN_MOMENTS = 1_000;
 
-type MomentFinder = (mirror: OpenMirror, job: ListedJob, seq?: number) => Moment | Missing;
-
-/** Finds moments, and keeps them until something is committed. */
-function momentFinder(): MomentFinder {
-  const known = new Map<string, Moment | Missing>();
-  let knownIn: OpenMirror | undefined;
-  let knownVersion: number | undefined;
-  return (mirror, { name }, seq) => {
-    const version = mirror.version();
-    if (mirror !== knownIn || version !== knownVersion || known.size >= MAX_KNOWN_MOMENTS) known.clear();
-    knownIn = mirror;
-    knownVersion = version;
-    const id = `${name} ${seq ?? ''}`;
-    const moment = known.get(id) ?? mirror.pages.momentOf(name, seq);
-    known.set(id, moment);
-    return moment;
-  };
+/** Kept until something is committed. */
+function findMoment({ connection, pages }: OpenMirror, { name }: ListedJob, seq?: number): Moment | Missing {
+  const known = untilCommit(connection, 'moments', () => new Map<string, Moment | Missing>());
+  if (known.size >= MAX_KNOWN_MOMENTS) known.clear();
+  const id = `${name} ${seq ?? ''}`;
+  const moment = known.get(id) ?? pages.momentOf(name, seq);
+  known.set(id, moment);
+  return moment;
 }
 
 /** In milliseconds; null where nothing has been proven, or the clock was ahead then. */
@@ -216,7 +207,7 @@ type PageBody = { bytes: Buffer; encoding: Encoding };
  * @returns what reads a page, which its ETag names: `gone` where its moment was forgotten meanwhile, `unavailable` where the
  * mirror cannot be read now, or too many others are filtering.
  */
-function pageReader(mirror: WatchedMirror, findMoment: MomentFinder, onPage: ListsParts['onPage']) {
+function pageReader(mirror: WatchedMirror, onPage: ListsParts['onPage']) {
   const cache = createPageCache();
 
   return async function readPage(

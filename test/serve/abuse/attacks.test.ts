@@ -1,13 +1,13 @@
 /** Clients that send or take slowly, break off, or never stop asking: what each of them gets, and that nobody else waits. */
 
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Bounds } from '../../../src/serve/http/connections.ts';
+import { speak } from '../listen/support.ts';
 import { type Abused, errorIn, setupAbuse, sharedAbuse } from './support.ts';
 
 /** The bounds of the service, but so short that a test need not wait for them. */
-const bounds: Partial<Bounds> = { headersMs: 400, requestMs: 600, lookMs: 20 };
+const bounds: Partial<Bounds> = { headersMs: 400, requestMs: 600, idleMs: 400, lookMs: 20 };
 
 const CLIENT_GONE = 499;
 
@@ -57,6 +57,19 @@ const attacks: Record<string, Attack> = {
     drip: 'k',
     status: 200,
   },
+  'a request in a body of a known length': {
+    text: `${get('Content-Length: 40')}${at('GET', '/readyz')}`,
+    status: 200,
+  },
+  'a request behind chunks': {
+    text: `${get(chunks)}5\r\nGET /\r\n0\r\n\r\n${at('GET', '/readyz')}`,
+    status: 200,
+  },
+  'a body that waits to be asked for': {
+    text: get('Content-Length: 40', 'Expect: 100-continue'),
+    status: 200,
+  },
+  'a request, and nothing more': { text: get(), status: 200, withinMs: [400, SOON_MS] },
   'a body that never ends, of a stranger': {
     text: at('POST', '/page/query', 'Content-Length: 1000'),
     drip: 'k',
@@ -203,27 +216,7 @@ test('one account that filters without end leaves another its turn', async () =>
   await Promise.all(crowd);
 });
 
-type Attacker = {
-  socket: Socket;
-  /** All that came so far. */
-  heard(): string;
-  /** Resolves with all that came when the connection has closed. */
-  closed: Promise<string>;
-};
-
-async function attack({ url }: Abused, text: string): Promise<Attacker> {
-  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' });
-  onTestFinished(() => void socket.destroy());
-  let heard = '';
-  socket.on('data', (data) => {
-    heard += data;
-  });
-  socket.on('error', () => undefined);
-  const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(heard)));
-  await once(socket, 'connect');
-  socket.write(text);
-  return { socket, heard: () => heard, closed };
-}
+const attack = ({ url }: Abused, text: string) => speak(Number(new URL(url).port), text);
 
 function repeat(ms: number, work: () => void): void {
   const timer = setInterval(work, ms);

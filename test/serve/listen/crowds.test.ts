@@ -11,11 +11,6 @@ const sendLarge = (_: unknown, response: ServerResponse) => void response.end(la
 /** More than any test lasts. */
 const HOUR = 3_600_000;
 
-test('one that asks nothing more is let go of', async () => {
-  const { port } = await listening(hello, { idleMs: 100 });
-  expect(await answerTo(port, get())).toContain('hello');
-});
-
 test('one that takes nothing of its answer is cut off', async () => {
   const answers: ServerResponse[] = [];
   const { port } = await listening(
