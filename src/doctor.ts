@@ -17,12 +17,12 @@ export type { Check } from './doctor/check.ts';
 
 /**
  * One check after the other, as they are made. Only the last ones call the API: each endpoint once at most.
- * @param offline makes no call.
+ * @param beforeCalls runs before the first of those; null makes none.
  */
 export async function* diagnose(
   surroundings: Surroundings,
   jobs: readonly Job[],
-  offline: boolean,
+  beforeCalls: (() => void) | null,
   signal: AbortSignal,
 ): AsyncGenerator<Check> {
   const { environment } = surroundings;
@@ -49,11 +49,14 @@ export async function* diagnose(
   if (!found.some(({ name, wrong }) => wrong && /^MIRROR_(SHIP|LAKE|KEEP_SNAPSHOTS)/.test(name)))
     yield* checkSinks(dir, environment);
 
-  if (offline) yield skipped('api', 'not asked: --offline');
+  if (!beforeCalls) yield skipped('api', 'not asked: --offline');
   else if (found.some(({ wrong }) => wrong)) yield skipped('api', 'not asked: mend the settings first');
   else if (database.level === 'problem')
     yield skipped('api', 'not asked: the database keeps note of every call');
   else if (database.level === 'warning')
     yield skipped('api', 'not asked: bring the database up to date first');
-  else yield* checkApi(surroundings, signal);
+  else {
+    beforeCalls();
+    yield* checkApi(surroundings, signal);
+  }
 }

@@ -40,14 +40,14 @@ export function doctorCommand(context: Context): Command {
 async function doctor({ offline, all, json }: Options, context: Context): Promise<void> {
   const { stdout, stderr, clock, signal, hint } = context;
   const jobs = await loadJobs();
-  if (!offline)
+  const announceCalls = () =>
     stderr.write(`every endpoint is asked once, at most ${jobs.length} calls; --offline makes none\n`);
   // Loaded only here: it brings the client of Redis.
   const { diagnose } = await import('../doctor.ts');
   const paint = paintFor(stdout);
   const checks: Check[] = [];
   try {
-    for await (const check of diagnose(context, jobs, offline === true, signal)) {
+    for await (const check of diagnose(context, jobs, offline ? null : announceCalls, signal)) {
       checks.push(check);
       if (!json && (all || isWrong(check))) stdout.write(hint(renderCheck(check, paint)));
     }

@@ -93,7 +93,7 @@ test('names a clock that was ahead at the last walk, without a call', async () =
 describe('settings', () => {
   test('that are wrong have a line each, and nothing is asked: 78', async () => {
     const { doctor, model } = await setup();
-    const { code, troubles, check } = await doctor([], {
+    const { code, stderr, troubles, check } = await doctor([], {
       MARKET_API_URL: 'http://api.example.com',
       MARKET_API_KEY: `${CANARY}\nX: 1`,
       REDIS_URL: `http://:${CANARY}@redis`,
@@ -101,7 +101,7 @@ describe('settings', () => {
       MIRROR_SCHEDULE_NEWS: 'hourly',
       MIRROR_DRI: '/srv',
     });
-    expect(code).toBe(78);
+    expect([code, stderr]).toEqual([78, '']);
     expect(troubles.sort()).toEqual(
       [
         'MARKET_API_KEY',
