@@ -1,11 +1,14 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { faults, type Row, sampleKey, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
 import { openConnection } from '../../src/store/connection.ts';
-import { startCli } from '../helpers/cli.ts';
 import { both, editBefore, insert, publish, remove, replaceAll } from '../helpers/edits.ts';
 import { runMain } from '../helpers/main.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
+import { compiledFolder } from '../helpers/program-file.ts';
 import { setup } from '../helpers/setup.ts';
 import { keysNow, setupPages } from '../reading/pages/support.ts';
 
@@ -370,7 +373,9 @@ describe('a removal of thousands of rows', () => {
       MARKET_API_URL: bench.model.url,
       MARKET_API_KEY: sampleKey.key,
     };
-    const { child, ended } = startCli(['sync', 'news'], environment, bench.dir);
+    const program = join(compiledFolder(), 'dist/src/cli.js');
+    const child = spawn(process.execPath, [program, 'sync', 'news'], { env: environment, cwd: bench.dir });
+    const ended = once(child, 'exit');
     const isThere = () =>
       bench.sql(
         `SELECT 1 FROM walks WHERE id = 3 AND status = 'running' AND (SELECT count(*) FROM removed_rows) = ?`,
@@ -389,7 +394,7 @@ describe('a removal of thousands of rows', () => {
     };
     while (child.exitCode === null && !(isThere() && isWriting())) await new Promise(setImmediate);
     child.kill('SIGKILL');
-    expect(await ended).toMatchObject({ code: null });
+    expect(await ended).toEqual([null, 'SIGKILL']);
   }
   const shownBy = (bench: Bench) => {
     const pages = setupPages(bench);
