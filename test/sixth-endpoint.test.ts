@@ -21,7 +21,7 @@ const rows = Array.from({ length: 120 }, (_, at) => ({
 
 test('a sixth endpoint is one file and what is generated from it', async () => {
   const [, file = '', source = ''] = jobFile ?? [];
-  const project = copyProject('docs', 'scripts', 'test/helpers', 'test/jobs.test.ts');
+  const project = copyProject('docs', 'scripts', 'test/helpers', 'test/jobs.test.ts', 'vitest.config.ts');
   writeFileSync(join(project.folder, file), source);
 
   const [npm = '', ...args] = generate.split(' ');
