@@ -12,6 +12,10 @@ import type { EventOf, PrefetchAccount, State } from './state.ts';
 
 /** The part of a day's requests that may be wasted. */
 const MAX_WASTED_PART = 0.01;
+/** Requests of a new mirror after which more of its allowance is given: so many are commonly allowed at once. */
+const OPENING_REQUESTS = 17;
+/** A hidden limit of the rate refuses all requests in flight. So until then two are in flight at most. */
+const OPENING_ALLOWANCE = 2;
 /** The part of the pool that must be left beside all that is expected. */
 const SPARE_PART = 0.25;
 
@@ -59,14 +63,21 @@ function untilReset({ window }: Quota, now: number): number {
   return next === null ? DAY_MS : next - now;
 }
 
-/** Gives as much budget as is wanted and may be wasted. The allowance of a new mirror is for where a header tells that calls are ample. */
+/** Gives as much budget as is wanted and may be wasted. */
 export function spendBudget({ prefetch, quota }: State, wanted: number, now: number): number {
   fade(prefetch, now);
-  const allowance = levelAt(quota, now) === null ? 0 : Math.round(prefetch.allowance);
-  const affordable = Math.max(allowance, MAX_WASTED_PART * prefetch.requests) - prefetch.wasted;
+  const affordable =
+    Math.max(allowanceOf({ prefetch, quota }, now), MAX_WASTED_PART * prefetch.requests) - prefetch.wasted;
   const given = Math.max(0, Math.floor(Math.min(wanted, affordable)));
   prefetch.wasted += given;
   return given;
+}
+
+/** What a new mirror may waste beyond the part of its requests, where a header tells that calls are ample. */
+function allowanceOf({ prefetch, quota }: Pick<State, 'prefetch' | 'quota'>, now: number): number {
+  if (levelAt(quota, now) === null) return 0;
+  const allowance = Math.round(prefetch.allowance);
+  return prefetch.requests < OPENING_REQUESTS ? Math.min(OPENING_ALLOWANCE, allowance) : allowance;
 }
 
 /** Prefetches proved needed, or were never sent. */
