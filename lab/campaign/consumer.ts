@@ -9,34 +9,21 @@ import { count } from './world/daemon.ts';
 import { type Form, type Forms, formOf } from './world/upstream.ts';
 import type { World } from './world.ts';
 
-export type Consumer = {
-  /** Its copy of a list, by key. */
-  copy(job: string): Forms;
-  /** Polls no more until it is to catch up. */
-  rest(): void;
-  /** Asks once more for every list, at once; keeps trying for 30 s. */
-  catchUp(): Promise<void>;
-  /** Starts again from nothing, as after a restored backup. Polls that are under way do not count. */
-  startOver(): void;
-  /** Changes that cannot be: a row that came twice, or that changed or went although it was not there. */
-  contradictions: string[];
-  counts: { polls: number; rows: number };
-  /** Polls that brought nothing, by exit code. */
-  failed: Map<string, number>;
-  stop(): Promise<void>;
-};
-
 type Told = { _change: 'insert' | 'update' | 'delete'; _key: string };
 
 const ASK_AGAIN = { times: 30, ms: 1_000 };
 
-export function follow(world: World): Consumer {
+export type Consumer = ReturnType<typeof follow>;
+
+export function follow(world: World) {
   const { lists } = world.upstream;
   let copies = new Map<string, Map<string, Form>>();
   let cursors = new Map<string, number>();
   let isStopped = false;
+  /** Changes that cannot be: a row that came twice, or that changed or went although it was not there. */
   const contradictions: string[] = [];
   const counts = { polls: 0, rows: 0 };
+  /** Polls that brought nothing, by exit code. */
   const failed = new Map<string, number>();
   let isResting = false;
   const turns = new Map<string, Promise<boolean>>();
@@ -112,15 +99,19 @@ export function follow(world: World): Consumer {
   const running = run();
 
   return {
-    copy: (job) => copies.get(job) ?? new Map(),
+    /** Its copy of a list, by key. */
+    copy: (job: string): Forms => copies.get(job) ?? new Map(),
+    /** Polls no more until it is to catch up. */
     rest() {
       isResting = true;
     },
+    /** Asks once more for every list, at once; keeps trying for 30 s. */
     async catchUp() {
       isResting = true;
       await Promise.all(lists.map(patiently));
       isResting = false;
     },
+    /** Starts again from nothing, as after a restored backup. Polls that are under way do not count. */
     startOver() {
       copies = new Map();
       cursors = new Map();
@@ -135,24 +126,19 @@ export function follow(world: World): Consumer {
   };
 }
 
-export type Watch = {
-  /** How often `status` was green although rows were older than it said. */
-  lies: string[];
-  counts: { asked: number; green: number };
-  /** How often it was not green, by exit code. */
-  others: Map<string, number>;
-  stop(): Promise<void>;
-};
-
 /** Ages are rounded to tenths of a second, and libfaketime looks at its file once a second. */
 const TOLERANCE_MS = 2_500;
 const PAUSE_MS = 500;
 
+export type Watch = ReturnType<typeof watch>;
+
 /** An operator who asks `status` again and again. It must never be green while rows are older than it says. */
-export function watch(world: World): Watch {
+export function watch(world: World) {
   const { journal, lists } = world.upstream;
+  /** How often `status` was green although rows were older than it said. */
   const lies: string[] = [];
   const counts = { asked: 0, green: 0 };
+  /** How often it was not green, by exit code. */
   const others = new Map<string, number>();
   let isStopped = false;
 

@@ -11,25 +11,12 @@ export type Order = { way: number; strikes: Strike[] } | { folder: string };
 /** A request was struck. */
 export type Word = { way: number; how: How };
 
-export type Bucket = {
-  /** What a lake in it needs in its environment, on a way where nothing fails. */
-  environment: Record<string, string>;
-  /** How many lakes were started and killed, connections cut, and requests answered by 500 or 503. */
-  counts: { started: number; killed: number; cut: number; refused: number };
-  ways: readonly Way[];
-  /** Writes what lies there into a folder. */
-  fetchInto(folder: string): Promise<void>;
-  close(): Promise<void>;
-};
-
-export type Way = {
-  environment: Record<string, string>;
-  /** Whom to kill, and when, from now on. @returns how many requests came since the last time. */
-  prepare(strikes: Strike[], kill: () => void): Promise<number>;
-};
+export type Bucket = Awaited<ReturnType<typeof openBucket>>;
+export type Way = Bucket['ways'][number];
 
 /** @param attacked how many ways there are on which requests fail. */
-export async function openBucket(attacked: number): Promise<Bucket> {
+export async function openBucket(attacked: number) {
+  /** How many lakes were started and killed, connections cut, and requests answered by 500 or 503. */
   const counts = { started: 0, killed: 0, cut: 0, refused: 0 };
   const kills: (() => void)[] = [];
   const struck = ({ way, how }: Word) => {
@@ -43,16 +30,19 @@ export async function openBucket(attacked: number): Promise<Bucket> {
   );
   const [environment = {}, ...others] = server.ready;
   return {
+    /** What a lake in it needs in its environment, on a way where nothing fails. */
     environment,
     counts,
     ways: others.map((environment, at) => ({
       environment,
-      async prepare(strikes, kill) {
+      /** Whom to kill, and when, from now on. @returns how many requests came since the last time. */
+      async prepare(strikes: Strike[], kill: () => void) {
         kills[at + 1] = kill;
         return await server.order({ way: at + 1, strikes });
       },
     })),
-    async fetchInto(folder) {
+    /** Writes what lies there into a folder. */
+    async fetchInto(folder: string) {
       await server.order({ folder });
     },
     close: server.close,

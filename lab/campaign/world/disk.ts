@@ -4,27 +4,21 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-export type Disk = {
-  folder: string;
-  /** Why it cannot be filled; undefined where it can. */
-  cannotBeFilled: string | undefined;
-  /** Takes every byte that is left. */
-  fill(): void;
-  free(): void;
-  remove(): void;
-};
-
 const SIZE = '256m';
 const PIECE = 2 ** 20;
 
+export type Disk = ReturnType<typeof openDisk>;
+
 /** Mounts a tmpfs where that is allowed; elsewhere the mirror is in a plain folder. */
-export function openDisk(folder: string): Disk {
+export function openDisk(folder: string) {
   mkdirSync(folder);
   const ballast = join(folder, 'ballast');
   const isMounted = mount(folder);
   return {
     folder,
+    /** Why it cannot be filled; undefined where it can. */
     cannotBeFilled: isMounted ? undefined : 'mounting a tmpfs is not allowed here: run it as root',
+    /** Takes every byte that is left. */
     fill() {
       const file = openSync(ballast, 'w');
       for (let piece = Buffer.alloc(PIECE); piece.length > 0; )

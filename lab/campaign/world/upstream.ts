@@ -16,27 +16,13 @@ export type Order = { edit: boolean; faults: string };
 export type Form = string;
 export type Forms = ReadonlyMap<string, Form>;
 
-export type Upstream = {
-  url: string;
-  pid: number;
-  /** The jobs that mirror its lists. */
-  lists: readonly Job[];
-  /** Stops the edits; resolves when all are in the journal. */
-  rest(): Promise<void>;
-  edit(): Promise<void>;
-  faults(list: string): Promise<void>;
-  journal: Journal;
-  /** Resolves when the journal has all edits that were made until now. */
-  heard(): Promise<void>;
-  edits(): number;
-  close(): Promise<void>;
-};
+export type Upstream = Awaited<ReturnType<typeof startUpstream>>;
 
 /** @param mark the file that values try to create, by any shell that they reach. */
 export async function startUpstream(
   jobs: readonly Job[],
   { key, mark, seed }: { key: string; mark: string; seed: number },
-): Promise<Upstream> {
+) {
   const lists = jobs.filter(({ name }) => name in datasetOf);
   const journal = createJournal(lists);
   let edits = 0;
@@ -56,11 +42,14 @@ export async function startUpstream(
   return {
     url: api.ready,
     pid: api.pid,
+    /** The jobs that mirror its lists. */
     lists,
+    /** Stops the edits; resolves when all are in the journal. */
     rest: () => order({ edit: false }),
     edit: () => order({ edit: true }),
-    faults: (faults) => order({ faults }),
+    faults: (faults: string) => order({ faults }),
     journal,
+    /** Resolves when the journal has all edits that were made until now. */
     heard: () => order({}),
     edits: () => edits,
     close: api.close,
