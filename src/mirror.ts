@@ -56,7 +56,13 @@ export async function mirror(
       : await walkThrough(job, session, parts, signal, commitTimer);
   } catch (thrown) {
     const reason = whyItStops(toError(thrown), session, parts.store, lostBefore);
-    const lost = pause(session, reason, signal.aborted);
+    let lost: Error | undefined;
+    try {
+      // The checkpoint is kept. What is lost where a commit fails, pages that waited for it, is worse than the reason.
+      lost = session.pause(reason, signal.aborted);
+    } catch {
+      // Not even that could be written: the last commit stands, and the reason mostly has the same cause.
+    }
     // A walk that is stopped does not wait for this: its staged values are shown when it has been resumed and has ended.
     if (!signal.aborted) await session.showStaged().catch(() => undefined);
     throw lost ?? reason;
@@ -66,28 +72,26 @@ export async function mirror(
   }
 }
 
-type CommitTimer = { start(): void; stop(): void };
+type CommitTimer = ReturnType<typeof createCommitTimer>;
 
 /** Commits the pages that wait, when the next response is slow. */
-function createCommitTimer({ after }: MirrorParts['clock'], commit: () => void): CommitTimer {
+function createCommitTimer({ after }: MirrorParts['clock'], commit: () => void) {
   let cancel: (() => void) | undefined;
-  const work = () => {
+  const stop = () => {
+    cancel?.();
     cancel = undefined;
-    try {
-      commit();
-    } catch {
-      // The session keeps the error, and throws it to its next caller.
-    }
   };
-  return {
-    start() {
-      cancel ??= after(COMMIT_DELAY_MS, work);
-    },
-    stop() {
-      cancel?.();
+  const start = () => {
+    cancel ??= after(COMMIT_DELAY_MS, () => {
       cancel = undefined;
-    },
+      try {
+        commit();
+      } catch {
+        // The session keeps the error, and throws it to its next caller.
+      }
+    });
   };
+  return { start, stop };
 }
 
 async function walkThrough(
@@ -187,19 +191,6 @@ function whyItStops(
   } catch {
     // What keeps them from being recorded is thrown by `pause`.
     return thrown;
-  }
-}
-
-/**
- * A walk that cannot go on keeps its checkpoint; where even that cannot be written, its last commit stands.
- * @returns an error worse than the one that was thrown: pages that waited for their commit are lost.
- */
-function pause(session: WalkSession, thrown: Error, stopped: boolean): Error | undefined {
-  try {
-    return session.pause(thrown, stopped);
-  } catch {
-    // The first error says more than this one, which mostly has the same cause.
-    return undefined;
   }
 }
 
