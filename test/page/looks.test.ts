@@ -22,7 +22,7 @@ test.each([
   ['what was removed', () => '/datasets/ai-signals?show=removed'],
   ['a chart', () => '/datasets/ai-signals?show=chart&value=confidence'],
   ['the life of a row', () => `/datasets/ai-signals/rows/${lived.changed}`],
-  ['changes', () => '/changes'],
+  ['changes', () => '/changes?kind=update'],
   ['the quota', () => '/quota'],
   ['walks', () => '/walks'],
   ['a walk', () => '/walks/1'],

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { faultsOf, openSight, type Sight, settled } from './support.ts';
+import { faultsToTheEye, openSight, type Sight, settled } from './support.ts';
 
 const SCRIPT = `"><img src=x onerror="window.hit = 1"><script>window.hit = 1</script>'; DROP TABLE news; --`;
 
@@ -48,7 +48,7 @@ test.each([
 ])('%s shows it as the text that it is', async (_, path) => {
   const window = await sight.visit(path());
   await settled(window.page);
-  expect(await faultsOf(window)).toEqual([]);
+  expect(await faultsToTheEye(window)).toEqual([]);
   expect(await window.page.evaluate(() => (globalThis as { hit?: unknown }).hit)).toBeUndefined();
   expect(await window.page.locator('main img, main script, a[href^="javascript:"]').count()).toBe(0);
 });
