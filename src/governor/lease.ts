@@ -212,7 +212,7 @@ export function createLease(parts: LeaseParts) {
   /** Tells the machine what is pending, then the question; where that fails, it stays pending. */
   async function tell(question?: Event): Promise<DatedDecision> {
     while (transaction) await transaction;
-    if (!question && pending.length === 0) return { decision: noted, at: clock.now() };
+    if (!question && pending.length === 0) return { decision: { noted: true }, at: clock.now() };
     const news = pending.splice(0);
     const told = transact(news, question);
     const end = () => {
@@ -256,13 +256,11 @@ export function createLease(parts: LeaseParts) {
 
   /** The state after those events, and the decision on the last. */
   function live(kept: unknown, events: readonly Event[], now: number): [State, Decision] {
-    let state = readState(kept);
-    let decision: Decision = noted;
+    const state = readState(kept);
     const gone = Object.keys(state.leases).filter((other) => other !== owner && isGone(other));
-    for (const other of gone) [state] = govern(state, { type: 'gone', owner: other }, now);
-    if (isOtherKey(state)) [state] = govern(state, { type: 'key' }, now);
-    for (const event of events) [state, decision] = govern(state, event, now);
-    return [state, decision];
+    const writeOffs = gone.map((other): Event => ({ type: 'gone', owner: other }));
+    const newKey: Event[] = isOtherKey(state) ? [{ type: 'key' }] : [];
+    return govern(state, [...writeOffs, ...newKey, ...events], now);
   }
 
   function markKey(status: number): KeyMark | null {
@@ -278,8 +276,6 @@ export function createLease(parts: LeaseParts) {
     return refusedKey === null || keyDigest(refusedKey.salt) !== refusedKey.digest;
   }
 }
-
-const noted: Decision = { noted: true };
 
 /** That the request was made counts however late; what its response said of the limits does not. */
 function withoutOldNews({ event, heardAt }: PendingEvent, now: number): Event {

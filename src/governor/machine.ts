@@ -29,11 +29,21 @@ const CREDIT_PER_SUCCESS = 0.1;
 /** The weight of each response in the average latency: the last ten or so count. */
 const LATENCY_WEIGHT = 0.1;
 
-/** `now` in epoch milliseconds; a clock that goes back is noticed by the state. `before` stays as it is. */
-export function govern(before: State, event: Event, now: number): [State, Decision] {
+/**
+ * The state after those events, and the decision on the last. `now` in epoch milliseconds; a clock that goes back is
+ * noticed by the state. `before` stays as it is.
+ */
+export function govern(before: State, events: readonly Event[], now: number): [State, Decision] {
   const state = onTime(before, now);
   for (const owner of permits.silentOwners(state, now)) permits.writeOffOwner(state, owner);
-  if (event.type === 'ask') return [state, permits.ask(state, event, now)];
+  const [decision = noted] = events.map((event) => apply(state, event, now)).slice(-1);
+  return [state, decision];
+}
+
+const noted: Decision = { noted: true };
+
+function apply(state: State, event: Event, now: number): Decision {
+  if (event.type === 'ask') return permits.ask(state, event, now);
   if (event.type === 'start') start(state, event, now);
   else if (event.type === 'gone') permits.writeOffOwner(state, event.owner);
   else if (event.type === 'key') unblockRefused(state);
@@ -42,7 +52,7 @@ export function govern(before: State, event: Event, now: number): [State, Decisi
   else if (event.type === 'release') permits.release(state, event, now);
   else if (event.type === 'lost') lost(state, event, now);
   else response(state, event, now);
-  return [state, { noted: true }];
+  return noted;
 }
 
 /**

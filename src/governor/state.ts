@@ -254,7 +254,7 @@ export function makeProbeDue({ pause, quota }: State, now: number): void {
   if (pause?.cause === 'quota' && pause.toldAt === null) pause.resumeAt = Math.min(pause.resumeAt, now);
 }
 
-/** A deep copy with all its times moved by `ms`. Every event makes one, so it spreads, which is fast. */
+/** A deep copy with all its times moved by `ms`. Every change makes one, so it spreads, which is fast. */
 export function shiftTimes<T extends object>(value: T, ms: number): T {
   const copy = { ...value } as Record<string, unknown>;
   for (const name in copy) {

@@ -20,7 +20,7 @@ export type Told = {
 export function drive(state: State = initialState(), begin = T0) {
   let now = begin;
   const on = (event: Event): Decision => {
-    const [next, decision] = govern(state, event, now);
+    const [next, decision] = govern(state, [event], now);
     state = next;
     return decision;
   };

@@ -206,7 +206,7 @@ function live({ begin, steps }: Life, witness: (seen: Witness) => void = () => u
   const on = (event: Event) => {
     // Where the clock went back, all times go back with it.
     const before = onTime(state, now);
-    const [next, decision] = govern(state, event, now);
+    const [next, decision] = govern(state, [event], now);
     state = next;
     const { proven, refused } = state.concurrency;
     const mostAllowed = refused ?? proven + 1;
@@ -260,7 +260,7 @@ function untilGo(begin: State, job: string, from: number): [number, number] {
   let state = begin;
   let now = from;
   for (let asked = 0; asked < 5_000; asked += 1) {
-    const [next, decision] = govern(state, { type: 'ask', owner: 'me', job, want: 1, inFlight: 1 }, now);
+    const [next, decision] = govern(state, [{ type: 'ask', owner: 'me', job, want: 1, inFlight: 1 }], now);
     state = next;
     if ('permits' in decision) return [now - from, Math.max(0, ...told)];
     now = Math.max(
