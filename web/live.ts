@@ -35,7 +35,7 @@ const byEvents = { opening: 'connecting', open: 'live', lost: 'stale' } as const
 /** Begins, once a page. */
 export function keepLive(): void {
   let query = { at: 0, isUnderWay: false };
-  /** Since the last question was query. */
+  /** Since the last question was asked. */
   let hasNews = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;

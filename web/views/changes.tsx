@@ -98,7 +98,7 @@ function Spans() {
 function Changes({ schema }: { schema: Schema }) {
   const { search, at } = usePlace();
   const { overview } = useLive();
-  // What came later moves no row under the pointer: it is shown when it is request for.
+  // What came later moves no row under the pointer: it is shown when somebody asks for it.
   const [shownAt, setShownAt] = useState(serviceNow);
   const end = search.get('to') ?? at;
   const until = end === null ? shownAt : Math.min(shownAt, Date.parse(end));
