@@ -1,8 +1,19 @@
-import { describe, expect, test } from 'vitest';
+import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { startModelApi } from '../../model-api/index.ts';
-import { type Refusal, refusal } from '../../src/serve/service/admission.ts';
+import type { Failure } from '../../src/errors.ts';
+import { type Permit, type Refusal, refusal } from '../../src/serve/service/admission.ts';
+import { countFailures } from '../../src/serve/service/auth.ts';
+import { openCounts } from '../../src/serve/service/counts.ts';
+import { openServeDatabase, serveFile } from '../../src/serve/service/database.ts';
 import { newKey } from '../../src/serve/service/keys.ts';
-import { outcome, setupAdmission } from './support.ts';
+import { nothingCounted, steadyClock, takeCall, unlimited } from '../../src/serve/service/limits.ts';
+import { draftHeaders, limitHeaders } from '../../src/serve/service.ts';
+import { holderNote } from '../../src/store/read.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
+import { holdWriteLock, limitsOf, outcome, setupAdmission, setupKeys } from './support.ts';
 
 const DAY = 86_400_000;
 const unknown = refusal('key');
@@ -127,4 +138,339 @@ describe('when a key was last used', () => {
     write();
     expect(keyring.list()[0]?.lastUsedAt).toBe(null);
   });
+});
+
+describe('calls without a valid key', () => {
+  const wrong = (admission: ReturnType<typeof setupAdmission>, times: number, address: string) =>
+    Array.from({ length: times }, () => outcome(admission.identify(newKey(), { address }) as Refusal));
+
+  test('are limited by address, and a valid key from there is none of them', () => {
+    const setup = setupAdmission();
+    const { key } = setup.create();
+    const outcomes = wrong(setup, 400, '192.0.2.1');
+    expect([outcomes[0], outcomes.at(-1)]).toEqual([401, 429]);
+    expect(setup.identify(newKey(), { address: '192.0.2.1' })).toEqual(refusal('failures', 200, 'failures'));
+    expect(setup.identify(key, { address: '192.0.2.1' })).toMatchObject({ name: 'desk' });
+    expect(wrong(setup, 1, '192.0.2.2')).toEqual([401]);
+    setup.clock.advance(1_000);
+    expect(wrong(setup, 6, '192.0.2.1')).toEqual([401, 401, 401, 401, 401, 429]);
+  });
+
+  test('of one network of IPv6 are counted together', () => {
+    const setup = setupAdmission();
+    for (const network of ['2001:db8:0:1', '0:0:0:2'])
+      for (let n = 0; n < 300; n += 1) wrong(setup, 1, `${network}::${n.toString(16)}`);
+    const statuses = ['2001:db8::1:0:0:0:1', '::2:0:0:0:1', '2001:db8:0:2::1'].flatMap((address) =>
+      wrong(setup, 1, address),
+    );
+    expect(statuses).toEqual([429, 429, 401]);
+  });
+
+  test('of many addresses take no more memory than those of some', () => {
+    const count = countFailures();
+    const waits = Array.from({ length: 301 }, () => count('192.0.2.1', 0));
+    expect([waits[299], waits[300]]).toEqual([0, 200]);
+    for (let n = 0; n < 10_000; n += 1) count(`10.0.${n >> 8}.${n & 255}`, 0);
+    expect(count('192.0.2.1', 0), 'it was quiet for longest').toBe(0);
+  });
+});
+
+const moves = fc.array(
+  fc.record({
+    passes: fc.integer({ min: 0, max: 10_000 }),
+    jumps: fc.oneof(fc.constant(0), fc.integer({ min: -1e9, max: 1e9 })),
+  }),
+);
+
+test('it never goes back, and never stands still, whatever is done to the clock', () => {
+  fc.assert(
+    fc.property(moves, fc.integer({ min: -1e9, max: 1e9 }), (steps, ahead) => {
+      const clock = virtualClock();
+      const now = steadyClock(clock, clock.now() + ahead);
+      let before = now();
+      for (const { passes, jumps } of steps) {
+        clock.advance(passes);
+        clock.jump(jumps);
+        const at = now();
+        expect(at - before).toBeGreaterThanOrEqual(passes);
+        expect(at).toBeGreaterThanOrEqual(clock.now());
+        before = at;
+      }
+    }),
+  );
+});
+
+test('it follows the clock that nobody touches, and one that was set ahead or slept', () => {
+  const clock = virtualClock();
+  const now = steadyClock(clock, 0);
+  clock.advance(5_000);
+  expect(now()).toBe(clock.now());
+  clock.jump(3_600_000);
+  expect(now()).toBe(clock.now());
+});
+
+test('a clock that is set back and ahead again has not moved', () => {
+  const clock = virtualClock();
+  const now = steadyClock(clock, 0);
+  const before = now();
+  clock.jump(-3_600_000);
+  expect(now()).toBe(before);
+  clock.jump(3_600_000);
+  expect(now()).toBe(before);
+});
+
+describe('trouble with the database', () => {
+  test('that is gone: every call is refused with 503, and it is told once', () => {
+    const { create, call, dir, clock, told } = setupAdmission();
+    const { key } = create();
+    const before = call(key) as Permit;
+    expect(outcome(before)).toBe('1000000000 left');
+    renameSync(serveFile(dir), join(dir, 'elsewhere.db'));
+    clock.advance(1_000);
+    expect([call(key), call(key)]).toEqual(Array(2).fill(refusal('unavailable', 5_000)));
+    expect(before.giveBack(), 'what was let in is answered').toMatchObject({ limit: 1_000_000_000 });
+    before.leave();
+    expect(told.map((trouble) => trouble?.message)).toEqual([expect.stringContaining('is gone')]);
+    for (const part of ['', '-wal', '-shm']) rmSync(`${serveFile(dir)}${part}`, { force: true });
+  });
+
+  test('two processes do not grant the same twice: the second is told who serves', () => {
+    const { dir } = setupAdmission();
+    expect(() => setupAdmission(dir)).toThrow(
+      expect.objectContaining({
+        kind: 'incomplete',
+        message: expect.stringContaining(`process ${process.pid} serves from there already`),
+      }),
+    );
+  });
+
+  test('who serves may leave a word for those who look, and is gone with its end', () => {
+    const { dir, admission } = setupAdmission();
+    admission().note('http://127.0.0.1:4020');
+    expect(holderNote(dir, 'serve')).toBe('http://127.0.0.1:4020');
+    admission().close();
+    expect(holderNote(dir, 'serve')).toBe(null);
+  });
+
+  test('another that writes for long: calls go on, and counts are written when it is done', () => {
+    const { create, call, dir, told, write, restart } = setupAdmission();
+    const { key } = create({}, limitsOf('5/1h'));
+    call(key);
+    const { connection, release } = holdWriteLock(dir);
+    call(key);
+    write();
+    expect(told).toEqual([expect.objectContaining({ kind: 'incomplete' })]);
+    expect(outcome(call(key))).toBe('2 left');
+    write();
+    expect(told).toHaveLength(1);
+    release();
+    write();
+    expect(told).toEqual([expect.anything(), null]);
+    restart();
+    expect(outcome(call(key))).toBe('1 left');
+    connection.close();
+  });
+
+  test('a key is in no file, nor in what is told', () => {
+    const { create, call, dir, write } = setupAdmission();
+    const { key } = create({}, limitsOf('5/1h'));
+    call(key);
+    write();
+    for (const part of ['', '-wal', '-shm'])
+      expect(readFileSync(`${serveFile(dir)}${part}`, 'latin1')).not.toContain(key.slice(6, 20));
+  });
+});
+
+const ACCOUNTS = 300;
+
+test('a full disk is told once; what could not be written then is written when there is room', () => {
+  const { dir, create } = setupKeys();
+  const limits = { ...unlimited, ...limitsOf('1000/1h,sliding') };
+  const accounts = Array.from(
+    { length: ACCOUNTS },
+    (_, n) => create({ name: `account ${n}` }).record.account,
+  );
+  const connection = openServeDatabase(dir);
+  onTestFinished(() => void connection.close());
+  const told: (Failure | null)[] = [];
+  const due: (() => void)[] = [];
+  const written = openCounts(
+    connection,
+    () => 0,
+    (trouble) => told.push(trouble),
+    (work) => due.push(work),
+  );
+  const aSecondLater = () => {
+    for (const work of due.splice(0)) work();
+  };
+  const kept = () => connection.prepare('SELECT count(*) FROM counters').pluck().get();
+
+  connection.pragma(`max_page_count = ${connection.pragma('page_count', { simple: true })}`);
+  const { state } = takeCall(nothingCounted, 1, limits, 0, true);
+  for (const account of accounts) written.saveState(account, state, 1);
+  aSecondLater();
+  written.saveState('account 0', takeCall(state, 2, limits, 0, true).state, 2);
+  aSecondLater();
+  expect(told).toEqual([
+    expect.objectContaining({ kind: 'disk', message: expect.stringContaining('the disk is full') }),
+  ]);
+  expect(kept(), 'all or nothing').toBe(0);
+
+  connection.pragma('max_page_count = 1000000');
+  aSecondLater();
+  expect([told.length, told[1], kept()]).toEqual([2, null, ACCOUNTS]);
+  const latest = connection
+    .prepare("SELECT state ->> '$.quota.slots[0][1]' FROM counters WHERE account = ?")
+    .pluck();
+  expect([latest.get('account 0'), latest.get('account 1')]).toEqual([2, 1]);
+  expect(due, 'nothing more is due').toEqual([]);
+
+  const changes = connection.prepare<[], number>('SELECT total_changes()').pluck();
+  const before = changes.get() ?? 0;
+  written.saveState('account 1', state, 3);
+  aSecondLater();
+  expect((changes.get() ?? 0) - before, 'what is written is not written again').toBe(1);
+});
+
+describe('limits of an account', () => {
+  test('are shared by its keys, and by no other account', () => {
+    const { create, call } = setupAdmission();
+    const [one, other] = [create({}, limitsOf('3/1h')).key, create().key];
+    const elsewhere = create({ name: 'elsewhere' }, limitsOf('3/1h')).key;
+    expect([one, other, one, other].map((key) => outcome(call(key)))).toEqual([
+      '2 left',
+      '1 left',
+      '0 left',
+      429,
+    ]);
+    expect(outcome(call(elsewhere))).toBe('2 left');
+  });
+
+  test('say when it is worth trying again, in whole seconds', () => {
+    const { create, call, clock } = setupAdmission();
+    const { key } = create({}, limitsOf('1/1h'));
+    call(key);
+    clock.advance(59 * 60_000 + 500);
+    expect(call(key)).toMatchObject({
+      ...refusal('quota', 59_500, 'quota'),
+      retryAfter: 60,
+      report: { limit: 1, remaining: 0 },
+    });
+    clock.advance(59_500);
+    expect(outcome(call(key))).toBe('0 left');
+  });
+
+  test('of calls at once count those that are being answered, once each', () => {
+    const { create, call } = setupAdmission();
+    const { key } = create({}, limitsOf(null, undefined, 2));
+    const [first] = [call(key) as Permit, call(key)];
+    expect(call(key)).toMatchObject({ ...refusal('concurrency', 1_000, 'concurrency'), report: {} });
+    first.leave();
+    first.leave();
+    expect([outcome(call(key)), outcome(call(key))]).toEqual(['1000000000 left', 429]);
+  });
+
+  test('a call that cost nothing is given back once; one that is known to cost none needs no quota', () => {
+    const { create, call } = setupAdmission();
+    const { key } = create({}, limitsOf('2/1h'));
+    const first = call(key) as Permit;
+    expect(first.giveBack()).toMatchObject({ limit: 2, remaining: 2 });
+    expect(first.giveBack()).toMatchObject({ remaining: 2 });
+    const second = call(key) as Permit;
+    expect([outcome(call(key)), second.giveBack().remaining, second.giveBack().remaining]).toEqual([
+      '0 left',
+      1,
+      1,
+    ]);
+    expect([call(key), call(key)].map(outcome)).toEqual(['0 left', 429]);
+    const free = call(key, false) as Permit;
+    expect([outcome(free), free.giveBack().remaining]).toEqual(['0 left', 0]);
+  });
+
+  test('that are changed hold from the next call on; what a count of another kind never held is not given back', () => {
+    const { create, call, keyring } = setupAdmission();
+    const { key } = create({}, limitsOf('2/1h'));
+    const before = call(key) as Permit;
+    keyring.setLimits('desk', limitsOf('5/1h'));
+    expect(outcome(call(key))).toBe('3 left');
+    keyring.setLimits('desk', limitsOf('2/1d'));
+    expect(outcome(call(key))).toBe('1 left');
+    expect(before.giveBack().remaining).toBe(1);
+    keyring.setLimits('desk', { quota: null });
+    expect(outcome(call(key))).toBe('1000000000 left');
+  });
+
+  test('show in headers from the same count', () => {
+    const { create, call, clock } = setupAdmission();
+    const permit = call(create({}, limitsOf('7/1h')).key) as Permit;
+    expect(limitHeaders(permit)).toEqual({ 'X-RateLimit-Limit': '7', 'X-RateLimit-Remaining': '6' });
+    expect(draftHeaders(permit)).toEqual({
+      'RateLimit-Policy': '"quota";q=7;w=3600',
+      RateLimit: '"quota";r=6;t=3600',
+    });
+    const endless = call(create({ name: 'endless' }).key) as Permit;
+    expect(limitHeaders(endless)).toEqual({
+      'X-RateLimit-Limit': '1000000000',
+      'X-RateLimit-Remaining': '1000000000',
+    });
+    expect([draftHeaders(endless), clock.slept]).toEqual([{}, []]);
+  });
+
+  test('are reported without costing a call', () => {
+    const { create, call, admission } = setupAdmission();
+    const { key } = create({}, limitsOf('7/1h,refill', '10/1s+20', 4));
+    call(key);
+    expect(admission().usage('desk')).toMatchObject({
+      limit: 7,
+      remaining: 6,
+      running: 1,
+      periodMs: 3_600_000,
+    });
+    expect(admission().usage('desk')).toMatchObject({
+      remaining: 6,
+      limits: limitsOf('7/1h,refill', '10/1s+20', 4),
+    });
+  });
+});
+
+describe('what was granted', () => {
+  test.each(['5/1h', '5/1h,sliding', '5/1h,refill'])('survives a restart: %s', (quota) => {
+    const { create, call, restart, clock } = setupAdmission();
+    const { key } = create({}, limitsOf(quota));
+    for (let n = 0; n < 3; n += 1) call(key);
+    restart();
+    expect([call(key), call(key), call(key)].map(outcome)).toEqual(['1 left', '0 left', 429]);
+    restart();
+    clock.advance(1);
+    expect(outcome(call(key))).toBe(429);
+  });
+
+  test('is not forgotten where the clock is set back, nor where it was ahead and a restart comes between', () => {
+    const { create, call, restart, clock } = setupAdmission();
+    const { key } = create({}, limitsOf('2/1h'));
+    call(key);
+    clock.jump(-DAY);
+    expect([call(key), call(key)].map(outcome)).toEqual(['0 left', 429]);
+    restart();
+    expect(outcome(call(key))).toBe(429);
+    clock.jump(DAY);
+    expect(outcome(call(key))).toBe(429);
+    clock.advance(3_600_000);
+    expect(outcome(call(key))).toBe('1 left');
+  });
+
+  test.each([false, true])(
+    'comes back in time where the clock was set back for good; a restart after it: %s',
+    (restarts) => {
+      const { create, call, clock, restart } = setupAdmission();
+      const { key } = create({}, limitsOf('1/1h'));
+      call(key);
+      clock.jump(-300 * DAY);
+      if (restarts) restart();
+      clock.advance(3_600_000 - 1);
+      expect(outcome(call(key))).toBe(429);
+      clock.advance(1);
+      expect(outcome(call(key))).toBe('0 left');
+    },
+  );
 });
