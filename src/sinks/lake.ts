@@ -77,7 +77,7 @@ const OWNER = '_market-mirror.json';
 
 type Owner = { version: number; mirror: string };
 
-/** Of the files below: a lake of a newer version is left untouched. */
+/** Of the files below: a lake of another version is left untouched. */
 const VERSION = 2;
 
 /** Makes the lake, or finds it to be this mirror's. @throws Failure `config` for one that is another's. */
@@ -102,6 +102,11 @@ async function find(storage: Storage, identity: Identity): Promise<void> {
 function refuseOther(storage: Storage, owner: Owner, identity: Identity): void {
   if (owner.version > VERSION)
     throw new Failure('config', `${storage.shown} was made by a newer market-mirror: upgrade this one`);
+  if (owner.version < VERSION)
+    throw new Failure(
+      'config',
+      `${storage.shown} was made by a development version: name another lake, or remove all that lies there`,
+    );
   if (owner.mirror !== identity.name)
     throw new Failure('config', `${storage.shown} follows another mirror: name another lake`);
 }

@@ -21,7 +21,7 @@ export type SinkPosition = {
   historyFrom: string;
 };
 
-/** Of the tables below and of those of the datasets: a schema of a newer version is left untouched. */
+/** Of the tables below and of those of the datasets: a schema of another version is left untouched. */
 const VERSION = 3;
 
 const tables = `
@@ -35,7 +35,7 @@ COMMENT ON TABLE _positions IS 'Of market-mirror: up to which change each datase
 
 /**
  * Makes the schema, or finds it to be this mirror's.
- * @throws Failure `config` for one of another mirror, of a newer version, or with tables of somebody else: untouched.
+ * @throws Failure `config` for one of another mirror, of another version, or with tables of somebody else: untouched.
  */
 export async function claimSchema(postgres: Postgres, schema: string, identity: Identity): Promise<void> {
   await postgres.transaction(async () => {
@@ -97,6 +97,12 @@ function refuseOther(postgres: Postgres, schema: string, id: string, { name }: I
 function refuseVersion(postgres: Postgres, schema: string, version: number): void {
   if (version > VERSION)
     throw refused(postgres, schema, 'was made by a newer market-mirror: upgrade this one, or');
+  if (version < VERSION)
+    throw refused(
+      postgres,
+      schema,
+      'was made by a development version: remove it (market-mirror ship --drop --yes) and ship again, or',
+    );
 }
 
 const refused = (postgres: Postgres, schema: string, why: string) =>

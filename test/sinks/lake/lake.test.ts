@@ -128,7 +128,7 @@ test('where changes were forgotten before they came there, another course begins
   expect(present.map(({ _key }) => _key).sort()).toEqual(idsOf(file));
 });
 
-test('a folder that holds other files, follows another mirror or was made by a newer version is left as it is', async () => {
+test('a folder that holds other files, follows another mirror or was made by another version is left as it is', async () => {
   const { sync, lake, there } = await setup();
   await sync();
   mkdirSync(there);
@@ -142,6 +142,7 @@ test('a folder that holds other files, follows another mirror or was made by a n
   for (const [change, said] of [
     [{ mirror: 'another' }, 'follows another mirror'],
     [{ version: 99 }, 'newer market-mirror'],
+    [{ version: 1 }, 'development version'],
   ] as const) {
     const changed = JSON.stringify({ ...JSON.parse(text), ...change });
     writeFileSync(owner, changed);

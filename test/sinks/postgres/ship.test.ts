@@ -154,6 +154,21 @@ describe('what cannot be shipped to', () => {
     expect((await there.query('SELECT * FROM usage')).length).toBe(1);
   });
 
+  test('is left untouched where a development version made it, until it is dropped', async () => {
+    const { sync, ship, there, file } = await setup(12);
+    await sync();
+    await ship();
+    await there.query('UPDATE _mirror SET version = 2');
+    await there.query('DROP TABLE walks CASCADE');
+    const { code, stdout, stderr } = await ship();
+    expect([code, stdout]).toEqual([78, '']);
+    expect(stderr).toMatch(/^market-mirror: .*was made by a development version: remove it .*\n$/);
+    expect(await there.query(`SELECT to_regclass('walks') AS walks`)).toEqual([{ walks: null }]);
+    expect((await ship('--drop', '--yes')).code).toBe(0);
+    expect((await ship()).code).toBe(0);
+    await expectEqual(file, there);
+  });
+
   test('is named where it is read-only, and nothing of it is moved', async () => {
     const { sync, ship, there } = await setup();
     await sync('usage');
