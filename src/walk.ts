@@ -57,7 +57,7 @@ export type Previous = {
   checkpoint: Checkpoint;
   /** True where one request may renew its proof; else only all pages prove anything. */
   allowsRenewal: boolean;
-  /** True where it was complete, so that rows which the mirror does not know came since. */
+  /** True where it read the whole dataset: a row that the mirror does not know has come since. */
   isComplete: boolean;
 };
 
@@ -106,8 +106,10 @@ function beginWith(checkpoint: Checkpoint, previous: Previous | undefined): Chec
 function advance(before: Checkpoint, page: PageFacts, previous: Previous | undefined): Step {
   const isFirst = before.pagesOfPass === 0;
   const at = isFirst && !isOfSnapshot(page) ? anchored(before) : before;
+  // Behind an incomplete walk, any row may be new to the mirror, however old it is.
   const mayBeNew = previous?.isComplete ? at.newAtTail + at.newElsewhere : Number.POSITIVE_INFINITY;
   const step = at.mode === 'snapshot' ? advanceSnapshot(at, page) : advanceAnchored(at, page, mayBeNew);
+  // The pass is over, and the next one owes nothing to this page.
   if (step.metRows === 'clear') return step;
   const isBackwards = isFirst && isOlder(page, previous);
   const checkpoint = withAnomalies(step.checkpoint, isBackwards && 'backwards', ...pageAnomalies(page));
@@ -231,6 +233,10 @@ function endsInKnown(page: PageFacts): boolean {
   const isAnyKnown = page.known.lastIndexOf(true) >= Math.floor(page.keys.length / 2);
   return isAnyKnown && endsIn(page.known, page);
 }
+
+/*
+ * The bounds: however a list changes, and whatever the API sends, a walk ends.
+ */
 
 /** The most calls of a list with `generatedAt`: three passes that hold to a snapshot, each with a look beyond its end, then anchors. */
 export function mostCallsOfSnapshot(rows: number, pageRows: number = PAGE_ROWS): number {

@@ -70,7 +70,7 @@ function readOn(before: AnchoredCheckpoint, page: PageFacts): Step {
   const overlap = narrowerOverlap(before, page);
   const anchor = anchorOf(page, overlap);
   const offset = page.offset + advanceOf(page);
-  const until = rereadUntil(before, page);
+  const until = endOfReread(before, page);
   const isRereading = until !== null;
   const checkpoint = withAnomalies<AnchoredCheckpoint>(
     {
@@ -106,7 +106,7 @@ function rereadRows({ anchor, rereadUntil }: AnchoredCheckpoint, { keys, met }: 
  * The offset before which the next page, too, may show nothing but rows read before: after steps back, where so much came
  * in above that the anchor moved off the page, or where the page is too short to show more than the overlap.
  */
-function rereadUntil(before: AnchoredCheckpoint, page: PageFacts): number | null {
+function endOfReread(before: AnchoredCheckpoint, page: PageFacts): number | null {
   const offset = page.offset + advanceOf(page);
   const hasMovedOff = before.anchor !== null && !page.keys.includes(before.anchor.key);
   const farthest = hasMovedOff ? (before.total ?? offset + MAX_ROWS_COME_IN) : before.offset;

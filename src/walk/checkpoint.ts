@@ -116,8 +116,8 @@ export type Anomaly =
   | 'inferred-end'
   /** Which rows the walk had met before it was interrupted is no longer known. */
   | 'forgotten'
-  | 'stuck'
-  | 'bound';
+  /** No request leads on. */
+  | 'stuck';
 
 const common: Common = {
   offset: 0,
