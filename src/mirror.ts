@@ -42,7 +42,7 @@ export async function mirror(
   signal: AbortSignal,
   kind: WalkKind = 'walk',
 ): Promise<WalkRow> {
-  const lostBefore = parts.store.silence()?.id;
+  const unansweredBefore = parts.store.silence()?.id;
   const commitTimer = createCommitTimer(parts.clock, () => session.commit());
   const session = parts.store.openWalk(job, job.reading === 'snapshot' ? 'walk' : kind, (saved, last) => {
     commitTimer.stop();
@@ -55,17 +55,17 @@ export async function mirror(
       ? await takeSnapshot(job, session, parts, signal)
       : await walkThrough(job, session, parts, signal, commitTimer);
   } catch (thrown) {
-    const reason = whyItStops(toError(thrown), session, parts.store, lostBefore);
-    let lost: Error | undefined;
+    const reason = whyItStops(toError(thrown), session, parts.store, unansweredBefore);
+    let commitError: Error | undefined;
     try {
-      // The checkpoint is kept. What is lost where a commit fails, pages that waited for it, is worse than the reason.
-      lost = session.pause(reason, signal.aborted);
+      // A commit that fails loses the pages that waited for it, which is worse than the reason.
+      commitError = session.pause(reason, signal.aborted);
     } catch {
       // Not even that could be written: the last commit stands, and the reason mostly has the same cause.
     }
     // A walk that is stopped does not wait for this: its staged values are shown when it has been resumed and has ended.
     if (!signal.aborted) await session.showStaged().catch(() => undefined);
-    throw lost ?? reason;
+    throw commitError ?? reason;
   } finally {
     commitTimer.stop();
     session.release();
@@ -107,7 +107,7 @@ async function walkThrough(
       const { page, checkpoint, end } = walked;
       commitTimer.start();
       session.savePage(walked);
-      // Not where the head is read again: by then the list was read whole.
+      // Of the first page alone, not of the looks at the head: before those, the list was read whole.
       const breach = checkpoint.pagesOfPass === 1 && describeBreach(page);
       if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);
       if (end) return await session.finish(endingOf(job, session, checkpoint, end), signal);
@@ -167,7 +167,13 @@ function giveUp(session: WalkSession, kind: FailureKind, message: string): Failu
 }
 
 /** Waits whose end is computed from what the API once said, and which mean nothing while the API is gone. */
-const reckoned: ReadonlySet<WaitReason> = new Set(['quota', 'reserve', 'rate', 'concurrency', 'unavailable']);
+const inferredWaits: ReadonlySet<WaitReason> = new Set([
+  'quota',
+  'reserve',
+  'rate',
+  'concurrency',
+  'unavailable',
+]);
 
 /**
  * The error that a walk stops with. Where the latest call got no response, the walk waits for the API, whatever limit the
@@ -177,17 +183,17 @@ function whyItStops(
   thrown: Error,
   session: WalkSession,
   store: Store,
-  lostBefore: number | undefined,
+  unansweredBefore: number | undefined,
 ): Error {
-  if (!(thrown instanceof Snooze && reckoned.has(thrown.reason))) return thrown;
+  if (!(thrown instanceof Snooze && inferredWaits.has(thrown.reason))) return thrown;
   try {
     // Responses that came before are recorded with their pages.
     session.commit();
-    const lost = store.silence();
-    if (lost === null) return thrown;
-    const isTried = lost.id !== lostBefore;
+    const unanswered = store.silence();
+    if (unanswered === null) return thrown;
+    const isTried = unanswered.id !== unansweredBefore;
     const reason = thrown.reason === 'unavailable' && !isTried ? 'unavailable' : 'unreachable';
-    return new Snooze(thrown.until, reason, silence(lost.code)[1]);
+    return new Snooze(thrown.until, reason, silence(unanswered.code)[1]);
   } catch {
     // What keeps them from being recorded is thrown by `pause`.
     return thrown;

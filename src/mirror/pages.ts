@@ -39,7 +39,7 @@ export function createPageReader(
   signal.addEventListener('abort', stop, { once: true });
   let shape = store.shape(job.name);
 
-  const read = (body: Body) => {
+  const parse = (body: Body) => {
     try {
       return readPage(body, shape, session.findStoredRun());
     } catch {
@@ -53,19 +53,19 @@ export function createPageReader(
     path: job.path,
     query: { offset, limit: PAGE_ROWS },
   });
-  const readLater = () => unread;
+  const parseLater = () => unread;
   const pages = prefetchPages({
     get: (offset, upcoming) =>
-      api.get({ ...request(offset), read }, signal, { upcoming, onWait: session.commit }),
+      api.get({ ...request(offset), read: parse }, signal, { upcoming, onWait: session.commit }),
     // A glance reads no more than it must.
     prefetch: (offset, upcoming) =>
       session.row.kind === 'walk'
-        ? api.prefetch({ ...request(offset), read: readLater }, prefetching.signal, upcoming)
+        ? api.prefetch({ ...request(offset), read: parseLater }, prefetching.signal, upcoming)
         : undefined,
     check({ body, json, call }) {
       let page = json;
       try {
-        if (json === unread) page = read(body);
+        if (json === unread) page = parse(body);
       } catch {
         call.errorCode = BAD_BODY;
         return undefined;
@@ -151,7 +151,7 @@ export type PageSource = {
   discard(response: ApiResponse): void;
 };
 
-/** As many calls as may ever be in flight; at first, where nobody knows how many are of use; and at least. */
+/** How many pages are prefetched: at most, until it is known how many are of use, and at least. */
 const PREFETCH = { most: 16, first: 4, least: 2 };
 /** After so many responses in a row that had come before their turn, one page less is prefetched. */
 const EARLY_RESPONSES = 16;
@@ -189,6 +189,7 @@ export function prefetchPages(source: PageSource): {
     if (response && isGood) return { page, response };
     if (response) source.discard(response);
     if (!page) return await requestNow(offset, following);
+    // The list has moved, so the pages behind this one are not as they were prefetched either.
     prefetched.forEach(drop);
     return await requestNow(offset, { ...following, offsets: [] });
   }
@@ -285,7 +286,7 @@ type FollowingPages = { calls: number; offsets: readonly number[] };
 
 /**
  * The pages that a walk will most likely request behind the next one, where each has `pageRows` rows, as far as `total` goes.
- * @param most so many offsets.
+ * @param most the most offsets.
  */
 function followingPages(at: Checkpoint, pageRows: number, most: number): FollowingPages {
   const none = { calls: 0, offsets: [] };
