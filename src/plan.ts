@@ -28,7 +28,7 @@ export type DayPlan = {
   /** Null where it is not known what may be spent: see `unknown`. */
   available: number | null;
   left: number | null;
-  /** 1 where every schedule is kept, else the most that an interval, times the weight, becomes longer than its schedule. */
+  /** How many times longer than its schedule an interval becomes, times the weight: the most of all; 1 where all are kept. */
   stretch: number;
   /** The same until more calls come, for what is left until then. */
   stretchNow: number;

@@ -58,13 +58,13 @@ export type Walk = {
 /** What a walk that read the dataset whole teaches of its head. */
 export type FullWalk = Pick<Walk, 'startedAt' | 'newInHead' | 'newAtTail' | 'newElsewhere' | 'glanced'>;
 
-const LOOKED_BACK_MS = 7 * DAY_MS;
-/** Looked back at: walks among so many walks and glances, and so many of them where glances are many. More would make a status slow. */
-const LOOKED_AT = { runs: 200, walks: 20 };
+const OBSERVED_MS = 7 * DAY_MS;
+/** The walks among the latest runs, walks and glances, or so many walks where glances are many. More would make a status slow. */
+const LEARNT_FROM = { runs: 200, walks: 20 };
 /** The time of a call is that of the latest, so that a status costs no look at the calls of a day. */
 const LATEST_CALLS = 200;
-/** The calls of a walk are the median of so many of the latest: one that met trouble does not count. */
-const LATEST = 5;
+/** The calls of a walk are the median of so many of the latest: one that went wrong does not count. */
+const WALKS_OF_MEDIAN = 5;
 /** A glance costs the mean of so many of the latest. */
 export const MAX_GLANCES = 20;
 const SHORTEST_GLANCE = 1;
@@ -83,9 +83,9 @@ export function readFacts(connection: Connection, job: string, table: string, no
          ifnull((SELECT id FROM walks WHERE ${isWalk} ORDER BY id DESC LIMIT 1 OFFSET :walks - 1), 0))
        ORDER BY id DESC`,
     )
-    .all({ job, ...LOOKED_AT });
+    .all({ job, ...LEARNT_FROM });
   const glances = readGlances(connection, job, {
-    since: walks[LOOKED_AT.walks - 1]?.id ?? 0,
+    since: walks[LEARNT_FROM.walks - 1]?.id ?? 0,
     lastWalk: walks.find(({ isWhole }) => isWhole)?.id ?? 0,
   });
   const learnt = learn(walks, glances, now);
@@ -100,7 +100,7 @@ export function readFacts(connection: Connection, job: string, table: string, no
 /** @param walks the latest first. */
 export function learn(walks: readonly Walk[], glances: Glances, now: number): Omit<Facts, 'rows' | 'callMs'> {
   const whole = walks.filter(({ isWhole }) => isWhole);
-  const [since, until] = [isoTime(now - LOOKED_BACK_MS), isoTime(now)];
+  const [since, until] = [isoTime(now - OBSERVED_MS), isoTime(now)];
   return {
     calls: callsOf(whole),
     glanceCalls: glances.calls ?? SHORTEST_GLANCE,
@@ -111,7 +111,7 @@ export function learn(walks: readonly Walk[], glances: Glances, now: number): Om
 }
 
 function callsOf(whole: Walk[]): Facts['calls'] {
-  const latest = whole.slice(0, LATEST);
+  const latest = whole.slice(0, WALKS_OF_MEDIAN);
   const [last] = latest;
   if (!last) return null;
   const calls = latest.map((walk) => walk.calls).sort((one, other) => one - other);
@@ -125,7 +125,7 @@ export type Glances = {
   calls: number | null;
   /** Rows that they have brought since the last walk. */
   brought: number;
-  /** The number of the last one before that walk; 0 where there was none. */
+  /** The id of the last one before that walk; 0 where there was none. */
   lastBefore: number;
 };
 
@@ -158,7 +158,7 @@ function callsByTotal(connection: Connection, job: string): Facts['calls'] {
        WHERE total > 0 AND rows > 0 ORDER BY id DESC LIMIT 1`,
     )
     .pluck()
-    .get(job, LOOKED_AT.runs);
+    .get(job, LEARNT_FROM.runs);
   return calls ? { changed: calls, unchanged: calls } : null;
 }
 

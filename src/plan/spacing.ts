@@ -44,7 +44,7 @@ type Means = {
 export type Spacing = { everyMs: number; glanceEveryMs: number | null };
 
 /** What a dataset gets of the calls. */
-export type JobPlan = Spacing & {
+export type JobPlan = Pick<Spacing, 'glanceEveryMs'> & {
   name: string;
   /** Walks, glances and the calls of both that are expected in 24 hours. */
   walks: number;
@@ -64,7 +64,7 @@ export type DayOfCalls = {
   /** The day's share of the calls, and what the plan leaves of it; null where the quota is unknown. */
   available: number | null;
   left: number | null;
-  /** 1 where every schedule is kept, else the most that an interval, times the weight, becomes longer than its schedule. */
+  /** How many times longer than its schedule an interval becomes, times the weight: the most of all; 1 where all are kept. */
   stretch: number;
   /** Probability in [0, 1] that the schedules as they are find the quota empty at some time of the day. */
   chanceOfRunningDry: number | null;
@@ -161,7 +161,7 @@ export function waitsForMore({ changedCalls, drawsOnQuota }: PlannedJob, budget:
 }
 
 /** However little there is, a dataset gets a walk a day; a little more often where glances come between. */
-export const LONGEST_MS = DAY_MS;
+const LONGEST_MS = DAY_MS;
 const LONGEST_WITH_GLANCES_MS = 23 * HOUR_MS;
 /** Where glances keep a schedule, a walk is due once an hour. */
 const THRIFTY_MS = HOUR_MS;

@@ -20,7 +20,7 @@ type TurnsParts = { config: Config; jobs: readonly Job[]; store: Pick<Store, 'la
 
 export function createTurns({ config, jobs, store }: TurnsParts, now: () => number): Turns {
   let plan: DayPlan | undefined;
-  /** The last walks that it knows of, by job: from each it may learn. */
+  /** When the last walk began that the plan knows of, by job: a later one makes the plan anew. */
   let known = new Map<string, number | null>();
 
   function planAt(name: string, walkedAt: number | null): DayPlan {
@@ -79,8 +79,8 @@ export type DatasetState = {
   moreAt: number;
 };
 
-/** However little is left: more may have been bought, which only a call can tell. */
-const LONGEST_MS = DAY_MS;
+/** A walk waits no longer, however little is left: more may have been bought, which only a call can tell. */
+const LONGEST_WAIT_MS = DAY_MS;
 
 /** A walk looks at the head, too: a glance that came before it by less than this part of its interval would be lost. */
 const LOST_GLANCE = 1 / 10;
@@ -128,8 +128,8 @@ function walkDue(
   const interval = intervalOf(schedule, walkedAt);
   // It was switched off since it was queued.
   if (interval === Number.POSITIVE_INFINITY) return now;
-  const longest = Math.max(interval, LONGEST_MS);
-  if (intervals.waitsForMore) return moreAt - now <= LONGEST_MS ? moreAt : due(walkedAt, longest, now);
+  const longest = Math.max(interval, LONGEST_WAIT_MS);
+  if (intervals.waitsForMore) return moreAt - now <= LONGEST_WAIT_MS ? moreAt : due(walkedAt, longest, now);
   // The schedule says when.
   return times <= 1 ? now : due(walkedAt, Math.min(interval * times, longest), now);
 }
