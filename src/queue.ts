@@ -20,7 +20,7 @@ export type QueueOptions = RunsOptions & {
   /** Called after every run that ended well, and now and then: what Redis missed is announced when it is back. */
   changeSince?: ChangeSince;
   log: Log;
-  /** Gets the outage that keeps runs waiting, at each look, and null at its end. */
+  /** Gets the outage that keeps runs waiting, when it begins and after each trial, and null at its end. */
   onOutage?: (outage: Outage | null) => void;
   /** Of every key in Redis: mirrors that share a Redis need one each. */
   prefix?: string;
@@ -104,7 +104,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
   const isWell = () => breaker.outage() === null && !closing.signal.aborted;
   const timers = [
     setInterval(() => isWell() && void restore(), timing.restore),
-    setInterval(() => isWell() && void link?.look(), timing.look),
+    setInterval(() => isWell() && void link?.ping(), timing.look),
   ];
 
   /** Writes to Redis all that it should have, whatever happened to it. Never rejects. */

@@ -203,7 +203,7 @@ export function isConnectionError(error: Error): boolean {
   return 'syscall' in error || /^(Connection is closed|Socket timeout|connect E)/.test(error.message);
 }
 
-/** True for what no waiting mends. */
+/** True for a problem of the settings, here or in Redis, which no waiting mends. */
 export function isOfSettings({ code }: RedisProblem): boolean {
   return ['NOAUTH', 'NOPERM', 'CLUSTER', 'WRONGTYPE', 'unsupported', 'newer', 'tls'].includes(code);
 }

@@ -22,7 +22,7 @@ export type ChangeQueue = {
 
 /** Redis evicts nothing by itself, so what nobody comes for is bounded here. */
 const KEPT = { ms: 7 * DAY_MS, jobs: 1_000 };
-const kept: JobsOptions = {
+const jobOptions: JobsOptions = {
   removeOnComplete: true,
   removeOnFail: { age: KEPT.ms / 1_000, count: KEPT.jobs },
 };
@@ -50,7 +50,7 @@ export function openChanges(
     const change = changeSince(job, Number(before));
     if (!change) return;
     // A process that dies between these two announces the same again, under the same id.
-    await queue.add(job, change, { ...kept, jobId: `${job}-${before}-${change.lastSeq}` });
+    await queue.add(job, change, { ...jobOptions, jobId: `${job}-${before}-${change.lastSeq}` });
     await connection.eval(NOTE, 1, announced, job, before, change.lastSeq);
     const waiting = await queue.getWaitingCount();
     if (waiting > KEPT.jobs) await queue.clean(0, waiting - KEPT.jobs, 'wait');

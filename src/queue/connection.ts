@@ -12,7 +12,7 @@ export type Link = {
   /** Writes to Redis as the queue does. @throws what keeps it from that, within some seconds. */
   trial(): Promise<void>;
   /** Reports a Redis that does not answer. */
-  look(): Promise<void>;
+  ping(): Promise<void>;
   /** Ends every connection at once; commands in flight fail. */
   disconnect(): void;
 };
@@ -20,7 +20,7 @@ export type Link = {
 const CONNECT_MS = 5_000;
 /** A Redis that is there but still loads its data, or is not a Redis, may answer nothing at all. */
 const GREETING_MS = 6_000;
-/** A greeting that takes longer may be one in the wrong language. */
+/** Where a greeting takes longer, one side may speak TLS alone. */
 const TLS_DOUBT_MS = 300;
 const LONGEST_RETRY_MS = 5_000;
 /** Longer than the longest blocking read (10 s): a silent network is a lost one. */
@@ -134,7 +134,7 @@ export function connect(
       });
       await inTime(writing);
     },
-    look: () => inTime(client.ping()).catch(report),
+    ping: () => inTime(client.ping()).catch(report),
     disconnect: () => clients.forEach(end),
   };
 }

@@ -56,6 +56,7 @@ function runForVersion(file: string): string {
  * @throws Failure `config` where it refuses the user name or password, `incomplete` where it does not answer.
  */
 export async function examineRedis(at: { url: string } | { dir: string }): Promise<LiveRedis> {
+  // Not `privateTarget`, which makes the folder: who examines changes nothing.
   const target: RedisTarget =
     'url' in at ? parseRedisUrl(at.url) : { path: socketPath(join(at.dir, 'redis'), 'redis.sock') };
   const { info, refusal } = await ask(target);

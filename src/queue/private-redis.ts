@@ -88,10 +88,10 @@ export async function startPrivateRedis(parts: {
   }
 
   /** A second server on a socket would silently take it from the first, and share its files. */
-  async function isFree(deadline: number, within: AbortSignal): Promise<boolean> {
+  async function isFree(deadline: number, ending: AbortSignal): Promise<boolean> {
     while ((await ping(path)) !== 'nobody') {
       if (clock.monotonic() > deadline) return false;
-      await clock.sleep(POLL_MS, within);
+      await clock.sleep(POLL_MS, ending);
     }
     return true;
   }

@@ -38,7 +38,7 @@ export type BullOptions = {
 export type Runs = {
   /** Writes to Redis when each dataset that does not run is to be woken, whatever happened to it there. */
   plan(): Promise<void>;
-  /** The clock is another than before: what waits asks again, and so do these, when they are planned next. */
+  /** The clock is another than before: when they are planned next, the datasets that wait run, and so do those in `due`. */
   forgetTimes(due: readonly string[]): void;
   /** Takes no more wakes; runs that have begun continue. */
   pause(): void;
@@ -60,7 +60,7 @@ type Dataset = {
   ranAt: number | null;
   waitsUntil: number | null;
   /** It runs when it is woken next, whatever the clock says. */
-  isDue: boolean;
+  runsAnyway: boolean;
 };
 
 /** Under the mirror's own prefix, so that nobody else takes a wake. */
@@ -76,15 +76,15 @@ const EVENTS_KEPT = 1_000;
 export async function bullOptions(connection: Redis, prefix: string, log: Log): Promise<BullOptions> {
   const memory = await connection.info('memory').catch(() => ''); // Some hosts forbid it.
   const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1];
-  const evicts = policy !== 'noeviction';
-  if (evicts)
+  const mayEvict = policy !== 'noeviction';
+  if (mayEvict)
     log.warn(
       { reason: policy ?? 'unknown' },
       'this Redis may evict jobs: set its maxmemory-policy to noeviction',
     );
   // BullMQ prints the same warning to the console, once a connection. Without its check of the version it
   // rounds waits up to whole seconds, so the check stays where there is nothing to print.
-  return { connection, prefix, skipVersionCheck: evicts, streams: { events: { maxLen: EVENTS_KEPT } } };
+  return { connection, prefix, skipVersionCheck: mayEvict, streams: { events: { maxLen: EVENTS_KEPT } } };
 }
 
 /** An `error` listener: without one, an error of a queue would end the process. */
@@ -122,7 +122,7 @@ export function startRuns(
   const datasets = new Map<string, Dataset>();
   for (const [job, schedule] of Object.entries(schedules))
     if (schedule !== 'off')
-      datasets.set(job, { job, schedule, running: null, ranAt: null, waitsUntil: null, isDue: false });
+      datasets.set(job, { job, schedule, running: null, ranAt: null, waitsUntil: null, runsAnyway: false });
   let stopping = false;
 
   const queue = new Queue(QUEUE, { ...options, settings }).on('error', report);
@@ -142,13 +142,13 @@ export function startRuns(
     if (!dataset || stopping || dataset.running || !isDue(dataset)) return;
     const stop = new AbortController();
     const ended = perform(dataset, stop.signal).finally(() => {
-      Object.assign(dataset, { running: null, isDue: false });
+      Object.assign(dataset, { running: null, runsAnyway: false });
     });
     dataset.running = { stop, ended };
     await ended;
   }
 
-  /** Runs begin a little after their wakes: with half an interval to spare, a late run is not taken for a wake too many. */
+  /** A run begins a little after its wake, so the next wake comes a little early: with half an interval to spare it counts. */
   function isDue(dataset: Dataset): boolean {
     const { schedule, waitsUntil } = dataset;
     const early = waitsUntil === null && 'every' in schedule ? schedule.every / 2 : 0;
@@ -157,8 +157,8 @@ export function startRuns(
   }
 
   /** In epoch milliseconds; not after now where it is due. */
-  function dueAt({ job, schedule, ranAt, waitsUntil, isDue }: Dataset, now: number): number {
-    if (isDue) return now;
+  function dueAt({ job, schedule, ranAt, waitsUntil, runsAnyway }: Dataset, now: number): number {
+    if (runsAnyway) return now;
     if (waitsUntil !== null) return waitsUntil;
     // In SQLite are the runs of other processes, too.
     const last = Math.max(ranAt ?? Number.NEGATIVE_INFINITY, lastRun(job) ?? Number.NEGATIVE_INFINITY);
@@ -229,8 +229,8 @@ export function startRuns(
     },
     forgetTimes(due) {
       for (const dataset of datasets.values()) {
-        const isDue = dataset.isDue || dataset.waitsUntil !== null || due.includes(dataset.job);
-        Object.assign(dataset, { ranAt: null, waitsUntil: null, isDue });
+        const runsAnyway = dataset.runsAnyway || dataset.waitsUntil !== null || due.includes(dataset.job);
+        Object.assign(dataset, { ranAt: null, waitsUntil: null, runsAnyway });
       }
     },
     pause: () => void worker.pause(true),
