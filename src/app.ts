@@ -54,8 +54,8 @@ export type AppParts = Surroundings & {
   /** Gets what the command of `MIRROR_ON_CHANGE` writes, and why it failed. */
   say?: Say;
   /** Gets why no call is made where the limits of the account are out of reach, and null at the end of that. */
-  outOfReach?: (trouble: AccountProblem | null) => void;
-  /** Such a start waits for the limits, too. */
+  outOfReach?: (problem: AccountProblem | null) => void;
+  /** A start that finds the limits of the account out of reach waits for them instead of throwing. */
   isPatient?: boolean;
   /** A person wants a key or endpoint that was refused tried once more. */
   again?: boolean;

@@ -75,7 +75,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   const file = watchMirrorFile({ store: app.store, log, clock });
   const ending = AbortSignal.any([signal, file.gone]);
   if (serve.address) {
-    const onProblem = (serve: DaemonNote['serve']) => note({ serve });
+    const onProblem = (problem: DaemonNote['serve']) => note({ serve: problem });
     const service = keepServing({ dir, environment: parts.environment, clock, random, log, onProblem });
     // At the same time as everything else: together they have ten seconds.
     ending.addEventListener('abort', () => void service.end(), { once: true });
@@ -92,7 +92,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
     follow({
       thread: shipThread({ dir, address: ship }),
       words: { goesOn: 'shipping goes on', fails: 'not shipped', lacks: 'not all is shipped' },
-      note: (ship) => note({ ship }),
+      note: (state) => note({ ship: state }),
     });
   if (lake)
     follow({
@@ -103,7 +103,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
         lacks: 'the lake lacks something',
       },
       everyMs: lake.everyMs,
-      note: (lake) => note({ lake }),
+      note: (state) => note({ lake: state }),
     });
   const health = await openHealthSocket({ dir, status: () => file.ifHere(() => statusOf(app, clock.now())) });
   releases.add(() => health?.close());
@@ -111,8 +111,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
     redis: redisUrl ? { url: redisUrl } : { dir },
     schedules,
     lastRun: app.store.lastRun,
-    run: (name, within) =>
-      file.during(() => run(app, app.job(name), parts, { pulse, turns, following }, within)),
+    run: (name, stop) => file.during(() => run(app, app.job(name), parts, { pulse, turns, following }, stop)),
     changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
     onOutage: (queue) => note({ queue }),
     log,

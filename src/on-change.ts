@@ -125,7 +125,7 @@ function factsOf(change: Change): Record<string, string> {
  * One run of the command: by a shell, in a process group of its own, for a bounded time.
  * @returns how it failed; undefined where it ended well, or was ended by `signal`.
  */
-export async function runCommand(
+async function runCommand(
   command: string,
   environment: Record<string, string | undefined>,
   { most, grace }: Timing,

@@ -60,13 +60,13 @@ export async function watchClock(
   }
 }
 
-/** @param isDue which of the jobs that have a schedule run at once, whatever it says. */
-function planAnew({ app, queue, clock }: Parts, isDue: (job: string) => boolean): void {
+/** @param runsAnyway which of the jobs that have a schedule run at once, whatever it says. */
+function planAnew({ app, queue, clock }: Parts, runsAnyway: (job: string) => boolean): void {
   const { config, jobs, store } = app;
   const due: string[] = [];
   for (const { name } of jobs) {
     const schedule = config.schedules[name] ?? 'off';
-    if (schedule !== 'off' && isDue(name)) due.push(name);
+    if (schedule !== 'off' && runsAnyway(name)) due.push(name);
     store.keepNextDue(name, nextDue(schedule, store.lastRun(name), clock.now()));
   }
   queue.planAnew(due);

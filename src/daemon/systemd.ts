@@ -49,24 +49,21 @@ export function serviceManager({ environment, log, clock }: Parts): ServiceManag
     }
   }
 
-  async function notify(
-    facts: string[],
-    within: { timeout?: number; signal?: AbortSignal } = {},
-  ): Promise<void> {
+  async function notify(facts: string[], options: { timeout?: number; signal?: AbortSignal }): Promise<void> {
     const { NOTIFY_SOCKET, PATH } = environment;
     if (!NOTIFY_SOCKET) return;
     try {
       // Nothing else of our environment: the API key may be in it.
       const env = { NOTIFY_SOCKET, PATH };
-      await promisify(execFile)('systemd-notify', facts, { env, timeout: NOTIFY_MS, ...within });
+      await promisify(execFile)('systemd-notify', facts, { env, timeout: NOTIFY_MS, ...options });
     } catch (thrown) {
-      if (!within.signal?.aborted)
+      if (!options.signal?.aborted)
         log.warn({ err: toError(thrown).message }, 'systemd could not be told how the daemon is');
     }
   }
 }
 
-/** Within what time systemd wants to hear of this process; undefined where it does not. */
+/** How long systemd waits for a sign of life of this process; undefined where it waits for none. */
 function watchdogMs({
   NOTIFY_SOCKET,
   WATCHDOG_USEC,
