@@ -58,8 +58,9 @@ export type DatasetPlan = {
   callsIfUnchanged: number | null;
   /** Calls of a glance; null where the head is not worth one. */
   callsIfGlanced: number | null;
-  /** Where new rows stood. Of those new at the last walk behind glances, how many had they brought; null without glances. */
+  /** Where new rows stood. */
   head: Head;
+  /** Of the rows that were new at the last walk after glances, how many these had brought; null without glances. */
   graded: Grade | null;
   /** What its latest walks of the last week found; null where none could be compared. */
   observed: Observed | null;
@@ -99,7 +100,7 @@ export function readPlan(
 type KnownDataset = Dataset &
   Pick<PlannedJob, 'runs' | 'longestMs' | 'drawsOnQuota'> & { facts: Facts; state: DatasetPlan['state'] };
 
-/** The same of a mirror that is open, for who reads more of it at that moment. */
+/** The same of an open mirror, for a caller who reads more of it at the same point in time. */
 export function planOf(
   connection: Connection,
   datasets: readonly Dataset[],
@@ -166,7 +167,7 @@ function stateOf({ name, schedule }: Dataset, facts: Facts, waits: DayPlan['wait
   return facts.calls ? 'planned' : 'unknown';
 }
 
-/** What is planned by: undefined where it is not run, or what a walk costs is not known. */
+/** A dataset as the plan counts it; undefined where it is not run, or what a walk costs is not known. */
 export function plannedJob(
   dataset: Pick<KnownDataset, 'name' | 'runs' | 'longestMs' | 'weight' | 'drawsOnQuota' | 'state'> & {
     facts: Omit<Facts, 'rows'>;
@@ -188,9 +189,9 @@ export function plannedJob(
   };
 }
 
-/** A key that may not read a dataset is tried again once a day. */
-const callsWithout = { off: 0, forbidden: 1, unknown: null, planned: null };
-const walksWithout = { ...callsWithout, forbidden: 0 };
+/** A day of a dataset that is not planned: a key that may not read it is tried once. */
+const callsUnplanned = { off: 0, forbidden: 1, unknown: null, planned: null };
+const walksUnplanned = { ...callsUnplanned, forbidden: 0 };
 
 function describeDataset(
   { name, runs, longestMs, weight, drawsOnQuota, state, facts }: KnownDataset,
@@ -211,9 +212,9 @@ function describeDataset(
     graded: facts.graded,
     observed: facts.observed && { ...facts.observed, perDay: tenth(facts.observed.perDay) },
     drawsOnQuota,
-    walks: day ? tenth(day.walks) : walksWithout[state],
-    glances: day ? tenth(day.glances) : walksWithout[state],
-    calls: day ? tenth(day.calls) : callsWithout[state],
+    walks: day ? tenth(day.walks) : walksUnplanned[state],
+    glances: day ? tenth(day.glances) : walksUnplanned[state],
+    calls: day ? tenth(day.calls) : callsUnplanned[state],
     everySeconds: secondsOf(day?.everyMs),
     heldToSeconds: secondsOf(day?.heldToMs),
     glanceEverySeconds: secondsOf(day?.glanceEveryMs),

@@ -99,7 +99,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
   let runs: Runs | undefined;
   let changes: ChangeQueue | undefined;
   let restoring: Promise<void> | undefined;
-  /** Kept until there are runs. */
+  /** Jobs that are to run at once, kept until there are runs. */
   const dueAtOpen: string[] = [];
   const isWell = () => breaker.outage() === null && !closing.signal.aborted;
   const timers = [

@@ -21,7 +21,7 @@ export type RunsOptions = {
    */
   lastRun: (job: string) => number | null;
   /**
-   * Mirrors one dataset once. Throws `Snooze` to go on later at its committed place, `Failure` to leave it to the next
+   * Mirrors one dataset once. Throws `Snooze` to resume later at its checkpoint, `Failure` to leave it to the next
    * schedule. When `signal` is aborted it stops at the next page boundary and throws the signal's reason.
    */
   run: (job: string, signal: AbortSignal) => Promise<void>;
