@@ -83,7 +83,7 @@ export async function openApp(parts: AppParts): Promise<App> {
   }
 }
 
-/** What is learnt of the account lies with those who share it, instead of in the folder. */
+/** What is learnt of the account lies in a Redis with those who share it, instead of in the folder. */
 async function shareLimits(
   { clock, random, outOfReach, isPatient = false }: AppParts,
   account: NonNullable<Config['account']>,
@@ -103,9 +103,9 @@ function build(
   account: Account | undefined,
   releases: Releases,
 ): App {
-  const here = { transact: store.governor.transact, owner: nameProcess(random), isGone: hasEnded };
+  const inFolder = { transact: store.governor.transact, owner: nameProcess(random), isGone: hasEnded };
   const governor = createGovernor({
-    ...(account ?? here),
+    ...(account ?? inFolder),
     clock,
     random,
     longestWaitMs: LONGEST_WAIT_MS,
@@ -143,7 +143,7 @@ function build(
     store,
     job: (name) => findJob(jobs, name),
     async mirror(job, signal, progress, kind) {
-      const once = async () => {
+      const mirrorOnce = async () => {
         const parts = { api, store, clock, ...(progress ? { progress } : {}) };
         const walk = await mirror(job, parts, signal, kind).catch(async (thrown) => {
           // Calls are recorded also while no walk completes. The error of the walk is worth more than one of pruning.
@@ -155,9 +155,9 @@ function build(
         await store.prune(job, config.keep, walk.apiCalls + walk.updated + walk.deleted);
         return walk;
       };
-      const walk = await once();
-      // The clock was set back meanwhile: the age of the proof would not be known.
-      return ageOf(Date.parse(walk.startedAt), clock.now()) === null ? await once() : walk;
+      const walk = await mirrorOnce();
+      // Where the clock was set back meanwhile, the age of the proof would not be known.
+      return ageOf(Date.parse(walk.startedAt), clock.now()) === null ? await mirrorOnce() : walk;
     },
     waitsForPermit: governor.waits,
     clockJumped: governor.clockJumped,

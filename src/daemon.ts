@@ -82,11 +82,11 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
     releases.add(service.end);
   }
   const following: Following[] = [];
-  const follow = (target: Pick<FollowingParts, 'thread' | 'words' | 'note' | 'everyMs'>) => {
+  const follow = (ofSink: Pick<FollowingParts, 'thread' | 'words' | 'note' | 'everyMs'>) => {
     const jobs = app.jobs.map(({ name }) => name);
-    const kept = keepFollowing({ ...target, jobs, clock, random, log });
-    releases.add(kept.end);
-    following.push(kept);
+    const sink = keepFollowing({ ...ofSink, jobs, clock, random, log });
+    releases.add(sink.end);
+    following.push(sink);
   };
   if (ship)
     follow({
@@ -161,7 +161,7 @@ async function run(
     .finally(() => {
       pulse.end(job.name);
       // Also where it broke off: pages that were saved are news.
-      for (const target of following) target.due(job.name);
+      for (const sink of following) sink.due(job.name);
     });
   logWalk(job, walk, log);
   ended?.(job.name, walk);

@@ -26,7 +26,7 @@ export type FollowingParts = {
   clock: Clock;
   random: Random;
   log: Pick<Log, 'info' | 'warn'>;
-  /** Gets what has arrived, and what keeps the rest from that. */
+  /** Gets what has arrived, and what keeps the rest from arriving. */
   note: (note: SinkNote) => void;
   pauses?: Partial<Pauses>;
 };
@@ -90,7 +90,8 @@ export function keepFollowing(parts: FollowingParts): Following {
     });
   }
 
-  const kept = keepTrying(load, problems, { clock, signal, steadyMs: Number.POSITIVE_INFINITY });
+  // However long an attempt took, it may only have waited for something to load.
+  const attempts = keepTrying(load, problems, { clock, signal, steadyMs: Number.POSITIVE_INFINITY });
   return {
     due(job) {
       due.add(job);
@@ -100,7 +101,7 @@ export function keepFollowing(parts: FollowingParts): Following {
       ending.abort();
       wake();
       await thread.close();
-      await kept;
+      await attempts;
     },
   };
 }

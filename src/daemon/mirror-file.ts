@@ -49,6 +49,7 @@ export function watchMirrorFile({ store, log, clock }: Parts): MirrorFile {
       } finally {
         underWay -= 1;
         await keepLogShort(underWay === 0);
+        // Instead of what the work threw, which mostly has the same cause.
         stopUnlessHere();
       }
     },

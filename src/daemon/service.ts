@@ -54,11 +54,11 @@ export function keepServing(parts: ServiceParts): ServiceProcess {
   };
   const { signal } = ending;
   const attempt = () => runOnce(parts, timing.grace, listens, signal);
-  const kept = keepTrying(attempt, problems, { clock, signal, steadyMs: timing.steady });
+  const attempts = keepTrying(attempt, problems, { clock, signal, steadyMs: timing.steady });
   return {
     async end() {
       ending.abort();
-      await kept;
+      await attempts;
     },
   };
 }
