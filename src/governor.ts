@@ -73,7 +73,7 @@ export function createGovernor(parts: GovernorParts): Governor {
   const waiters: Waiter[] = [];
   let nap: { until: number; cancel(): void } | undefined;
   let cancelIdle: (() => void) | undefined;
-  /** A permit is being asked for this one: its place in flight is kept, lest it be overtaken. */
+  /** The waiter for which a permit is being asked. Its place in flight is kept free, lest another one take it. */
   let asking: Waiter | undefined;
   let isClosed = false;
   let isOutOfReach = false;
@@ -212,8 +212,8 @@ export function createGovernor(parts: GovernorParts): Governor {
     for (const one of deferred)
       try {
         one.options.onWait?.();
-      } catch (reason) {
-        one.refuse(reason);
+      } catch (thrown) {
+        one.refuse(thrown);
       }
   }
 
@@ -222,15 +222,15 @@ export function createGovernor(parts: GovernorParts): Governor {
     void withinReach(lease.tellPending()).then(serve, serve);
   }
 
-  /** The same promise. While it takes longer than any wait that is sat out, nobody waits. */
-  async function withinReach<T>(told: Promise<T>): Promise<T> {
+  /** Awaits an exchange with the state. Once that takes longer than any wait that is sat out, all who wait are refused. */
+  async function withinReach<T>(exchange: Promise<T>): Promise<T> {
     const giveUp = () => {
       isOutOfReach = true;
       refuseAll();
     };
     const cancel = Number.isFinite(longestWaitMs) ? clock.after(longestWaitMs, giveUp) : () => undefined;
     try {
-      return await told;
+      return await exchange;
     } finally {
       cancel();
       isOutOfReach = false;
@@ -250,12 +250,10 @@ export function createGovernor(parts: GovernorParts): Governor {
       for (const waiter of waiters) if (waiter.notBefore <= until) waiter.notBefore = 0;
       serve();
     };
-    const end = new AbortController();
-    nap = { until, cancel: () => end.abort() };
-    clock.sleep(Math.max(0, until - clock.now()), end.signal).then(wake, () => undefined);
+    nap = { until, cancel: sleepThen(Math.max(0, until - clock.now()), wake) };
   }
 
-  /** @returns what cancels it. */
+  /** Does `work` after the sleep. @returns what cancels both. */
   function sleepThen(ms: number, work: () => void): () => void {
     const cancelled = new AbortController();
     clock.sleep(ms, cancelled.signal).then(work, () => undefined);

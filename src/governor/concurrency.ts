@@ -17,7 +17,7 @@ export type Concurrency = {
 /** Three times as many as there are datasets. */
 const MAX_IN_FLIGHT = 16;
 /** Requests accepted in a row: one alone may have met others that were just ending. More would delay a first sync. */
-const PROOF = 6;
+const STREAK_THAT_PROVES = 6;
 /** Before one more is tried after a first refusal: one refusal in a hundred requests, and a third of that after each. */
 const FIRST_CALLS_BEFORE_TRIAL = 100;
 
@@ -50,7 +50,7 @@ export function accepted(it: Concurrency, inFlight: number): void {
   if (it.refused !== null && inFlight >= it.refused - 1) it.steadyCalls += 1;
   if (inFlight <= it.proven) return;
   it.streak += 1;
-  if (it.streak < PROOF) return;
+  if (it.streak < STREAK_THAT_PROVES) return;
   it.proven += 1;
   it.streak = 0;
   it.steadyCalls = 0;

@@ -40,9 +40,14 @@ export type LeaseParts = {
   again?: boolean;
 };
 
-/** How many were in flight when it was sent, itself included, and at most since; the others as the decision gave them. */
-type InFlightRequest = Record<'ordinal' | 'peak' | 'othersInFlight' | 'responsesBefore', number> & {
+type InFlightRequest = {
   job: string;
+  /** Requests of this process in flight when it was sent, itself included; and the most since then. */
+  ordinal: number;
+  peak: number;
+  /** As the decision gave them, by which it was sent. */
+  othersInFlight: number;
+  responsesBefore: number;
 };
 
 type PendingEvent = { event: Event; heardAt: number };
@@ -199,7 +204,7 @@ export function createLease(parts: LeaseParts) {
     giveBackPrefetches();
   }
 
-  /** What happened makes permits doubtful. */
+  /** Gives back all permits: what happened since they were given may have made them wrong. */
   function recall(): void {
     recalls += 1;
     giveAllBack();
@@ -235,7 +240,7 @@ export function createLease(parts: LeaseParts) {
       const now = remoteNow ?? at;
       const events = news.map((one) => (isRemote ? withoutOldNews(one, at) : one.event));
       if (question) events.push(holds, question);
-      const [state, decision] = live(kept, events, now);
+      const [state, decision] = governAll(kept, events, now);
       return { state, result: { decision, at, now } };
     });
     // Our clock may have been set meanwhile.
@@ -254,8 +259,8 @@ export function createLease(parts: LeaseParts) {
     };
   }
 
-  /** The state after those events, and the decision on the last. */
-  function live(kept: unknown, events: readonly Event[], now: number): [State, Decision] {
+  /** Governs by those events, after what this process knows of ended processes and of its key. */
+  function governAll(kept: unknown, events: readonly Event[], now: number): [State, Decision] {
     const state = readState(kept);
     const gone = Object.keys(state.leases).filter((other) => other !== owner && isGone(other));
     const writeOffs = gone.map((other): Event => ({ type: 'gone', owner: other }));
@@ -277,7 +282,7 @@ export function createLease(parts: LeaseParts) {
   }
 }
 
-/** That the request was made counts however late; what its response said of the limits does not. */
+/** That a request was made, or refused, counts however late; what an accepted one said of the limits does not. */
 function withoutOldNews({ event, heardAt }: PendingEvent, now: number): Event {
   if (now - heardAt <= NEWS_MS || event.type !== 'response' || event.status >= 300) return event;
   const { owner, job, roll } = event;

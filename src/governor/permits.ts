@@ -53,7 +53,7 @@ export function ask(state: State, event: Ask, now: number): Decision {
     passages.push(passage);
   }
   for (const { note } of passages) note?.();
-  const most = Math.min(event.want, rates.blockSize(state.rate), ...passages.map(({ open }) => open));
+  const most = Math.min(event.want, rates.blockSize(state.rate), ...passages.map((passage) => passage.open));
   const permits = Math.max(1, Math.floor(most));
   const maxInFlight = freeInFlight(state, owner);
   const prefetchBudget = spendBudget(state, prefetches - (event.unproven ?? 0), now);

@@ -281,12 +281,12 @@ function refilled(quota: Quota, now: number): void {
 /** Between two headers the pool fell by `fall` beside them, while `calls` of other endpoints were accepted. */
 function noteFall({ members }: Quota, calls: Record<string, number>, fall: number): void {
   const total = Object.values(calls).reduce((sum, times) => sum + times, 0);
-  // By none of them, by all of them, or nobody knows.
-  const verdict = fall === 0 ? 'apart' : fall >= total ? 'shared' : null;
-  if (!verdict) return;
+  // The fall counts none of them, all of them, or nobody knows which.
+  const membership = fall === 0 ? 'apart' : fall >= total ? 'shared' : null;
+  if (!membership) return;
   for (const job of Object.keys(calls)) {
     members[job] ??= { shared: 0, apart: 0 };
-    members[job][verdict] += 1;
+    members[job][membership] += 1;
   }
 }
 
