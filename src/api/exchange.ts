@@ -35,7 +35,7 @@ export function exchange(
       resolve(response);
     };
     const fail = (reason: Error, code = codeOf(reason)) => {
-      // To abort it fails it once more.
+      // The abort below calls this once more.
       if (error) return;
       error = reason;
       request?.abort(error);

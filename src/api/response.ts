@@ -52,7 +52,8 @@ export type JudgedResponse = { status: number | null; bytes: number; facts: Head
 /** Whether a failed request may be repeated: never, once, after a pause of ours, or when the governor allows. */
 type Repeat = 'never' | 'once' | 'after-pause' | 'when-allowed';
 
-type Verdict = [FailureKind, message: string, Repeat];
+/** What is said of a request that failed. */
+type Judgement = [FailureKind, message: string, Repeat];
 
 type HeaderFacts = {
   /** X-RateLimit-Limit and X-RateLimit-Remaining (specification, Limits), both or neither believed. */
@@ -69,7 +70,7 @@ type HeaderFacts = {
 
 const LONGEST_REQUEST_ID = 128;
 
-const refusals: Record<number, Verdict> = {
+const refusals: Record<number, Judgement> = {
   401: ['key', 'the API refused the key: it is malformed, expired or inactive; set a valid one', 'never'],
   403: ['key', 'the key lacks the scope for this endpoint, or may not be used from this address', 'never'],
   429: ['incomplete', 'the API limits the calls of this account; try again later', 'when-allowed'],
@@ -78,16 +79,16 @@ const refusals: Record<number, Verdict> = {
 
 /** @param request names the endpoint in messages, and reads the body. */
 export function judge(
-  { status, code: lostBy, headers, bytes, body }: RawResponse,
+  { status, code: lossCode, headers, bytes, body }: RawResponse,
   { job, read = parseBody }: { job: string; read?: (body: Body) => unknown },
   now: number,
 ): JudgedResponse {
   const facts = readHeaders(headers, now);
-  const failed = (code: string | null, [kind, message, repeat]: Verdict): JudgedResponse => {
+  const failed = (code: string | null, [kind, message, repeat]: Judgement): JudgedResponse => {
     const failure = new Failure(kind, `${job}: ${message}`);
     return { fine: false, status, bytes, facts, failure, repeat, code };
   };
-  if (status === null) return failed(lostBy, silence(lostBy ?? ''));
+  if (status === null) return failed(lossCode, silence(lossCode ?? ''));
   if (status === 200) {
     const result = readBody(body, facts, read);
     return 'problem' in result
@@ -100,7 +101,7 @@ export function judge(
 }
 
 /** The specification calls 503 alone transient. Other failures of a server or a gateway are repeated as a lost request is. */
-function unexpected(status: number): Verdict {
+function unexpected(status: number): Judgement {
   if (status > 200 && status < 300)
     return ['contract', `answered ${status}, which the specification does not know`, 'never'];
   const redirect = `answered with a redirect (${status}), which is never followed; check MARKET_API_URL`;
@@ -113,7 +114,7 @@ function unexpected(status: number): Verdict {
 const certificate = /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ERR_TLS|ERR_SSL/;
 
 /** What it means that no response came. @param code of the error, as it is recorded with the call. */
-export function silence(code: string): Verdict {
+export function silence(code: string): Judgement {
   if (certificate.test(code))
     return ['unreachable', `the API's certificate is not trusted (${code}); it is never bypassed`, 'never'];
   if (code === TOO_LARGE) return ['contract', 'an answer larger than any page may be', 'never'];
