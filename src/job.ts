@@ -99,7 +99,7 @@ export type ListedJob = Required<
   /** The file's name, such as `ai-signals`. */
   name: string;
   operation: string | null;
-  /** The view that queries name, and the table in which its rows lie with their numbers. */
+  /** The view that queries name, and the table in which its rows lie with their rowids. */
   table: string;
   rows: string;
   /** The same of its superseded versions; null for a dataset that is kept as snapshots. */
@@ -218,7 +218,7 @@ export const versioned: readonly string[] = Object.keys(versionColumns());
 /** What else a version has: from when to when, and what ended it. */
 export const validity: readonly string[] = Object.keys(validityColumns());
 
-/** Where its rows lie, with their numbers. The few that are held are found without a look at all. */
+/** Where its rows lie. An index finds the few that are held without a look at every row. */
 const rowsTable = (name: string, own: Columns, last: Columns): SQLiteTable =>
   sqliteTable(name, { ...own, ...bookkeepingColumns(), ...last }, (rows) => [
     index(`${name}_held`).on(rows._held_since).where(sql.raw('_held_since IS NOT NULL')),

@@ -33,7 +33,7 @@ import { Database } from './sqlite.ts';
 const PAGES_AT_ONCE = 1_000;
 
 /**
- * Copies the database `file` into the empty file `copy`, every page as it is, so that row numbers stay.
+ * Copies the database `file` into the empty file `copy`, every page as it is, so that rowids stay.
  * @throws Failure `disk`, or the signal's reason where that ends it.
  */
 export async function copyDatabase(
@@ -78,8 +78,8 @@ export function sealCopy(file: string, copy: string): void {
     try {
       connection.pragma('journal_mode = delete');
       renewEpoch(connection);
-      const verdict = connection.pragma('integrity_check(1)', { simple: true });
-      if (verdict !== 'ok') throw new Database.SqliteError(String(verdict), 'SQLITE_CORRUPT');
+      const found = connection.pragma('integrity_check(1)', { simple: true });
+      if (found !== 'ok') throw new Database.SqliteError(String(found), 'SQLITE_CORRUPT');
     } finally {
       connection.close();
     }
@@ -88,7 +88,7 @@ export function sealCopy(file: string, copy: string): void {
 
 /** The database, and what SQLite keeps beside it: with another database each of them would spoil it. */
 const PARTS = ['', '-wal', '-journal'];
-/** Made anew of the log. */
+/** The index of the log, which SQLite makes anew. */
 const INDEX = '-shm';
 
 /**

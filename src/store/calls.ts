@@ -16,10 +16,10 @@ export function callRecorder(connection: Connection): (call: Call) => void {
   return (call) => void insert.run(call);
 }
 
-/** A call that got no answer: its number in `requests`, and the code of the error. */
-export type Unanswered = { id: number; code: string };
+/** A call that got no answer: its `id` in `requests`, and the code of the error. */
+type Unanswered = { id: number; code: string };
 
-/** Returns what tells of the latest call; null where it was answered. */
+/** Returns what reads the latest call, where it got no answer; null where it did. */
 export function silenceReader(connection: Connection): () => Unanswered | null {
   const latest = connection.prepare<[], Unanswered & { isUnanswered: 0 | 1 }>(
     `SELECT id, ${SILENCE_CODE} AS code, ${UNANSWERED} AS isUnanswered FROM requests WHERE ${TELLING} ORDER BY at DESC, id DESC LIMIT 1`,
@@ -31,7 +31,7 @@ export function silenceReader(connection: Connection): () => Unanswered | null {
 }
 
 /** Shared by every process that opens this mirror. */
-export type GovernorState = {
+type GovernorState = {
   /** Undefined where there is none. */
   read(): unknown;
   keep(state: unknown): void;

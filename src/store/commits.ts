@@ -50,7 +50,8 @@ const WORTH_COPYING_PAGES = 3_500;
 
 /**
  * Lets all else go on after a commit, and copies the log into the database where it has grown long: in a turn of its own, since
- * what came during the commit is heard only between the two. What fails is told to the next commit, which fails for the same reason.
+ * what came during the commit is heard only between the two. What fails here is not reported: the next commit fails for the
+ * same reason.
  */
 export async function copyLog(connection: Connection): Promise<void> {
   await breath();

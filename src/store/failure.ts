@@ -7,7 +7,8 @@ import { type DiskTrouble, diskTrouble } from '../disk.ts';
 import { Failure } from '../errors.ts';
 import { Database } from './sqlite.ts';
 
-const sqlite: Record<string, string> = {
+/** What to do, by the code or its beginning; the first that fits. */
+const ADVICE_ON_SQLITE: Record<string, string> = {
   SQLITE_BUSY: 'another process keeps the database busy; try again',
   SQLITE_LOCKED: 'another process keeps the database busy; try again',
   SQLITE_FULL: 'the disk is full: free space, then run again',
@@ -36,12 +37,12 @@ export function storeFailure(thrown: unknown, file: string): unknown {
 
 function sqliteAdvice(code: string, folder: string): string | undefined {
   const trouble = /^SQLITE_(FULL|IOERR|CANTOPEN)/.test(code) ? askDisk(folder) : undefined;
-  if (trouble && beyondSqlite.has(trouble.code)) return trouble.advice;
-  return Object.entries(sqlite).find(([name]) => code.startsWith(name))?.[1];
+  if (trouble && TOLD_BY_DISK.has(trouble.code)) return trouble.advice;
+  return Object.entries(ADVICE_ON_SQLITE).find(([name]) => code.startsWith(name))?.[1];
 }
 
-/** What SQLite says in the same words as other things: a missing right, for one, it tells better than a trial write. */
-const beyondSqlite: ReadonlySet<DiskTrouble['code']> = new Set([
+/** What a trial write tells, and SQLite says in the same words as other things. A missing right SQLite tells better. */
+const TOLD_BY_DISK: ReadonlySet<DiskTrouble['code']> = new Set([
   'ENOSPC',
   'INODES',
   'EDQUOT',

@@ -66,7 +66,7 @@ export function createPageWriter(
   const saveSeqs = prepareWalkUpdate(connection, ['firstSeq', 'lastSeq']);
   const nextSeq = createSequence(connection);
   // One transaction for a page of look-ups: each by itself would take and leave SQLite's locks.
-  const atOnce = connection.transaction((read: () => Pick<PageFacts, 'met' | 'known'>) => read());
+  const inOneRead = connection.transaction((read: () => Pick<PageFacts, 'met' | 'known'>) => read());
   const atomically = connection.transaction((work: () => void) => work()).immediate;
   let waiting = nothingWaiting();
   let unsaved = nothingMet();
@@ -78,7 +78,7 @@ export function createPageWriter(
   let lastPage: { rowid: number; rows: number } | undefined;
   const storedRun =
     job.reading === 'walk' && fields ? openStoredRows(connection, job, () => tableState) : undefined;
-  // Whatever a held row shows, the walk before did not meet.
+  // The walk before did not meet held rows, so the fields that they show may be new to it: each such row is looked at.
   const someWereHeld = table.holdsAny();
 
   /**
@@ -89,7 +89,7 @@ export function createPageWriter(
   function lookUp(page: CheckedRows): Pick<PageFacts, 'met' | 'known'> {
     // Two versions of a row are two changes, each with a number of its own.
     if (contradicts(waiting, page)) commit();
-    return atOnce(() => compareAll(page));
+    return inOneRead(() => compareAll(page));
   }
 
   function compareAll({ accepted, keys }: CheckedRows): Pick<PageFacts, 'met' | 'known'> {
@@ -292,11 +292,15 @@ export function createPageWriter(
   };
 }
 
-/** What belongs to a key of a page that stands there. */
-type At<Of> = (key: string | null, at: number) => Of | undefined;
+/** Finds what belongs to the key that stands at a place of the page. */
+type FindAt<Of> = (key: string | null, at: number) => Of | undefined;
 
 /** Mostly each row of a page fits, and no key comes twice: then what belongs to a row stands at its place. */
-function belongingTo<Of>(rows: readonly ComparedRow[], keys: CheckedRows['keys'], of: readonly Of[]): At<Of> {
+function belongingTo<Of>(
+  rows: readonly ComparedRow[],
+  keys: CheckedRows['keys'],
+  of: readonly Of[],
+): FindAt<Of> {
   if (rows.length === keys.length) return (_, at) => of[at];
   const byKey = new Map<string | null, Of>(rows.map(({ key }, at) => [key, of[at] as Of]));
   return (key) => byKey.get(key);

@@ -13,8 +13,8 @@ import { guarded } from './failure.ts';
 
 const ID = 'mirror.id';
 
-/** The database, the newest part of it, and the index of that, through which processes agree. */
-const parts = ['', '-wal', '-shm'];
+/** The database, its write-ahead log, and the index of that log. */
+const PARTS = ['', '-wal', '-shm'];
 
 export function mirrorFile(dir: string): string {
   return join(dir, 'mirror.db');
@@ -119,7 +119,7 @@ export function isBeforeRestore(connection: Connection, seq: number): boolean {
 export function watchFiles(file: string): () => Failure | undefined {
   const known = new Map<string, string>();
   const look = (): Failure | undefined => {
-    for (const part of parts) {
+    for (const part of PARTS) {
       const path = `${file}${part}`;
       const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
       const inode = found && `${found.dev} ${found.ino}`;
@@ -193,12 +193,12 @@ export function versionOf(connection: Connection): Version {
 const holdsTables = (connection: Connection) =>
   valueIn(connection, `SELECT 1 FROM sqlite_master WHERE type = 'table'`) !== undefined;
 
-/** Where one of the files stayed, the mirror would seem to be gone. */
+/** Names all files to move: where one of them stayed, the mirror would seem to be gone. */
 function unreleased(file: string): Failure {
-  const parts = [file, `${file}-wal`, nameFile(dirname(file))].filter((part) => existsSync(part));
+  const files = [file, `${file}-wal`, nameFile(dirname(file))].filter((path) => existsSync(path));
   return new Failure(
     'config',
-    `${file} was made by a development version: move ${parts.map((part) => basename(part)).join(' and ')} aside, the next sync makes a new one; sqlite3 still reads it`,
+    `${file} was made by a development version: move ${files.map((path) => basename(path)).join(' and ')} aside, the next sync makes a new one; sqlite3 still reads it`,
   );
 }
 

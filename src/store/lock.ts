@@ -25,7 +25,8 @@ export type Lock = {
   note(word: string | null): void;
   release(): void;
 };
-export type Held = { holder: number | null };
+/** The pid of the process that holds a lock, where it can be read. */
+type Holder = { holder: number | null };
 
 /** All that a note may ever take, so that one that was left once can be changed also when the disk is full. */
 const NOTE_BYTES = 2_048;
@@ -34,7 +35,7 @@ const NOTE_BYTES = 2_048;
 const LOOK_WAIT_MS = 1_000;
 
 /** Takes the lock `name` in `dir`, or says which process holds it (its pid, where that can be read). */
-export function tryLock(dir: string, name: string): Lock | Held {
+export function tryLock(dir: string, name: string): Lock | Holder {
   const file = join(dir, 'locks', name);
   return guarded(file, () => {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -103,7 +104,7 @@ function hold(file: string, connection: Connection): Lock {
   };
 }
 
-export function isLock(lock: Lock | Held): lock is Lock {
+export function isLock(lock: Lock | Holder): lock is Lock {
   return 'release' in lock;
 }
 

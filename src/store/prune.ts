@@ -120,10 +120,9 @@ const readWalksFrom = (connection: Connection, { name }: Job): number =>
   valueIn(connection, 'SELECT walks_from FROM datasets WHERE job = ?', name) ?? 0;
 
 /*
- * Walks that ended long ago. A walk stays as long as something refers to it: a row or
- * a version of one (`_walk_id`), a removal (`changes` finds its walk by `last_seq`), a proof that rests on it (`renewal_of`), a
- * refused row, a field, a difference. The first walk of a dataset stays, which tells since when it is mirrored, and so does
- * its last proof.
+ * Walks that ended long ago. A walk stays as long as something refers to it: a row or a version of one (`_walk_id`), a removal
+ * (`changes` finds its walk by `last_seq`), a proof that rests on it (`renewal_of`), a refused row, a field, a difference. The
+ * first walk of a dataset stays, which tells since when it is mirrored, and so does its last proof.
  *
  * Most walks changed nothing, so no row refers to them: they go one after the other, and `datasets.walks_from` is how
  * far that has come. Whether rows refer to one of the others, only a look at all rows can tell (an index would be paid
@@ -174,7 +173,7 @@ const SWEPT_EVERY = 10_000;
 /**
  * Forgets the walks before `to` whose changes no row shows any longer, each time that `walks_from` has come far enough.
  * Call it where rows leave the history or the table; elsewhere all that changed something are referred to.
- * @param walks how far `walks_from` has come: numbers of walks.
+ * @param walks ids: how far `walks_from` had come before, and how far it has now.
  */
 async function sweepWalks(
   connection: Connection,

@@ -34,15 +34,15 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
   const names = stableColumnsOf(job);
   const comparison = prepareComparison(connection, job, names, volatile);
   const upsert = prepareUpsert(connection, job, names);
-  const firstSeen = job.history === null ? undefined : prepareFirstSeen(connection, job.history);
+  const findFirstSeen = job.history === null ? undefined : prepareFirstSeen(connection, job.history);
   const bodyOf = job.contract ? undefined : prepareBody(connection, job);
   const findRef = connection.prepare<[string], RowRef>(
     `SELECT rowid, _walk_id AS walkId FROM ${quoted(job.rows)} WHERE _key = ?`,
   );
   const heldRows = openHeld(connection, job);
-  const toCompare = binder([...names, ...(volatile?.columns ?? [])]);
-  // As they lie in the table: those of the mirror's own stand before what is kept as received.
-  const written = binder(names, names.filter((name) => !name.startsWith('_')).length);
+  const bindToCompare = binder([...names, ...(volatile?.columns ?? [])]);
+  // In the order of the table: the mirror's own columns stand behind the fields of the row, and before what is kept as received.
+  const bindToWrite = binder(names, names.filter((name) => !name.startsWith('_')).length);
   let lastWasNew = false;
 
   const find = (key: string) => findRef.get(key);
@@ -58,7 +58,7 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
     compare({ key, values }: Row): ComparedRow {
       // New rows mostly come one after the other, and to miss a key costs a tenth of a comparison.
       const isKnown = !lastWasNew || find(key) !== undefined;
-      const found = isKnown ? comparison.get(toCompare(values, key)) : undefined;
+      const found = isKnown ? comparison.get(bindToCompare(values, key)) : undefined;
       lastWasNew = !found;
       if (!found) return { key, values, ref: undefined, change: 'new' };
       const [rowid, walkId, changed, volatileChanged] = found;
@@ -76,8 +76,8 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
         return ref.rowid;
       }
       // A row that was gone and is back keeps the time when it was first seen.
-      const born = (change === 'new' && firstSeen?.get(key)) || now;
-      const { lastInsertRowid } = upsert.run(written(values, key, born, now, walkId));
+      const firstSeenAt = (change === 'new' && findFirstSeen?.get(key)) || now;
+      const { lastInsertRowid } = upsert.run(bindToWrite(values, key, firstSeenAt, now, walkId));
       const rowid = ref?.rowid ?? Number(lastInsertRowid);
       // The trigger that keeps the version before has read the values that were shown with it.
       volatile?.put(rowid, values);
@@ -151,7 +151,7 @@ const longInteger = /[^.\d]\d{16}/;
 const escapedName = /\\.[^"\\]*"\s*:/;
 
 /** Names, and strings that look like the end of one. */
-const names = /"\s*:/g;
+const memberNames = /"\s*:/g;
 
 /**
  * Whether two texts of valid JSON say the same to every reader; false where that cannot be told for sure, such as
@@ -164,7 +164,7 @@ export function saysTheSame(one: string, other: string): boolean {
   return isDeepStrictEqual(JSON.parse(one), JSON.parse(other));
 }
 
-const countNames = (text: string) => text.match(names)?.length;
+const countNames = (text: string) => text.match(memberNames)?.length;
 
 type RunColumns = [
   rowids: string,
@@ -174,8 +174,8 @@ type RunColumns = [
   isSame: number | null,
 ];
 
-/** SQLite gives no row this rowid by itself. */
-const BEYOND = '9223372036854775807';
+/** Greater than any rowid that SQLite gives by itself. */
+const BEYOND_ALL_ROWIDS = '9223372036854775807';
 
 /**
  * Returns what holds a page against the table, as text. It finds at most `count` rows from the rowid `last` on, or from the one
@@ -191,7 +191,7 @@ export function openStoredRows(connection: Connection, job: Job, tableState: () 
       `SELECT rowids, walks, keys, length(bytes), substr(?, 1, length(bytes)) = bytes
        FROM (SELECT json_group_array(rowid) AS rowids, json_group_array(_walk_id) AS walks, json_group_array(_key) AS keys,
          CAST(group_concat(_body, ',') AS BLOB) AS bytes FROM ${table}
-         WHERE rowid >= ? AND rowid < ifnull((SELECT rowid FROM ${table} WHERE rowid >= ? ORDER BY rowid LIMIT 1 OFFSET ?), ${BEYOND}))`,
+         WHERE rowid >= ? AND rowid < ifnull((SELECT rowid FROM ${table} WHERE rowid >= ? ORDER BY rowid LIMIT 1 OFFSET ?), ${BEYOND_ALL_ROWIDS}))`,
     )
     .raw();
   const bodyOf = prepareBody(connection, job);
@@ -210,11 +210,11 @@ export function openStoredRows(connection: Connection, job: Job, tableState: () 
     const [rowids, walkIds, keys, bytes, isSame] = run.get(text, from, from, count) as RunColumns;
     if (bytes === null || !isSame) return undefined;
     const walks = JSON.parse(walkIds) as number[];
-    const names = JSON.parse(keys) as string[];
+    const keysOfRun = JSON.parse(keys) as string[];
     const state = tableState();
     const rows = (JSON.parse(rowids) as number[]).map((rowid, at) => {
       const stored = { rowid, walkId: walks[at] as number, tableState: state };
-      return new RowOfRun(names[at] as string, stored, readBody);
+      return new RowOfRun(keysOfRun[at] as string, stored, readBody);
     });
     return { rows, bytes };
   };

@@ -64,9 +64,9 @@ function discoveredIn(connection: Connection, table: string): string[] {
     .all(table);
 }
 
-/** SQL for the volatile value of the row of a number. */
-const volatileValueSql = (aging: string, column: string, number: string) =>
-  `(SELECT ${quoted(column)} FROM ${quoted(aging)} WHERE _number = ${number})`;
+/** SQL for a volatile value of the row that has the rowid. */
+const volatileValueSql = (aging: string, column: string, rowid: string) =>
+  `(SELECT ${quoted(column)} FROM ${quoted(aging)} WHERE _number = ${rowid})`;
 
 /** Makes the triggers of a job's rows those of its declaration. */
 export function ensureTriggers(connection: Connection, job: Job): void {
@@ -94,15 +94,15 @@ export function ensureTriggers(connection: Connection, job: Job): void {
     `UPDATE ON ${quoted(rows)} WHEN (${stable('OLD')}) IS NOT (${stable('NEW')})`,
     keepOld('NEW._changed_at', 'update'),
   );
-  // Whoever removes rows has taken a number for that; anybody else's removal has none.
+  // A walk that removes rows has just taken a number for that (`last_seq`). Rows that a user removes by hand have none.
   const removedBy = `coalesce((SELECT last_seq FROM datasets WHERE job = '${name}'), ${seqOf("'now'")})`;
-  // Another row may get its number, by which orders know it.
-  const keepNumber = `INSERT INTO removed_rows (job, number, until, key) VALUES ('${name}', OLD.rowid, ${removedBy}, OLD._key); `;
+  // Another row may get its rowid, by which orders know it.
+  const keepRowid = `INSERT INTO removed_rows (job, number, until, key) VALUES ('${name}', OLD.rowid, ${removedBy}, OLD._key); `;
   const forgetVolatile = aging === null ? '' : `DELETE FROM ${quoted(aging)} WHERE _number = OLD.rowid; `;
   ensureTrigger(
     `${table}_removed`,
     `DELETE ON ${quoted(rows)}`,
-    keepOld(timeOf(removedBy), 'delete') + keepNumber + forgetVolatile,
+    keepOld(timeOf(removedBy), 'delete') + keepRowid + forgetVolatile,
   );
 }
 

@@ -117,7 +117,7 @@ const isRetiring = (walk: WalkRow | undefined) => walk !== undefined && 'retirin
 
 function giveUpGlance(connection: Connection, { id }: WalkRow, now: number): void {
   const ending = { status: 'failed', error: 'a walk has taken its place', errorKind: 'incomplete' } as const;
-  updateWalk(connection, id, { ...ending, finishedAt: isoTime(now), ...notWaiting, ...needless });
+  updateWalk(connection, id, { ...ending, finishedAt: isoTime(now), ...notWaiting, ...withoutCheckpoint });
   forgetMet(connection, String(id));
 }
 
@@ -150,8 +150,8 @@ function unsettledWalks(connection: Connection, { name: job }: Job): Set<number>
 /** SQL for the glances that were made while this walk was unfinished. */
 const begunAfter = ({ job, id }: WalkRow) => `SELECT id FROM walks WHERE job = '${job}' AND id > ${id}`;
 
-/** A checkpoint that no walk needs any more: kept with every walk, they would make up a third of the mirror. */
-const needless = { memory: '{}' };
+/** In place of a checkpoint that no walk needs any more: kept with every walk, they would make up a third of the mirror. */
+const withoutCheckpoint = { memory: '{}' };
 
 /**
  * Ends a walk for good; only its row in `walks` stays, with the checkpoint that the next walk is compared with. What a
@@ -165,8 +165,8 @@ export function closeWalk(
   before: WalkRow | undefined,
 ): void {
   const isCompared = ending.renewalOf === undefined && (ending.kind ?? row.kind) === 'walk';
-  updateWalk(connection, row.id, { ...ending, ...(!isCompared && needless) });
-  if (before && isCompared) updateWalk(connection, before.id, needless);
+  updateWalk(connection, row.id, { ...ending, ...(!isCompared && withoutCheckpoint) });
+  if (before && isCompared) updateWalk(connection, before.id, withoutCheckpoint);
   if (!isBesideWalk) {
     forgetMet(connection, String(row.id));
     forgetMet(connection, begunAfter(row));
@@ -183,9 +183,10 @@ export function closeWalk(
 
 /** Leaves a walk at its committed checkpoint, to be resumed. */
 export function pauseWalk(connection: Connection, { row }: OpenWalk, thrown: Error, stopped: boolean): void {
+  // What is thrown after a walk has ended well does not undo that.
+  if (lastOf(connection, row.job, row.kind, `id = ${row.id}`)?.status === 'complete') return;
   const wait = thrown instanceof Snooze ? thrown : undefined;
   const isFailed = !wait && !stopped;
-  if (lastOf(connection, row.job, row.kind, `id = ${row.id}`)?.status === 'complete') return;
   updateWalk(connection, row.id, {
     status: isFailed ? 'failed' : 'waiting',
     error: thrown.message,
