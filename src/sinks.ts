@@ -25,9 +25,9 @@ export type FollowRequest = {
 export type Arrival = {
   job: string;
   failure: FailureSent['failed'] | null;
-  /** The latest change that has arrived; null where none has by this. */
+  /** The latest change that has arrived; null where none has, or the job failed. */
   to: number | null;
-  /** What could not be brought there, in a line each. */
+  /** What could not be loaded, in a line each. */
   problems: readonly string[];
 };
 
@@ -56,12 +56,12 @@ export type ShipThreadParts = { dir: string; address: ShipAddress };
 export const shipThread = (parts: ShipThreadParts): Thread<FollowRequest, FollowResponse> =>
   sinkThread('ship', 'the thread that ships', parts);
 
-/** @param parts go with every request. */
+/** @param name for its Failures. @param parts go with every request. */
 function sinkThread<Parts>(
   sink: SinkName,
-  shown: string,
+  name: string,
   parts: Parts,
 ): Thread<FollowRequest, FollowResponse> {
-  const { call, close } = threadOnDemand<Parts & FollowRequest, FollowResponse>(sink, shown);
+  const { call, close } = threadOnDemand<Parts & FollowRequest, FollowResponse>(sink, name);
   return { call: (request) => call({ ...parts, ...request }), close };
 }

@@ -1,6 +1,6 @@
 /**
- * What sends the mirror elsewhere. `market-mirror ship` sends to Postgres what it has not yet, proves both sides equal, or
- * forgets that one; `market-mirror lake` puts into the lake what is not there yet, and proves it whole.
+ * The commands that load sinks. `market-mirror ship` sends to Postgres what it lacks, proves both sides equal, or removes all
+ * from there. `market-mirror lake` puts into the lake what it lacks, and proves it whole.
  */
 
 import { Command, Option } from 'commander';

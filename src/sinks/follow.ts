@@ -57,12 +57,12 @@ type DatasetsParts = {
   signal: AbortSignal;
 };
 
-/** A connection stays open for as long as its dataset is on its way, so it must never keep others out. */
+/** Given, so that `openMirror` locks nobody out, on a full disk neither: a connection stays open while its dataset is loaded. */
 const LOCK_WAIT_MS = 5_000;
 
 /**
- * Loads datasets into a sink one after the other: what fails with one leaves the others to go on.
- * @param work what is done with one of them; the connection to the mirror is its own.
+ * Loads or checks datasets one after the other: what fails with one leaves the others to go on.
+ * @param work gets a connection of its own to the mirror.
  * @throws Failure `incomplete` once `signal` is aborted, and what is no Failure.
  */
 export async function eachDataset<Done>(
@@ -142,18 +142,18 @@ type Dataset = { last_seq: number | null; history_from: string | null; volatile_
 
 export function positionOf(connection: Connection, job: ListedJob): MirrorPosition {
   const dataset = connection.prepare<[string], Dataset>('SELECT * FROM datasets WHERE job = ?').get(job.name);
-  const number = (sql: string) => connection.prepare<[string], number | null>(sql).pluck().get(job.name);
+  const valueIn = (sql: string) => connection.prepare<[string], number | null>(sql).pluck().get(job.name);
   const seq = Math.trunc(dataset?.last_seq ?? 0);
   const historyFrom = dataset?.history_from ?? '';
   return {
     seq,
     historyFrom,
     volatile: String(
-      dataset?.volatile_seq ?? number(`SELECT max(id) FROM walks WHERE job = ? AND ${PROOF}`) ?? '',
+      dataset?.volatile_seq ?? valueIn(`SELECT max(id) FROM walks WHERE job = ? AND ${PROOF}`) ?? '',
     ),
     walksFrom:
-      number('SELECT min(id) FROM walks WHERE job = ? AND finished_at IS NULL') ??
-      (number('SELECT max(id) FROM walks WHERE job = ?') ?? 0) + 1,
+      valueIn('SELECT min(id) FROM walks WHERE job = ? AND finished_at IS NULL') ??
+      (valueIn('SELECT max(id) FROM walks WHERE job = ?') ?? 0) + 1,
     knows(change) {
       if (change === null || change > seq) return false;
       if (change === seq || change === 0) return true;
@@ -185,15 +185,15 @@ export function lastWalkOf(connection: Connection, job: string, known?: string):
   return found ?? '';
 }
 
-/** It ends with its thread, at any moment: a sink has all of what was on its way, or nothing. */
+/** Never aborted. The thread may be ended at any moment instead: of what was being loaded a sink then has all, or nothing. */
 const { signal } = new AbortController();
 
-/** The task of a sink's thread. @param arrived how far a dataset has come by what was done. */
+/** The task of a sink's thread. @param arrived how far a dataset has come, by what was loaded. */
 export async function runFollowTask<Done>(
-  bring: (jobs: readonly ListedJob[], signal: AbortSignal) => Promise<Outcome<Done>[]>,
+  load: (jobs: readonly ListedJob[], signal: AbortSignal) => Promise<Outcome<Done>[]>,
   arrived: (done: Done) => Pick<Arrival, 'to' | 'problems'>,
 ): Promise<FollowResponse> {
-  const outcomes = await bring(await listJobs(), signal);
+  const outcomes = await load(await listJobs(), signal);
   const arrivals = outcomes.map(({ job, done, failure }) => ({
     ...{ job, failure },
     ...(done ? arrived(done) : { to: null, problems: [] }),

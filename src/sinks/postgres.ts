@@ -1,4 +1,4 @@
-/** Shipping the mirror to Postgres: every dataset goes on where it last ended there, each in a transaction of its own. */
+/** Shipping the mirror to Postgres: every dataset goes on from its position there, in a transaction of its own. */
 
 import type { ShipAddress } from '../config.ts';
 import { asFailure } from '../errors.ts';
@@ -22,7 +22,7 @@ export type PostgresParts = {
 };
 
 /**
- * Ships datasets one after the other. What fails with one leaves the others to go on, unless Postgres is not to be had.
+ * Ships datasets one after the other. What fails with one leaves the others to go on, unless Postgres cannot be used.
  * @param only these, unless all; `compare`: whatever their positions say.
  * @throws Failure `incomplete` or `disk` where Postgres or the mirror cannot be used, `config` for a schema that is not
  * this mirror's.
@@ -36,7 +36,7 @@ export async function loadPostgres(
   return await withPostgres(parts, async (postgres, identity) => {
     await claimSchema(postgres, schema, identity);
     const outcomes = await eachDataset({ ...parts, only }, (job, connection) =>
-      loadDataset({ postgres, connection, identity, schema, job, now: now(), compare }),
+      loadDataset({ postgres, connection, identity, schema, job, now: now() }, compare),
     );
     if (!postgres.isLost()) await makeViews(postgres, jobs);
     return outcomes;
@@ -52,9 +52,7 @@ export async function checkPostgres(
   return await withPostgres(parts, async (postgres, identity) => {
     await findSchema(postgres, address.schema, identity);
     return await eachDataset({ ...parts, only }, (job, connection) =>
-      checkDataset({
-        ...{ postgres, connection, identity, schema: address.schema, job, now: now(), compare: true },
-      }),
+      checkDataset({ postgres, connection, identity, schema: address.schema, job, now: now() }),
     );
   });
 }

@@ -1,4 +1,4 @@
-/** One connection to the Postgres of the reports, and what can go wrong there in the words of ours. */
+/** One connection to Postgres, and its errors as Failures. */
 
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -13,8 +13,8 @@ export type Postgres = {
   query<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
   /** How many rows it touched. */
   run(sql: string, values?: readonly unknown[]): Promise<number>;
-  /** Sends rows in the text form of COPY, no faster than they are taken. @param copied what follows COPY. @returns how many. */
-  copy(copyField: string, lines: Iterable<Buffer>): Promise<number>;
+  /** Sends rows in the text form of COPY, no faster than they are taken. @param target what follows COPY. @returns how many it took. */
+  copy(target: string, lines: Iterable<Buffer>): Promise<number>;
   /** All of `work`, or nothing. @throws Failure of which the transaction left nothing, unless it was lost at its end. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
   /** Like `work`, but what fails in it leaves nothing, and the transaction around it goes on. */
@@ -67,14 +67,17 @@ export async function openPostgres(url: string, signal: AbortSignal): Promise<Po
     await close();
     throw thrown;
   }
-  const atomic = async <T>(work: () => Promise<T>, [begin, commit, undo]: readonly string[]): Promise<T> => {
-    await inWords(() => ask(begin ?? ''));
+  const atomic = async <T>(
+    work: () => Promise<T>,
+    [begin, commit, undo]: readonly [string, string, string],
+  ): Promise<T> => {
+    await inWords(() => ask(begin));
     try {
       const result = await work();
-      await inWords(() => ask(commit ?? ''));
+      await inWords(() => ask(commit));
       return result;
     } catch (thrown) {
-      if (!lost) await ask(undo ?? '').catch(() => undefined);
+      if (!lost) await ask(undo).catch(() => undefined);
       throw thrown;
     }
   };
@@ -82,9 +85,9 @@ export async function openPostgres(url: string, signal: AbortSignal): Promise<Po
     name,
     query: (sql, values) => inWords(async () => (await ask(sql, values)).rows),
     run: (sql, values) => inWords(async () => (await ask(sql, values)).rowCount ?? 0),
-    copy: (copyField, lines) =>
+    copy: (target, lines) =>
       inWords(async () => {
-        const input = client.query(copyFrom(`COPY ${copyField}`));
+        const input = client.query(copyFrom(`COPY ${target}`));
         await pipeline(Readable.from(lines), input);
         return input.rowCount;
       }),
@@ -116,8 +119,8 @@ async function configureSession(client: pg.Client, name: string): Promise<void> 
   );
 }
 
-/** What it says, by the first characters of its code: what helps, and whether that is time. */
-const known: readonly [RegExp, FailureKind, string][] = [
+/** By the first characters of an error's code: whether trying again can help (`incomplete`), and what it means for people. */
+const meanings: readonly [RegExp, FailureKind, string][] = [
   [/^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET|EPIPE|ENOENT$|EACCES$)/, 'incomplete', 'cannot be reached'],
   [/^(08|57P0)/, 'incomplete', 'is not there for now'],
   [/^53300/, 'incomplete', 'takes no more connections for now'],
@@ -140,7 +143,7 @@ const known: readonly [RegExp, FailureKind, string][] = [
 /** Codes whose messages name tables, columns and rights, and no value of a row. */
 const NAMES_ALONE = /^(0A|23|2BP01|42|55)/;
 
-/** An error of Postgres or of the way to it, as a Failure. No value of a row is in its message. */
+/** An error of Postgres or of the connection, as a Failure: no value of a row is in its message. What is neither stays as it is. */
 export function failureOf(thrown: unknown, name: string): unknown {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
   const errors = thrown instanceof AggregateError ? (thrown.errors as Error[]) : [thrown];
@@ -148,7 +151,7 @@ export function failureOf(thrown: unknown, name: string): unknown {
     code?: string;
   })[];
   const isLost = /terminated|timeout expired|Connection ended|not queryable|Client was closed/i.test(message);
-  const [, kind, words] = known.find(([pattern]) => pattern.test(isLost ? '08' : code)) ?? [];
+  const [, kind, words] = meanings.find(([pattern]) => pattern.test(isLost ? '08' : code)) ?? [];
   const isCode = /^[0-9A-Z]{5}$/.test(code);
   const said = code === '' ? message : NAMES_ALONE.test(code) ? `${message}; ${code}` : code;
   if (kind && words) return new Failure(kind, `${name} ${words} (${said})`, { cause: thrown });

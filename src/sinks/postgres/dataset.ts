@@ -15,12 +15,12 @@ import {
   fillNewTable,
   load,
   loadStage,
-  type Mended,
   mendTable,
   putStaged,
   type RowFilter,
   removeGone,
   type Sides,
+  type TableDifference,
 } from './mend.ts';
 import { lockPosition, movePosition, type SinkPosition } from './schema.ts';
 import {
@@ -45,7 +45,7 @@ export type PostgresLoad = {
   /** Rows and versions that were sent. */
   sent: number;
   /** What differed, where both sides were compared. */
-  mended: Mended[];
+  mended: TableDifference[];
   /** What could not be shipped, in a line each. */
   problems: string[];
 };
@@ -55,16 +55,17 @@ export type DatasetParts = Sides & {
   schema: string;
   job: ListedJob;
   now: number;
-  /** Compare both sides, whatever the position says. */
-  compare: boolean;
 };
 
-export async function loadDataset(parts: DatasetParts): Promise<PostgresLoad> {
-  return await parts.postgres.transaction(() => lockAndBeginRead(parts, (there) => loadFrom(there, parts)));
+/** @param compare both sides, whatever the position says. */
+export async function loadDataset(parts: DatasetParts, compare: boolean): Promise<PostgresLoad> {
+  return await parts.postgres.transaction(() =>
+    lockAndBeginRead(parts, (there) => loadFrom(there, parts, compare)),
+  );
 }
 
 /** What differs there from the mirror as it is now. */
-export type PostgresCheck = Pick<PostgresLoad, 'job' | 'problems'> & { differences: Mended[] };
+export type PostgresCheck = Pick<PostgresLoad, 'job' | 'problems'> & { differences: TableDifference[] };
 
 /** Compares both sides in a transaction that is rolled back: nothing of it stays. */
 export async function checkDataset(parts: DatasetParts): Promise<PostgresCheck> {
@@ -73,7 +74,7 @@ export async function checkDataset(parts: DatasetParts): Promise<PostgresCheck> 
   const check: PostgresCheck = { job: job.name, differences: [], problems: [] };
   const compare = async () => {
     await lockAndBeginRead(parts, async () => {
-      const { tables, problems } = await followAll(parts, job);
+      const { tables, problems } = await makeJobTables(parts, job);
       check.problems = problems;
       for (const table of Object.values(tables))
         if (table) check.differences.push(await compareTable(parts, table));
@@ -100,18 +101,18 @@ async function lockAndBeginRead<T>(
   }
 }
 
-async function loadFrom(there: SinkPosition, parts: DatasetParts): Promise<PostgresLoad> {
-  const { postgres, connection, identity, schema, job, now, compare } = parts;
+async function loadFrom(there: SinkPosition, parts: DatasetParts, compare: boolean): Promise<PostgresLoad> {
+  const { postgres, connection, identity, schema, job, now } = parts;
   const here = positionOf(connection, job);
-  const followed = await followAll(parts, job);
-  const { tables, shape, isNew, isChanged, problems } = followed;
+  const { tables, shape, isNew, isChanged, problems } = await makeJobTables(parts, job);
+  // Whether the changes after the position are all in which both sides differ.
   const isReliable =
     !isChanged &&
     there.epoch === identity.epoch &&
     there.shape === shape &&
     here.knows(there.seq) &&
     there.lastWalk === lastWalkOf(connection, job.name, there.lastWalk);
-  const ended: PostgresLoad = {
+  const loaded: PostgresLoad = {
     job: job.name,
     how: 'changes',
     from: there.seq,
@@ -122,7 +123,7 @@ async function loadFrom(there: SinkPosition, parts: DatasetParts): Promise<Postg
   };
   if (there.seq !== null && isReliable) {
     const changed = here.seq > there.seq ? changedAfter(connection, job, there.seq) : undefined;
-    if (changed) ended.sent = await loadChanges(parts, tables, changed);
+    if (changed) loaded.sent = await loadChanges(parts, tables, changed);
     await forgetPruned(postgres, tables, there, here);
     const isMoved = there.volatile !== here.volatile;
     if (tables.volatile && isMoved) await loadVolatile(parts, tables.volatile);
@@ -130,37 +131,37 @@ async function loadFrom(there: SinkPosition, parts: DatasetParts): Promise<Postg
     if (isMoved && job.history !== null) await loadHeld(parts, tables.rows);
     await loadWalks(parts, tables.walks, there.walksFrom);
     for (const table of [tables.fields, tables.datasets]) await replace(parts, table);
-  } else ended.how = there.seq === null ? 'first' : 'compared';
-  if (ended.how !== 'changes' || compare) {
+  } else loaded.how = there.seq === null ? 'first' : 'compared';
+  if (loaded.how !== 'changes' || compare) {
     const all = [tables.history, tables.rows, tables.volatile, tables.walks, tables.fields, tables.datasets];
     for (const table of all)
-      if (table) ended.mended.push(await (isNew(table) ? fillNewTable : mendTable)(parts, table));
-    const ofDataset = ended.mended.filter(({ table }) =>
+      if (table) loaded.mended.push(await (isNew(table) ? fillNewTable : mendTable)(parts, table));
+    const ofDataset = loaded.mended.filter(({ table }) =>
       [tables.rows.name, tables.history?.name].includes(table),
     );
-    ended.sent += ofDataset.reduce((sum, { missing, changed }) => sum + missing + changed, 0);
+    loaded.sent += ofDataset.reduce((sum, { missing, changed }) => sum + missing + changed, 0);
   }
   const { seq, volatile, walksFrom, historyFrom } = here;
   const lastWalk = lastWalkOf(connection, job.name);
   const { epoch } = identity;
   const reached = { seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom };
   await movePosition(postgres, { job: job.name, schema, now }, reached);
-  return ended;
+  return loaded;
 }
 
 type Tables = SplitTables & { history: Table | undefined; walks: Table; fields: Table; datasets: Table };
 
-/** Makes every table what the mirror's is, as far as that can be done. */
-async function followAll(sides: Sides, job: ListedJob) {
+/** Makes the tables of the job, with the columns that the mirror has now as far as Postgres lets it, and the view over two of them. */
+async function makeJobTables(sides: Sides, job: ListedJob) {
   const { rows: shown, history } = tablesOfJob(sides.connection, job);
   const wanted = { ...splitVolatile(job, shown), history, ...ownTables(sides.connection, job.name) };
   const all = Object.values(wanted).filter((table) => table !== undefined);
-  const followed = await makeTables(sides.postgres, all);
-  const isNew = ({ name }: Table) => followed.some((one) => one.isNew && one.table.name === name);
-  const isChanged = followed.some((one) => one.isChanged);
-  const problems = followed.flatMap((one) => one.problems);
+  const made = await makeTables(sides.postgres, all);
+  const isNew = ({ name }: Table) => made.some((one) => one.isNew && one.table.name === name);
+  const isChanged = made.some((one) => one.isChanged);
+  const problems = made.flatMap((one) => one.problems);
   const tables = Object.fromEntries(
-    Object.entries(wanted).map(([name, table]) => [name, table && followed[all.indexOf(table)]?.table]),
+    Object.entries(wanted).map(([name, table]) => [name, table && made[all.indexOf(table)]?.table]),
   ) as Tables;
   const { rows, volatile } = tables;
   if (volatile) await makeDatasetView(sides.postgres, shown, { rows, volatile });
@@ -189,7 +190,7 @@ async function loadChanges(
   return sent + staged;
 }
 
-/** What the mirror keeps no longer goes there, too. */
+/** Removes there what the mirror has forgotten. */
 async function forgetPruned(
   postgres: Postgres,
   { rows, history }: Tables,
@@ -201,14 +202,14 @@ async function forgetPruned(
   await postgres.run(`DELETE FROM ${quoted(table.name)} WHERE ${quoted(column)} <= $1`, [historyFrom]);
 }
 
-/** Values that make no version come as of a proof for all rows at once, and with rows that came. */
+/** Values that make no version: of all rows after a walk has changed them, else of the rows that came or changed. */
 async function loadVolatile(sides: Sides, volatile: Table, which: RowFilter = {}): Promise<void> {
   await loadStage(sides, volatile, which);
   await sides.postgres.run(updateSql(volatile));
   await sides.postgres.run(addSql(volatile));
 }
 
-/** Which rows are held comes with the volatile values: few are, so that they alone are written anew. */
+/** Which rows are held is known with the volatile values. Few rows are, so only those are written anew. */
 async function loadHeld(sides: Sides, rows: Table): Promise<void> {
   const columns = rows.columns.filter(({ name }) => name === '_key' || isHeldColumn(name));
   const held = columns.flatMap(({ name }) => (name === '_key' ? [] : [quoted(name)]));

@@ -23,8 +23,8 @@ import {
 /** Both sides of a comparison: the mirror at one moment, and Postgres in a transaction. */
 export type Sides = { readonly postgres: Postgres; readonly connection: Connection };
 
-/** What differed, and is mended now. */
-export type Mended = RowDifference & { table: string };
+/** How a table differs, or differed until it was mended. */
+export type TableDifference = RowDifference & { table: string };
 
 const MAX_KEYS_NAMED = 10;
 
@@ -33,7 +33,7 @@ const MAX_KEYS_NAMED = 10;
  * @returns what differed; all rows are missing in a table that is empty.
  * @throws Failure `incomplete` where both sides still differ: something of somebody changes rows there.
  */
-export async function mendTable(sides: Sides, table: Table): Promise<Mended> {
+export async function mendTable(sides: Sides, table: Table): Promise<TableDifference> {
   const here = rangesOf(sides.connection, table);
   const ranges = await differingRanges(sides.postgres, table, here);
   if (ranges.length === 0) return { table: table.name, missing: 0, extra: 0, changed: 0, keys: [] };
@@ -51,7 +51,7 @@ export async function mendTable(sides: Sides, table: Table): Promise<Mended> {
 }
 
 /** What differs; nothing is mended. */
-export async function compareTable(sides: Sides, table: Table): Promise<Mended> {
+export async function compareTable(sides: Sides, table: Table): Promise<TableDifference> {
   const ranges = await differingRanges(sides.postgres, table, rangesOf(sides.connection, table));
   const difference = ranges.length > 0 && (await compareRanges(sides, table, ranges));
   return { ...(difference || { missing: 0, extra: 0, changed: 0, keys: [] }), table: table.name };
@@ -94,7 +94,7 @@ const digestThere = ({ columns }: Table) =>
   digestSql(columns.map(({ name, type }) => digestTextSql(quoted(name), type)));
 
 /** Gives a table that was made in this transaction its rows and its key: an index is made fastest of all rows at once. */
-export async function fillNewTable(sides: Sides, table: Table): Promise<Mended> {
+export async function fillNewTable(sides: Sides, table: Table): Promise<TableDifference> {
   const { name, key } = table;
   // Nobody has seen the table yet, so its rows can be what they become when all who might not see them have ended.
   const missing = await load(sides, table, name, { how: 'WITH (FREEZE)' });
@@ -127,7 +127,7 @@ function expectAll(postgres: Postgres, table: Table, kept: number, sent: number)
   throw refusedRows(postgres, table, `took ${number(kept)} of ${number(sent)} ${plural(sent, 'row')}`);
 }
 
-/** Brings rows to the temporary table `stage`, which is made anew, and dropped by the end of the transaction. @returns how many. */
+/** Loads rows into the temporary table `stage`, which is made anew, and dropped at the end of the transaction. @returns how many. */
 export async function loadStage(sides: Sides, table: Table, which: RowFilter = {}): Promise<number> {
   const list = table.columns.map(({ name }) => quoted(name)).join(', ');
   await sides.postgres.run(
@@ -180,7 +180,7 @@ async function mendRanges(sides: Sides, table: Table, ranges: readonly string[])
   return difference;
 }
 
-/** Brings the rows of these ranges to the stage; the temporary table `differing` says by key how those there differ. */
+/** Loads the rows of these ranges into the stage. The temporary table `differing` then says by key how the rows there differ. */
 async function compareRanges(sides: Sides, table: Table, ranges: readonly string[]): Promise<RowDifference> {
   const key = table.key.map(quoted).join(', ');
   const digests = (from: string, where: string) =>
@@ -213,7 +213,7 @@ async function compareRanges(sides: Sides, table: Table, ranges: readonly string
 /** All rows, unless given: those of which some SQL over the table of the mirror is true; those of some ranges. */
 export type RowFilter = { where?: string; ranges?: ReadonlySet<string> };
 
-/** So many make a message that is worth its way. */
+/** Few enough to keep in memory, and so many that a message is worth sending. */
 const PIECE_LETTERS = 64 * 1024;
 
 /** In the text form of COPY, many rows in a piece. @param count called for each row. */
@@ -283,7 +283,7 @@ function valuesOf(
 const sender = ({ name, type }: Pick<Column, 'name' | 'type'>) =>
   name === '_key' ? sentKey : textMakerOf(type);
 
-/** What says to which range a row belongs. */
+/** The value that decides to which range a row belongs. */
 function keyIn({ columns, key: [first] }: Table): (row: readonly StoredValue[]) => string {
   const at = columns.findIndex(({ name }) => name === first);
   const send = sender(columns[at] ?? { name: '', type: 'text' });

@@ -1,4 +1,4 @@
-/** The schema over there: whose it is, and how far each dataset has come. */
+/** The schema in Postgres: whose it is, how far each dataset has come there, and its views. */
 
 import { CLOCK_TOLERANCE_MS, isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
@@ -200,7 +200,7 @@ export async function makeViews(postgres: Postgres, jobs: readonly ListedJob[]):
 /** Rows and volatile values lie apart only where there are such values. */
 const rowsThere = ({ table, rows, volatile }: ListedJob) => (volatile.length > 0 ? rows : table);
 
-/** Views of others may rest on it, which a new one of the same columns leaves as they are. */
+/** The view is replaced, not dropped, since views of others may rest on it. Its comment is the SQL by which `madeViews` knows it again. */
 async function makeView(postgres: Postgres, { name, sql }: Definition): Promise<void> {
   await postgres.run(`CREATE OR REPLACE VIEW ${quoted(name)} AS ${sql}`);
   await postgres.run(`COMMENT ON VIEW ${quoted(name)} IS '${sql.replaceAll("'", "''")}'`);
@@ -227,7 +227,7 @@ function definitions(jobs: readonly ListedJob[]): Definition[] {
   ];
 }
 
-/** Up to which change each dataset has arrived here, and since when: beside the columns of the mirror's own. */
+/** Further columns of `freshness`: up to which change each dataset has been shipped, and when. */
 const arrived = {
   columns: ', arrived.seq AS shipped_seq, arrived.at AS shipped_at',
   join: '\nLEFT JOIN _positions AS arrived ON arrived.job = counted.job',

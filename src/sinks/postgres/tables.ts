@@ -18,7 +18,7 @@ export type Table = Mirrored & {
   name: string;
   /** Its primary key over there. The first of them says to which range a row belongs. */
   key: readonly string[];
-  /** The job of whose rows alone is spoken, in a table of all. */
+  /** In a table of all jobs: the one whose rows are meant. */
   job?: string;
   /** All its rows are written again and again. */
   isRewritten?: true;
@@ -45,7 +45,7 @@ export function ownTables(
     name,
     of: name,
     columns: typedColumns(connection, name, (column, declared) =>
-      isOwnTime(column, declared) ? 'timestamp with time zone' : own[column],
+      isOwnTime(column, declared) ? 'timestamp with time zone' : ownKinds[column],
     ).filter((column) => column.name !== 'memory'),
     key,
     job,
@@ -57,7 +57,7 @@ export function ownTables(
   };
 }
 
-const own: Readonly<Record<string, Kind>> = {
+const ownKinds: Readonly<Record<string, Kind>> = {
   ...{ anomalies: 'json', types: 'json', rows_path: 'json', shared_keys: 'json' },
   ...{ nullable: 'boolean', generated_at: 'received time' },
 };
@@ -76,21 +76,21 @@ type MadeTable = {
   problems: string[];
 };
 
-/** Makes the tables what the mirror's are, each in its turn. Call it in a transaction. */
+/** Makes each table, or gives it the columns and the key that it lacks. Call it in a transaction. */
 export async function makeTables(postgres: Postgres, tables: readonly Table[]): Promise<MadeTable[]> {
   const present = await columnsThere(
     postgres,
     tables.map(({ name }) => name),
   );
   const keyed = await tablesWithKey(postgres, tables);
-  const followed: MadeTable[] = [];
+  const made: MadeTable[] = [];
   for (const table of tables) {
-    const one = await follow(postgres, table, present.get(table.name));
+    const one = await makeTable(postgres, table, present.get(table.name));
     const lacksKey = !one.isNew && !keyed.has(table.name);
     if (lacksKey) await makeKey(postgres, table);
-    followed.push({ ...one, isChanged: one.isChanged || lacksKey });
+    made.push({ ...one, isChanged: one.isChanged || lacksKey });
   }
-  return followed;
+  return made;
 }
 
 /** Of these tables those that have their key: by it rows are put over those that are there. */
@@ -123,7 +123,7 @@ async function makeKey(postgres: Postgres, { name, key }: Table): Promise<void> 
   await postgres.run(`ALTER TABLE ${table} ADD PRIMARY KEY (${columns.join(', ')})`);
 }
 
-async function follow(
+async function makeTable(
   postgres: Postgres,
   table: Table,
   present: ReadonlyMap<string, string> | undefined,
@@ -145,7 +145,7 @@ async function follow(
         isChanged = true;
       } catch (thrown) {
         problems.push(`${table.name}.${column.name} cannot be ${column.type}: ${toError(thrown).message}`);
-        // A view of somebody rests on it: what fits its old type, where that was of ours, is sent on.
+        // Mostly a view of somebody rests on it. Where its type is one of ours, values that fit that are still sent.
         if (isColumnType(type))
           columns.push({ ...column, type, from: type === 'numeric' ? column.from : column.plain });
       }
@@ -175,14 +175,14 @@ function createSql({ name, columns, isRewritten }: Table): string {
   return `CREATE TABLE ${quoted(name)} (${columns.map(definition).join(', ')})${isRewritten ? WITH_ROOM : ''}`;
 }
 
-/** A new version of a row lies on the page of the old one, which is free again soon: no index has to hear of it. */
+/** Room on each page for new versions of its rows: Postgres then leaves the index as it is (HOT). */
 const WITH_ROOM = ' WITH (fillfactor = 45)';
 
 /** Keys sort as SQLite sorts them, whatever language the database speaks. */
 const definition = ({ name, type }: Column) =>
   `${quoted(name)} ${type}${name === '_key' ? ' COLLATE "C"' : ''}`;
 
-/** What is in a column that changes its type is sent anew. */
+/** A column that changes its type is emptied: `isChanged` has its values sent anew. */
 function alterSql(table: string, column: Column, type: string | undefined): string {
   const alter = `ALTER TABLE ${quoted(table)}`;
   return type === undefined
@@ -242,7 +242,7 @@ export async function makeDatasetView(
   );
 }
 
-/** Brings the values of a stage to rows that have others: two statements, for one that does both probes the index for every row. */
+/** Gives rows the values of the stage where those differ. A single statement that also adds rows would probe the index for every row. */
 export function updateSql({ name, columns }: Table): string {
   const names = columns.map((column) => quoted(column.name)).filter((column) => column !== quoted('_key'));
   const list = (from: string) => names.map((column) => `${from}.${column}`).join(', ');
@@ -252,7 +252,7 @@ export function updateSql({ name, columns }: Table): string {
   );
 }
 
-/** Brings what is missing. */
+/** Adds the rows of the stage that are missing. */
 export function addSql({ name, columns }: Table): string {
   const list = columns.map((column) => quoted(column.name)).join(', ');
   return (

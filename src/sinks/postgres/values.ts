@@ -22,7 +22,7 @@ const forms: Readonly<Record<ColumnType, (value: NonNullable<StoredValue>) => Se
 export const sent = (value: StoredValue, type: ColumnType): SentText =>
   value === null || Buffer.isBuffer(value) ? null : forms[type](value);
 
-/** The same for a column: of times many rows in a row have the same. */
+/** The same for a column: rows that follow each other often have the same time, which is formed once. */
 export function textMakerOf(type: ColumnType): (value: StoredValue) => SentText {
   if (type !== 'timestamp with time zone') return (value) => sent(value, type);
   let last: StoredValue = null;
@@ -129,9 +129,9 @@ export function digestOf(values: readonly SentText[], types: readonly ColumnType
   return BigInt(`0x${hash('md5', all).slice(0, 15)}`);
 }
 
-/** @param digestText SQL of each column, as `digestTextSql` gives it. */
-export function digestSql(digestText: readonly string[]): string {
-  const all = digestText.map((sql) => `coalesce(octet_length(${sql}) || ':' || ${sql}, '~')`).join(' || ');
+/** @param texts SQL of each column, as `digestTextSql` gives it. */
+export function digestSql(texts: readonly string[]): string {
+  const all = texts.map((sql) => `coalesce(octet_length(${sql}) || ':' || ${sql}, '~')`).join(' || ');
   return `('x' || left(md5(${all}), 15))::bit(60)::bigint`;
 }
 
