@@ -8,7 +8,6 @@ import { type Check, ok, problemOf, skipped } from './doctor/check.ts';
 import { checkAccount, checkRedis, checkService, checkSinks } from './doctor/daemon.ts';
 import { checkAges, checkDatabase, checkDisk, checkLog } from './doctor/database.ts';
 import { checkFiles } from './doctor/files.ts';
-
 import type { Job } from './job.ts';
 import { ownSchedules } from './job-list.ts';
 import { version } from './version.ts';

@@ -20,7 +20,7 @@ export type Context = Surroundings & {
   exit(code: number): void;
 };
 
-export type LocalMirror = Pick<LocalConfig, 'dir' | 'spending'> & { datasets: readonly Dataset[] };
+type LocalMirror = Pick<LocalConfig, 'dir' | 'spending'> & { datasets: readonly Dataset[] };
 
 /** The folder of the mirror, its datasets and how calls are spent, by the settings. @throws Failure `config`. */
 export async function localMirror({ environment }: Context): Promise<LocalMirror> {

@@ -39,8 +39,13 @@ const quotaOfThen = { limit: 60, periodMs: HOUR_MS };
 const LAST_MS = 4 * 60_000;
 
 /** How many hours lie between two walks on the last day; before it, some times as many. */
-const paces: Readonly<Record<string, number>> = { 'ai-signals': 2, news: 4, 'smart-wallets': 6, usage: 6 };
-const PACE = 3;
+const walkHours: Readonly<Record<string, number>> = {
+  'ai-signals': 2,
+  news: 4,
+  'smart-wallets': 6,
+  usage: 6,
+};
+const USUAL_WALK_HOURS = 3;
 const SPARSE = 4;
 
 /** The dataset that the model refuses in the last hours, and from then on. */
@@ -80,7 +85,7 @@ export function steppedClock(start: number): SteppedClock {
   };
 }
 
-export type PastParts = { dir: string; jobs: readonly string[]; clock: SteppedClock; signal: AbortSignal };
+type PastParts = { dir: string; jobs: readonly string[]; clock: SteppedClock; signal: AbortSignal };
 
 /**
  * Leaves a mirror in the folder, the model in the trouble of then, and the clock `PAST_MS` later.
@@ -115,7 +120,7 @@ export async function livePast(model: ModelApi, { dir, jobs, clock, signal }: Pa
 
 /** Waits for calls as the daemon does. What is refused is written down by the mirror, and waits for the next hour. */
 async function walkOnce(app: App, job: string, clock: Clock, signal: AbortSignal): Promise<void> {
-  app.store.keepNextDue(job, clock.now() + paceOf(job) * HOUR_MS);
+  app.store.keepNextDue(job, clock.now() + walkHoursOf(job) * HOUR_MS);
   try {
     await app.mirror(app.job(job), signal);
   } catch (thrown) {
@@ -126,11 +131,11 @@ async function walkOnce(app: App, job: string, clock: Clock, signal: AbortSignal
   }
 }
 
-const paceOf = (job: string) => paces[job] ?? PACE;
+const walkHoursOf = (job: string) => walkHours[job] ?? USUAL_WALK_HOURS;
 
 /** As settings have it. */
-export const pastSchedule = (job: string): string => `every ${paceOf(job)}h`;
+export const pastSchedule = (job: string): string => `every ${walkHoursOf(job)}h`;
 
 function isDue(job: string, hoursLeft: number): boolean {
-  return (hoursLeft - 1) % (paceOf(job) * (hoursLeft > 24 ? SPARSE : 1)) === 0;
+  return (hoursLeft - 1) % (walkHoursOf(job) * (hoursLeft > 24 ? SPARSE : 1)) === 0;
 }

@@ -11,7 +11,6 @@ import { allSettings, scheduleSetting } from '../config/settings.ts';
 import { type Environment, examineSettings, isOurs, isSetting, settingOf, withoutEmpty } from '../config.ts';
 import { Failure } from '../errors.ts';
 import { type ListedJob, listJobs, ownSchedules } from '../job-list.ts';
-
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 import type { Input } from './query.ts';

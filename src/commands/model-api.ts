@@ -42,7 +42,7 @@ type Surroundings = Pick<Context, 'environment' | 'stdout' | 'stderr' | 'signal'
 const DEFAULT_PORT = 4010;
 const DEFAULT_ROWS = 1_000;
 /** Of each list; a row takes about a kilobyte. */
-const MOST_ROWS = 200_000;
+const MAX_ROWS = 200_000;
 /** A model may run for weeks; only tests read its calls. */
 const KEPT_CALLS = 1_000;
 
@@ -63,7 +63,7 @@ export function modelApiCommand(context: Surroundings): Command {
       whole('--port', 0, 65_535),
       DEFAULT_PORT,
     )
-    .option('--rows <number>', 'rows of every list', whole('--rows', 0, MOST_ROWS), DEFAULT_ROWS)
+    .option('--rows <number>', 'rows of every list', whole('--rows', 0, MAX_ROWS), DEFAULT_ROWS)
     .option('--seed <number>', 'the same seed serves the same data', whole('--seed', 0, 2 ** 32 - 1), 1)
     .option(
       '--quota <calls/period>',

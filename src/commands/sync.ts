@@ -66,7 +66,7 @@ function notOff({ jobs, config }: App, { stderr }: Context): readonly Job[] {
   return jobs.filter((job) => !isOff(job));
 }
 
-/** Waits for the commands of `MIRROR_ON_CHANGE`, unless the user does not want to wait. */
+/** Waits for the commands of `MIRROR_ON_CHANGE`; a user who stops the sync ends them. */
 async function endOfCommands(app: App, signal: AbortSignal): Promise<void> {
   const end = () => void app.endCommands();
   if (signal.aborted) end();
@@ -75,7 +75,7 @@ async function endOfCommands(app: App, signal: AbortSignal): Promise<void> {
   signal.removeEventListener('abort', end);
 }
 
-/** Mirrors one job to its end, sitting out every wait; the others go on meanwhile, whatever becomes of it. */
+/** Mirrors one job to its end, and waits as often as it has to. It never throws: the other jobs go on, whatever becomes of this one. */
 async function syncJob(
   app: App,
   job: Job,
@@ -90,7 +90,7 @@ async function syncJob(
       const exitCode = walk.error ? exitCodes.incomplete : exitCodes.done;
       return { job: job.name, exitCode, walk, message: walk.error };
     } catch (thrown) {
-      // An API that is gone is waited for no longer than until the next try.
+      // Nobody knows when an API that cannot be reached comes back: that ends the sync, as `--no-wait` does.
       if (!(thrown instanceof Snooze) || !wait || thrown.reason === 'unreachable')
         return ended(job, thrown, signal, lines);
       lines.note(job.name, thrown.message);
