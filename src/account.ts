@@ -49,7 +49,7 @@ export type AccountParts = {
   timeOf?: (ms: number) => number;
 };
 
-/** Writers that meet so often are too many. */
+/** After so many tries at which another process wrote first, the state counts as contended. */
 const MAX_CONFLICTS = 12;
 /** Between two tries; not so long that a Redis that is back is noticed late. */
 const RETRY_PAUSES = { firstMs: 50, longestMs: 2_000 };
@@ -84,7 +84,7 @@ export async function openAccount(parts: AccountParts): Promise<Account> {
       } catch (thrown) {
         closing.signal.throwIfAborted();
         if (thrown instanceof ChangeError) throw thrown.cause;
-        note(problemOf(thrown));
+        noteProblem(problemOf(thrown));
         await clock.sleep(backoffMs(failures + 1, RETRY_PAUSES, random()), closing.signal);
       }
     }
@@ -100,7 +100,7 @@ export async function openAccount(parts: AccountParts): Promise<Account> {
       const now = timeOf(current.now);
       hasJumped = hasJumpedTo(now) || hasJumped;
       const known = shared.state ?? copy.seed(now);
-      const { state, result } = make(change, hasJumped ? afterJump(readState(known), now) : known, now);
+      const { state, result } = apply(change, hasJumped ? afterJump(readState(known), now) : known, now);
       const processes = { ...heardLately(shared, now), [owner]: { heardAt: now, change: id, result } };
       const written = await write(current.revision, { version: VERSION, state, processes });
       if (written.isDone) {
@@ -119,13 +119,13 @@ export async function openAccount(parts: AccountParts): Promise<Account> {
   const write = (revision: string, shared: SharedState) =>
     remote.replace(revision, randomUUID(), JSON.stringify(shared));
 
-  function note(found: RedisProblem): void {
+  function noteProblem(found: RedisProblem): void {
     if (problem && !saysMore(found, problem)) return;
     problem = { ...found, since: problem?.since ?? isoTime(clock.now()) };
     onProblem(problem);
   }
 
-  /** Where another process writes at that moment, this one is counted for some time yet. */
+  /** This process shares the account no longer. Where another one writes just then, it is counted for some time yet. */
   async function leave(): Promise<void> {
     const { revision, text } = await remote.read();
     if (!text) return;
@@ -149,7 +149,7 @@ export async function openAccount(parts: AccountParts): Promise<Account> {
       end();
       throw failureOf(name, addressOf(target), found);
     }
-    note(found);
+    noteProblem(found);
   }
   return {
     transact,
@@ -231,7 +231,7 @@ function heardLately({ processes }: SharedState, now: number): SharedState['proc
 /** Not Redis, but the change itself failed: to try it again would not help. */
 class ChangeError extends Error {}
 
-function make<T>(change: Change<T>, kept: unknown, now: number): ReturnType<Change<T>> {
+function apply<T>(change: Change<T>, kept: unknown, now: number): ReturnType<Change<T>> {
   try {
     return change(kept, now);
   } catch (cause) {
@@ -291,11 +291,11 @@ const JUMP_MS = 10_000;
  * Somebody may set the clock of Redis, or another Redis takes over. The returned function says whether that clock jumped
  * since the last time it gave. Where it agrees with one of our clocks, our other one was set, or slept.
  */
-export function watchJumps(clock: Clock): (there: number) => boolean {
+export function watchJumps(clock: Clock): (remoteNow: number) => boolean {
   let last: number[] | undefined;
-  return (there) => {
+  return (remoteNow) => {
     const before = last;
-    last = [there - clock.now(), there - clock.monotonic()];
+    last = [remoteNow - clock.now(), remoteNow - clock.monotonic()];
     return before !== undefined && last.every((lead, at) => Math.abs(lead - (before[at] ?? 0)) > JUMP_MS);
   };
 }
