@@ -151,13 +151,11 @@ export function defineJob<Row>(name: string, definition: Definition<Row>): Job {
   const schemas = contract ? { page: schemaOf(contract.page), row: schemaOf(contract.row) } : null;
   const specified = schemas ? columnsOf(schemas.row) : [];
   const volatile = (contract?.volatile ?? []).map((path) => columnName(path.split('.')));
-  const received = {
-    ...(reading === 'snapshot' && { _fetched_at: text().notNull() }),
-    _body: text().notNull(),
-  };
   const own = schemas ? { ...declaredColumns(specified), extra: text() } : {};
-  const last = schemas ? {} : received;
-  const columns = [...Object.keys(own), ...Object.keys(last)];
+  const received = schemas
+    ? {}
+    : { ...(reading === 'snapshot' && { _fetched_at: text().notNull() }), _body: text().notNull() };
+  const columns = [...Object.keys(own), ...Object.keys(received)];
   const isVolatile = (column: string) => volatile.includes(column);
   if (!volatile.every((column) => columns.includes(column)))
     throw new Error(`a volatile column is none of ${columns.join(', ')}`);
@@ -175,9 +173,9 @@ export function defineJob<Row>(name: string, definition: Definition<Row>): Job {
       rows: rowsTable(
         rows,
         pick(own, (name) => !isVolatile(name)),
-        last,
+        received,
       ),
-      ...(versions && { versions: versionsTable(versions, `${table}_history_by_key`, own, last) }),
+      ...(versions && { versions: versionsTable(versions, `${table}_history_by_key`, own, received) }),
       ...(aging && {
         aging: sqliteTable(aging, { _number: integer().primaryKey(), ...pick(own, isVolatile) }),
       }),
@@ -219,14 +217,14 @@ export const versioned: readonly string[] = Object.keys(versionColumns());
 export const validity: readonly string[] = Object.keys(validityColumns());
 
 /** Where its rows lie. An index finds the few that are held without a look at every row. */
-const rowsTable = (name: string, own: Columns, last: Columns): SQLiteTable =>
-  sqliteTable(name, { ...own, ...bookkeepingColumns(), ...last }, (rows) => [
+const rowsTable = (name: string, own: Columns, received: Columns): SQLiteTable =>
+  sqliteTable(name, { ...own, ...bookkeepingColumns(), ...received }, (rows) => [
     index(`${name}_held`).on(rows._held_since).where(sql.raw('_held_since IS NOT NULL')),
   ]);
 
 /** Where its superseded versions lie, in the order in which they ended. */
-const versionsTable = (name: string, indexName: string, own: Columns, last: Columns): SQLiteTable =>
-  sqliteTable(name, { ...own, ...versionColumns(), ...validityColumns(), ...last }, (versions) => [
+const versionsTable = (name: string, indexName: string, own: Columns, received: Columns): SQLiteTable =>
+  sqliteTable(name, { ...own, ...versionColumns(), ...validityColumns(), ...received }, (versions) => [
     index(indexName).on(versions._key, versions._valid_to),
   ]);
 
