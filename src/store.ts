@@ -54,7 +54,7 @@ export type Store = ReturnType<typeof createStore>;
  */
 export function openStore(dir: string, jobs: readonly Job[], now: () => number, lockWaitMs?: number): Store {
   const connection = openFile(dir, lockWaitMs);
-  return closingUnless(connection, () => {
+  return closeOnError(connection, () => {
     if (isOlder(connection)) throw outdated(connection.name);
     return begin(connection, dir, jobs, now);
   });
@@ -71,7 +71,7 @@ export async function openUpgradedStore(
 ): Promise<Store> {
   const connection = openFile(dir);
   await upgrade(connection);
-  return closingUnless(connection, () => begin(connection, dir, jobs, now));
+  return closeOnError(connection, () => begin(connection, dir, jobs, now));
 }
 
 function openFile(dir: string, lockWaitMs?: number): Connection {
@@ -79,7 +79,7 @@ function openFile(dir: string, lockWaitMs?: number): Connection {
   guarded(file, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
   const connection = openConnection(file, lockWaitMs, hasMirror(dir) ? versionOf : undefined);
   // Before the first look at it: SQLite gives its log and index the permissions of the database.
-  return closingUnless(connection, () => {
+  return closeOnError(connection, () => {
     chmodSync(file, 0o600);
     return connection;
   });
@@ -90,7 +90,8 @@ function isOlder(connection: Connection): boolean {
   return migrations > 0 && !isCurrent;
 }
 
-function closingUnless<T>(connection: Connection, work: () => T): T {
+/** Runs `work`; where that throws, the connection is closed. */
+function closeOnError<T>(connection: Connection, work: () => T): T {
   try {
     return guarded(connection.name, work);
   } catch (thrown) {
@@ -179,40 +180,42 @@ function followDeclarations(connection: Connection, jobs: readonly Job[]): void 
     .immediate();
 }
 
-type WatchFiles = ReturnType<typeof watchFiles>;
+/** What became of the files that were opened; undefined where they are the mirror still. */
+type FindLoss = ReturnType<typeof watchFiles>;
 
-function refuseLost(lost: WatchFiles): void {
+function refuseLost(lost: FindLoss): void {
   const loss = lost();
   if (loss) throw loss;
 }
 
-function createStore(connection: Connection, dir: string, now: () => number, lost: WatchFiles) {
+function createStore(connection: Connection, dir: string, now: () => number, lost: FindLoss) {
   const file = connection.name;
-  const lastLook = connection.prepare<[string], Pick<WalkRow, 'startedAt' | 'finishedAt'>>(
+  const findLastLook = connection.prepare<[string], Pick<WalkRow, 'startedAt' | 'finishedAt'>>(
     `SELECT started_at AS startedAt, finished_at AS finishedAt FROM walks
      WHERE job = ? AND (kind = 'glance' OR finished_at IS NOT NULL) ORDER BY id DESC LIMIT 1`,
   );
-  const shapeOf = connection.prepare<[string], Record<keyof DiscoveredShape, string>>(
+  const findShape = connection.prepare<[string], Record<keyof DiscoveredShape, string>>(
     `SELECT rows_path AS rowsPath, key_field AS keyField, shared_keys AS sharedKeys FROM datasets
      WHERE job = ? AND chosen_at IS NOT NULL`,
   );
-  const keepShape = connection.prepare(
+  const upsertShape = connection.prepare(
     `INSERT INTO datasets (job, rows_path, key_field, shared_keys, chosen_at)
      VALUES (:job, :rowsPath, :keyField, :sharedKeys, :at)
      ON CONFLICT DO UPDATE SET rows_path = excluded.rows_path, key_field = excluded.key_field,
        shared_keys = excluded.shared_keys, chosen_at = excluded.chosen_at`,
   );
-  const keepNextDue = connection.prepare<[string, string | null]>(
+  const upsertNextDue = connection.prepare<[string, string | null]>(
     `INSERT INTO datasets (job, next_due_at) VALUES (?, ?)
      ON CONFLICT DO UPDATE SET next_due_at = excluded.next_due_at`,
   );
+  /** In epoch milliseconds; null for no time, and for one ahead of the clock. */
   const past = (time: string | undefined) => {
     const at = time === undefined ? null : Date.parse(time);
     return at === null || ageOf(at, now()) === null ? null : at;
   };
   const check = () => refuseLost(lost);
-  /** For what may wait: the walk that it follows has ended well. */
-  const unlessBusy = (thrown: unknown) => {
+  /** For work that may wait for the next walk: the one that it follows has ended well. */
+  const throwUnlessBusy = (thrown: unknown) => {
     if (!isBusy(thrown)) throw storeFailure(thrown, file);
   };
   return {
@@ -250,14 +253,14 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       /** What the write-ahead log takes on the disk. */
       logBytes: () => logBytes(file),
       shape(job: string): DiscoveredShape | undefined {
-        const found = shapeOf.get(job);
+        const found = findShape.get(job);
         if (!found) return undefined;
         const { rowsPath, keyField, sharedKeys } = found;
         return { rowsPath: JSON.parse(rowsPath), keyField, sharedKeys: JSON.parse(sharedKeys) };
       },
       keepShape(job: string, { rowsPath, keyField, sharedKeys }: DiscoveredShape) {
         const [path, shared] = [rowsPath, sharedKeys].map((list) => JSON.stringify(list));
-        keepShape.run({ job, rowsPath: path, keyField, sharedKeys: shared, at: isoTime(now()) });
+        upsertShape.run({ job, rowsPath: path, keyField, sharedKeys: shared, at: isoTime(now()) });
       },
       /**
        * When the walk that last proved the dataset complete began, in epoch milliseconds; null where there was none, or
@@ -271,7 +274,7 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       },
       /** When the last look at its head began, walk or glance, complete or not; null also where a glance is unfinished. */
       lastLook(job: string) {
-        const { startedAt, finishedAt } = lastLook.get(job) ?? {};
+        const { startedAt, finishedAt } = findLastLook.get(job) ?? {};
         return past(finishedAt ? startedAt : undefined);
       },
       /** Whether the clock was ahead when the job's last walk began: nobody can tell how old its data is. */
@@ -292,14 +295,14 @@ function createStore(connection: Connection, dir: string, now: () => number, los
      * @param added how many calls and versions a walk has just added: the more it did, the more may go.
      */
     async prune(job: Job, keep: Keep, added = 0): Promise<void> {
-      await prune(connection, job, keep, now(), added).catch(unlessBusy);
+      await prune(connection, job, keep, now(), added).catch(throwUnlessBusy);
     },
     /** Notes when a dataset is due next, in epoch milliseconds, for `freshness`; not while another process is writing. */
     keepNextDue(job: string, at: number | null): void {
       try {
-        keepNextDue.run(job, at === null ? null : isoTime(at));
+        upsertNextDue.run(job, at === null ? null : isoTime(at));
       } catch (thrown) {
-        unlessBusy(thrown);
+        throwUnlessBusy(thrown);
       }
     },
     close(): void {

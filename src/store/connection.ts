@@ -25,19 +25,19 @@ const LOCK_WAIT_MS = 5_000;
 
 /**
  * Opens the mirror for writing. A commit is kept through a power cut.
- * @param look reads a file that is there before anything is written to it, and throws where it must stay as it is.
+ * @param refuse reads the file before anything is written to it, and throws where it must stay as it is.
  */
 export function openConnection(
   file: string,
   lockWaitMs = LOCK_WAIT_MS,
-  look?: (connection: Connection) => void,
+  refuse?: (connection: Connection) => void,
 ): Connection {
   return guarded(file, () => {
     refuseNetworkFilesystem(file);
     const before = inodeOf(file);
     const connection = new Database(file, { timeout: lockWaitMs });
     try {
-      look?.(connection);
+      refuse?.(connection);
       refuseReplaced(connection, before);
       setPragmas(connection, {
         journal_mode: 'wal',
@@ -88,7 +88,7 @@ export function valueIn<Value extends string | number>(
 }
 
 /**
- * Lets a connection that stays open read its file anew, after trouble with it. SQLite keeps pages until another connection
+ * Lets a connection that stays open read its file anew, after an error of it. SQLite keeps pages until another connection
  * commits, damaged ones as well: it would never see that the file was mended.
  */
 export function forgetPages(connection: Connection): void {

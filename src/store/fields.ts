@@ -23,18 +23,18 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
   );
   /** Looked up again behind each commit: nobody else writes them during a walk. */
   let hasRepeated: boolean | undefined;
-  let isMet = false;
+  let areAllMet = false;
   let latest: Origin | undefined;
   let drifted = 0;
 
-  function found(kind: Drift['kind'], path: string, detail: string, origin: Origin): void {
+  function noteDrift(kind: Drift['kind'], path: string, detail: string, origin: Origin): void {
     drift.note({ kind, path, detail, times: 1 }, origin);
     drifted += 1;
   }
 
   /** To the first whole walk of a dataset, every field and each of its types is new. */
-  function foundNew(kind: 'new-field' | 'new-type', path: string, detail: string, origin: Origin): void {
-    if (before) found(kind, path, detail, origin);
+  function noteNew(kind: 'new-field' | 'new-type', path: string, detail: string, origin: Origin): void {
+    if (before) noteDrift(kind, path, detail, origin);
   }
 
   /** Writes a known field where this walk has not met it yet, or where it shows something new. */
@@ -52,7 +52,7 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
     const families = field.types.map(familyOf);
     for (const type of added)
       if (families.length > 0 && !families.includes(familyOf(type)))
-        foundNew('new-type', field.path, type, origin);
+        noteNew('new-type', field.path, type, origin);
   }
 
   function discover(unseen: readonly SeenField[], rows: number, origin: Origin): void {
@@ -65,11 +65,11 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
         firstSeenAt: origin.now,
         lastSeenAt: origin.now,
       });
-      foundNew('new-field', path, column, origin);
+      noteNew('new-field', path, column, origin);
       return { path, column };
     });
     if (added.length > 0) addColumns(connection, job, added);
-    for (const { path, reason } of refusals) found('no-column', path, reason, origin);
+    for (const { path, reason } of refusals) noteDrift('no-column', path, reason, origin);
   }
 
   return {
@@ -103,8 +103,8 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
     isSettled(): boolean {
       // A field that a proof did not meet is in no row that has stayed.
       const from = isProof(before?.verdict ?? null) ? (before?.id ?? 0) : 0;
-      isMet ||= [...known.all()].every((field) => field.walkId === walkId || field.walkId < from);
-      if (!isMet) return false;
+      areAllMet ||= [...known.all()].every((field) => field.walkId === walkId || field.walkId < from);
+      if (!areAllMet) return false;
       hasRepeated ??= anyRepeated.get(job.name) !== undefined;
       return !hasRepeated;
     },
@@ -119,7 +119,7 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
       // A glance beside this walk has a greater number, and what it met has not vanished.
       for (const field of known.all())
         if (field.walkId < walkId && field.walkId >= (before?.id ?? 0))
-          found('vanished-field', field.path, '', latest);
+          noteDrift('vanished-field', field.path, '', latest);
       return drifted;
     },
   };

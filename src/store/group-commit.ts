@@ -240,7 +240,7 @@ export function createPageWriter(
       if (refusedRow.key === null) continue;
       // A refused row is still there upstream: what the mirror has under its key must not look gone.
       const stored = table.find(refusedRow.key);
-      if (stored) table.show(stored.rowid);
+      if (stored) table.endHold(stored.rowid);
       if (metRows !== 'add') continue;
       if (stored) rowids.set(refusedRow.key, stored.rowid);
       else meetRefused(rowid);

@@ -70,8 +70,8 @@ type Order = {
 };
 
 /**
- * Keeps the order with the proof that the walk is, unless it is the one before and nothing else would be told. Call it in the
- * transaction that ends the walk, when rows have been removed.
+ * Keeps the order that a proof has found, unless list and proof say what the order before says. Call it in the transaction that
+ * ends the walk, when rows have been removed.
  */
 export function keepOrder(
   connection: Connection,
@@ -185,8 +185,8 @@ const MAX_PART_OF_DATABASE = 0.1;
 const ORDER_BYTES = 100;
 
 /**
- * Evicts orders that another one took the place of more than a week before `now`, and the oldest of all datasets while they
- * take too much of the database.
+ * Evicts orders that were superseded more than a week before `now`, and the oldest of all datasets while they take too much of
+ * the database.
  * @param now undefined where no time is believed.
  */
 export function pruneOrders(connection: Connection, now: number | undefined): Batch[] {

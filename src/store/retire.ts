@@ -156,14 +156,14 @@ function piecesOf(rowids: readonly number[]): number[][] {
 
 /**
  * Rows that the last proof did not show, but that stay for now. They say so in `_held_since` and `_held_reason`, in SQL as
- * everywhere else. Neither makes a version or a change. The caller has the job's lock: nobody else holds or shows some.
+ * everywhere else. Neither makes a version or a change. The caller has the job's lock: nobody else begins or ends a hold.
  */
 export function openHeld(connection: Connection, job: Job) {
   const table = quoted(job.rows);
   const count = connection
     .prepare<[], number>(`SELECT count(*) FROM ${table} WHERE _held_since IS NOT NULL`)
     .pluck();
-  const show = connection.prepare<[number]>(
+  const endHold = connection.prepare<[number]>(
     `UPDATE ${table} SET _held_since = NULL, _held_reason = NULL WHERE rowid = ? AND _held_since IS NOT NULL`,
   );
   const note = noteUnversioned(connection, job.name);
@@ -171,9 +171,9 @@ export function openHeld(connection: Connection, job: Job) {
   return {
     count: () => count.get() ?? 0,
     /** A page has shown the row, which is held no longer. */
-    show(rowid: number): void {
+    endHold(rowid: number): void {
       // Mostly no row is held.
-      if (held === 0 || show.run(rowid).changes === 0) return;
+      if (held === 0 || endHold.run(rowid).changes === 0) return;
       held -= 1;
       note();
     },

@@ -52,7 +52,7 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
   return {
     find,
     /** This row was refused, and so is there upstream: it is held no longer. */
-    show: heldRows.show,
+    endHold: heldRows.endHold,
     /** Whether any row is held. */
     holdsAny: () => heldRows.count() > 0,
     compare({ key, values }: Row): ComparedRow {
@@ -69,7 +69,7 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
     },
     /** Writes the row if it changed, and returns its rowid. It is held no longer. */
     write({ key, values, ref, change }: ComparedRow, walkId: number, now: string): number {
-      if (ref) heldRows.show(ref.rowid);
+      if (ref) heldRows.endHold(ref.rowid);
       if (ref && change === 'none') return ref.rowid;
       if (ref && change === 'volatile') {
         volatile?.stage(ref.rowid, values);

@@ -36,12 +36,12 @@ export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
  * SQL for the view `freshness`, on SQLite and on Postgres alike.
  * @param datasets with the table whose rows are counted.
  * @param ageOf SQL for the age in seconds of the time in a column; null for a time ahead of the clock, which has none.
- * @param beside columns of more, and the join that brings them.
+ * @param more further columns, and the join that brings them.
  */
 export function freshnessSql(
   datasets: readonly { name: string; rows: string }[],
   ageOf: (at: string) => string,
-  beside = { columns: '', join: '' },
+  more = { columns: '', join: '' },
 ): string {
   const counts = datasets.map(
     ({ name, rows }) => `SELECT '${name}' AS job, (SELECT count(*) FROM ${quoted(rows)}) AS rows,
@@ -56,7 +56,7 @@ SELECT counted.job, counted.rows, counted.held,
   walk.error AS last_error,
   datasets.next_due_at,
   CASE WHEN ${ageOf('seen.started_at')} IS NOT NULL THEN seen.started_at END AS seen_as_of,
-  ${ageOf('seen.started_at')} AS seen_age_seconds${beside.columns}
+  ${ageOf('seen.started_at')} AS seen_age_seconds${more.columns}
 FROM counted
 LEFT JOIN walks AS proof
   ON proof.id = (SELECT id FROM walks WHERE job = counted.job AND ${PROOF} ORDER BY id DESC LIMIT 1)
@@ -64,7 +64,7 @@ LEFT JOIN walks AS walk
   ON walk.id = (SELECT id FROM walks WHERE job = counted.job AND kind = 'walk' ORDER BY id DESC LIMIT 1)
 LEFT JOIN walks AS seen
   ON seen.id = (SELECT id FROM walks WHERE job = counted.job AND ${SEEN} ORDER BY id DESC LIMIT 1)
-LEFT JOIN datasets ON datasets.job = counted.job${beside.join}`;
+LEFT JOIN datasets ON datasets.job = counted.job${more.join}`;
 }
 
 /** A dataset as SQL names it. */

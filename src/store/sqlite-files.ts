@@ -1,4 +1,4 @@
-/** The store's door for databases that lie beside the mirror: opened, locked and spoken of as the mirror is. */
+/** The store's door for databases that lie beside the mirror: opened, locked and watched as it is, with errors in the same words. */
 
 export { relaxed } from './commits.ts';
 export { type Connection, forgetPages, openConnection, openReadOnly } from './connection.ts';
