@@ -44,7 +44,7 @@ const GUARD = `
 (trap '' HUP INT TERM; read -r line <&4 || { kill -TERM -$$; sleep 2; kill -KILL -$$; }) 3<&- >/dev/null 2>&1 &
 exec "$@" 4<&-`;
 
-/** Where somebody has set a lower limit already, that stays. POSIX counts the one in kilobytes, the other in 512 bytes. */
+/** Where somebody has set a lower limit already, that stays. `ulimit` counts data in kilobytes, and files in blocks of 512 bytes. */
 function limitScript({ dataBytes, fileBytes }: ChildLimits): string {
   const set = (option: string, value: number) =>
     `(ulimit -${option} ${value}) 2>/dev/null && ulimit -${option} ${value}\n`;

@@ -9,7 +9,7 @@ export type Clock = {
   monotonic(): number;
   /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Does `work` once `ms` have passed; what it returns keeps it from that. */
+  /** Does `work` once `ms` have passed. @returns what cancels that. */
   after(ms: number, work: () => void): () => void;
 };
 

@@ -68,7 +68,7 @@ export type LakeSettings = {
   keepMs: number;
 };
 
-export type ServeSettings = {
+type ServeSettings = {
   /** Where `start` runs it; undefined where `start` does not. */
   readonly address: ServeAddress | undefined;
   /** By job, in milliseconds; a job that is not named is not bounded. */
@@ -91,7 +91,7 @@ export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
 export type LocalConfig = Pick<Config, 'dir' | 'logLevel' | 'spending'>;
 
 /** What the service needs. */
-export type ServeConfig = LocalConfig & Pick<Config, 'schedules' | 'serve'>;
+type ServeConfig = LocalConfig & Pick<Config, 'schedules' | 'serve'>;
 
 /**
  * Reads every setting. An empty value counts as unset.
@@ -139,7 +139,7 @@ export function readServeConfig(environment: Environment, schedules: Record<stri
 }
 
 /** A setting as it is, without anything secret: what it comes to, or what is wrong with it. */
-export type SettingFound = { name: string; shown: string; wrong: Failure | null };
+type SettingFound = { name: string; shown: string; wrong: Failure | null };
 
 /**
  * All that `readConfig` reads, setting by setting: what is wrong with one hides no other. What goes wrong only between several

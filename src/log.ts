@@ -7,7 +7,7 @@ import { printableLines } from './printable.ts';
 export type Log = Logger;
 
 /** Of lines that cannot be written yet. */
-const MOST_KEPT_BYTES = 1_000_000;
+const MAX_KEPT_BYTES = 1_000_000;
 
 export function createLog(level: string, onTerminal: boolean): Log {
   const options = logOptions(level);
@@ -21,7 +21,7 @@ export function createLog(level: string, onTerminal: boolean): Log {
 
 /** A log that cannot be written, as on a full disk, ends nothing: the newest lines wait, and the rest is dropped. */
 function openStderr() {
-  return destination({ fd: 2, sync: true, maxLength: MOST_KEPT_BYTES }).on('error', () => undefined);
+  return destination({ fd: 2, sync: true, maxLength: MAX_KEPT_BYTES }).on('error', () => undefined);
 }
 
 /** What others wrote may come in a message or a field: logs are looked at on terminals. */

@@ -2,10 +2,10 @@
 
 import { distance } from 'fastest-levenshtein';
 
-const MOST = 3;
+const MAX_NAMES = 3;
 
-/** So much farther away than the nearest a name may be to be meant as well. */
-const FARTHER = 1;
+/** A name that is so much farther away than the nearest one may be meant as well. */
+const MAX_EXTRA_DISTANCE = 1;
 
 /** ` (did you mean …?)` for names at most a third of the letters away, nearest first; else empty. */
 export function nearest(name: string, known: readonly string[], prefix = ''): string {
@@ -23,8 +23,8 @@ export function didYouMean(name: string, known: readonly string[], prefix = ''):
     )
     .sort((a, b) => a.away - b.away);
   const near = possible
-    .filter(({ away }) => away <= (possible[0]?.away ?? 0) + FARTHER)
-    .slice(0, MOST)
+    .filter(({ away }) => away <= (possible[0]?.away ?? 0) + MAX_EXTRA_DISTANCE)
+    .slice(0, MAX_NAMES)
     .map(({ candidate }) => prefix + candidate);
   return near.length > 0 ? `did you mean ${near.join(' or ')}?` : '';
 }

@@ -40,7 +40,7 @@ function* reported<Row>(rows: Iterable<Row>, what: string, total: number | null)
   }
 }
 
-/** @returns what ends it. */
+/** @returns what ends the listening. */
 export function onProgress(listen: (step: ProgressStep) => void): () => void {
   const listener = (message: unknown) => listen(message as ProgressStep);
   steps.subscribe(listener);

@@ -51,7 +51,7 @@ export function intervalOf(schedule: Schedule, now: number): number {
 }
 
 /** Runs of a pattern that are looked at one by one: a day of every minute. */
-const MOST_RUNS = 1_440;
+const MAX_RUNS = 1_440;
 
 /** What a schedule asks for in the `ms` after `now`: how many runs, and the longest time from one to the next. */
 export function runsWithin(schedule: Schedule, now: number, ms: number): { runs: number; longestMs: number } {
@@ -65,7 +65,7 @@ export function runsWithin(schedule: Schedule, now: number, ms: number): { runs:
     const gap = next ? next.getTime() - at.getTime() : Number.POSITIVE_INFINITY;
     longestMs = runs === 0 ? gap : Math.max(longestMs, gap);
     runs += 1;
-    if (runs === MOST_RUNS) return { runs: (runs * ms) / (at.getTime() + gap - first.getTime()), longestMs };
+    if (runs === MAX_RUNS) return { runs: (runs * ms) / (at.getTime() + gap - first.getTime()), longestMs };
     at = next;
   }
   return runs === 0 ? { runs, longestMs: intervalOf(schedule, now) } : { runs, longestMs };

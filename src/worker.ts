@@ -47,17 +47,17 @@ export type Worker<Args, Result, Piece = never> = {
 type Request = { args: unknown } | 'more';
 type Response = { piece: unknown } | { result: unknown } | FailureSent;
 
-/** Said where there is nothing else to say. */
+/** Sent where there is nothing else to send, so that a task at work is told from one that hangs. */
 const BEAT = 'beat';
 const BEAT_MS = 1_000;
 
-/** What the kernel lets a process have. It writes no errors then: users may make it abort as often as they like. */
+/** What the kernel lets a process have. What a limited process writes to its standard error is dropped: users may make it abort as often as they like. */
 export type ProcessLimits = ChildLimits & {
-  /** Says that it ended for want of memory. */
+  /** The message of its Failure where it ended for want of memory. */
   readonly outOfMemory: string;
 };
 
-/** What Node.js ends itself by where it cannot get memory. */
+/** The signals by which Node.js ends itself where it cannot get memory. */
 const ABORTS: readonly (string | null)[] = ['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGSEGV', 'SIGBUS'];
 
 /** Starts a process, which ends with this one. @param name such as `the process of the query`, for its Failures. */
@@ -136,7 +136,7 @@ function startThread<Args, Result>(
   });
 }
 
-/** It needs the loader of TypeScript, which flags give to the first thread alone. */
+/** Loads the TypeScript loader first, since Node.js's flags give that to the main thread alone. */
 function fromSource(file: URL): URL {
   const loader = import.meta.resolve('tsx/esm/api');
   return new URL(
@@ -148,7 +148,7 @@ type Carrier = {
   post(request: Request): void;
   kill(): void;
   howEnded(code: number | null, signal: string | null): string;
-  /** Whether this process has to stay for it. */
+  /** Says whether a call is under way, for which this process has to stay alive. */
   hold?(isCalled: boolean): void;
 };
 
@@ -158,7 +158,7 @@ function workerOn<Args, Result, Piece>(
   { post, kill, howEnded, hold = () => undefined }: Carrier,
 ): Worker<Args, Result, Piece> {
   let waiting: { resolve(response: Response): void; reject(reason: Failure): void } | undefined;
-  let silence: NodeJS.Timeout | undefined;
+  let silenceTimer: NodeJS.Timeout | undefined;
   let ended: Failure | undefined;
   let isFree = true;
   const fail = (reason: Failure) => {
@@ -170,7 +170,7 @@ function workerOn<Args, Result, Piece>(
     kill();
   };
   events.on('message', (said: Response | typeof BEAT) => {
-    silence?.refresh();
+    silenceTimer?.refresh();
     if (said !== BEAT) waiting?.resolve(said);
   });
   events.on('error', (thrown) => fail(asFailure(thrown)));
@@ -197,11 +197,11 @@ function workerOn<Args, Result, Piece>(
 
   async function* call(
     args: Args,
-    longest?: { ms: number; failure: Failure },
+    silence?: { ms: number; failure: Failure },
   ): AsyncGenerator<Piece, Result, void> {
     for (let request: Request = { args }; ; request = 'more') {
-      if (longest) silence = setTimeout(() => end(longest.failure), longest.ms);
-      const response = await exchange(request).finally(() => clearTimeout(silence));
+      if (silence) silenceTimer = setTimeout(() => end(silence.failure), silence.ms);
+      const response = await exchange(request).finally(() => clearTimeout(silenceTimer));
       if ('result' in response) return response.result as Result;
       yield response.piece as Piece;
     }
