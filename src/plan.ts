@@ -15,7 +15,6 @@ import {
 import { runsWithin } from './schedule.ts';
 import { type Connection, readMirror } from './store/read.ts';
 
-export type { Head } from './plan/facts.ts';
 export type { Spending } from './plan/spacing.ts';
 
 export type DayPlan = {

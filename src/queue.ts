@@ -32,7 +32,7 @@ export type QueueOptions = RunsOptions & {
 };
 
 /** Milliseconds. */
-export type Timing = BreakerTiming & {
+type Timing = BreakerTiming & {
   /** Between two times that the schedules are written to Redis. */
   restore: number;
   /** Between two pings of Redis, and within which it must answer one. */

@@ -14,7 +14,7 @@ type ServiceProcess = {
   end(): Promise<void>;
 };
 
-export type ServiceParts = {
+type ServiceParts = {
   dir: string;
   environment: Environment;
   clock: Clock;

@@ -17,7 +17,7 @@ import { checkPage, readPage } from '../validate.ts';
 import { type Checkpoint, PAGE_ROWS, type PageFacts, requestOffset } from '../walk/checkpoint.ts';
 
 /** A checked page beside what this pass of the walk knows of it. */
-export type Page = CheckedPage & PageFacts & { call: Call };
+type Page = CheckedPage & PageFacts & { call: Call };
 
 type PageReader = {
   /** The page at an offset, as a walk at this checkpoint needs it. */
@@ -139,7 +139,7 @@ function stableOf({ contract }: Job, { values }: Row): [string, unknown][] {
 }
 
 /** Where responses come from, and what is made of them. `upcoming`: so many calls will follow. */
-export type PageSource = {
+type PageSource = {
   get(offset: number, upcoming: number): Promise<ApiResponse>;
   /** Undefined where no request may be sent ahead of its turn. */
   prefetch(offset: number, upcoming: number): Prefetch | undefined;

@@ -120,7 +120,7 @@ function callsOf(whole: Walk[]): Facts['calls'] {
   return { changed, unchanged: oneWillDo ? 1 : changed };
 }
 
-export type Glances = {
+type Glances = {
   /** Calls of one, in the mean; null where there was none. */
   calls: number | null;
   /** Rows that they have brought since the last walk. */

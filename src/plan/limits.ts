@@ -17,7 +17,7 @@ export type Limits = {
   account: Shared | null;
 };
 
-export type Shared = { name: string; processes: number; asOf: number };
+type Shared = { name: string; processes: number; asOf: number };
 
 /** As the governor has learnt them; nothing is known before its first call. */
 export function readLimits(connection: Connection, now: number): Limits {

@@ -155,7 +155,7 @@ function timesLonger(job: PlannedJob, { everyMs }: Spacing): number {
  * Whether a walk would be cut in two, since it costs more than is left: what it reads changes until more calls come, and a
  * published snapshot is replaced. One that costs more than a whole period brings has nothing to wait for.
  */
-export function waitsForMore({ changedCalls, drawsOnQuota }: PlannedJob, budget: Budget | null): boolean {
+function waitsForMore({ changedCalls, drawsOnQuota }: PlannedJob, budget: Budget | null): boolean {
   if (!budget || !drawsOnQuota || budget.remaining < 1) return false;
   return changedCalls > budget.remaining && changedCalls <= budget.perPeriod;
 }

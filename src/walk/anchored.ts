@@ -235,9 +235,9 @@ function lackingByTotal({ rows, unkeyed, totalFirst, total }: AnchoredCheckpoint
 }
 
 /**
- * How many rows may have been missed, by the anchors. More rows came in above than were found there: old ones may have moved up
- * unseen. Behind a complete walk these are no more than the rows that were there at the beginning and were not met; rows that
- * came after the last row was read are no others than those found.
+ * How many old rows may have moved up unseen, by the anchors: as many as came in above and were not found at the head. Rows that
+ * came after the last row was read are among those found, but no anchor counted them. Behind a complete walk there is a second
+ * bound: the rows that were there at the beginning, less those of them that were met.
  */
 function lackingByShift(at: AnchoredCheckpoint, mayBeNew: number): number {
   const { shifted, found, totalFirst, total, totalBeforeHead } = at;
