@@ -52,7 +52,7 @@ export async function checkLake(parts: LakeParts, only?: readonly string[]): Pro
   }));
 }
 
-/** @param admit makes sure whose lake it is. */
+/** @param admit throws where it is not the lake of this mirror. */
 async function eachInLake(
   parts: LakeParts,
   only: readonly string[] | undefined,

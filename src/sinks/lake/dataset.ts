@@ -69,7 +69,7 @@ function provenSeq(connection: Connection, { name }: ListedJob): number | undefi
   return found && (found.seq ?? 0);
 }
 
-/** @returns the dataset as it was proven when all that was proven had been put. */
+/** Puts the changes up to the last proof. @returns that proof, with the state of the dataset. */
 async function putChanges(parts: DatasetParts, load: LakeLoad): Promise<Source> {
   const { connection, job } = parts;
   for (;;) {
@@ -242,7 +242,7 @@ type Course = {
   number: number;
   /** The change after which it goes on. */
   seq: number;
-  /** As the mirror stood when it was last written to; empty where nothing was. */
+  /** The latest walk when its last file was made, see `lastWalkOf`; empty where it has no file. */
   lastWalk: string;
   /** What had been forgotten when it began, see `datasets.history_from`: that was never in it. */
   historyFrom: string;
@@ -291,7 +291,7 @@ async function courseOf(parts: CourseParts): Promise<Course | undefined> {
   }
 }
 
-/** What `read` makes of the mirror at one moment. Nothing waits in it, so it keeps the log of the mirror for no longer. */
+/** Reads the mirror at one moment. `read` waits for nothing, so the log of the mirror is not kept from being emptied for long. */
 export const inReadTransaction = <T>(connection: Connection, read: () => T): T =>
   connection.transaction(read)();
 
@@ -309,7 +309,7 @@ export async function latestCourse(storage: Storage, job: ListedJob): Promise<La
   return { number, from, historyFrom, begunAt, epoch };
 }
 
-/** One that has the same number already is looked at anew. */
+/** Where another lake has begun a course of the same number, that stays: `courseOf` looks at it anew. */
 async function begin(parts: CourseParts, number: number, from: number) {
   const { storage, connection, job, identity, now } = parts;
   const { historyFrom } = positionOf(connection, job);

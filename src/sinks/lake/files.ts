@@ -56,20 +56,20 @@ export function writeParquet(
 ): Written {
   const statement = connection.prepare<[], unknown[]>(sql).raw().safeIntegers();
   const surveyed = surveyRows(statement.iterate(), columns.length);
-  const held = columns.map(
+  const fileColumns = columns.map(
     ({ name, holds }, at): Column => ({
       name,
       type: null,
       holds: fits(holds, surveyed[at] ?? 'nothing') ? holds : 'text',
     }),
   );
-  const types = parquetTypes(held);
+  const types = parquetTypes(fileColumns);
   const whole: About = {
     version: 1,
     ...about,
-    columns: held.map(({ name }, at) => ({ name, type: types[at] ?? '' })),
+    columns: fileColumns.map(({ name }, at) => ({ name, type: types[at] ?? '' })),
   };
-  const writer = parquetWriter(held, whole);
+  const writer = parquetWriter(fileColumns, whole);
   let rows = 0;
   let batch: Cell[][] = [];
   const flush = () => {
@@ -79,7 +79,7 @@ export function writeParquet(
   };
   const total = () => Number(connection.prepare(`SELECT count(*) FROM (${sql})`).pluck().get());
   for (const row of reportingRows(statement.iterate(), about.job, total)) {
-    batch.push(row.map((value, at) => valueAs(value, held[at]?.holds ?? 'text')));
+    batch.push(row.map((value, at) => valueAs(value, fileColumns[at]?.holds ?? 'text')));
     if (batch.length === BATCH) flush();
   }
   flush();

@@ -45,7 +45,7 @@ export async function openPostgres(url: string, signal: AbortSignal): Promise<Po
     lost = error;
   });
   const stop = () => void client.end().catch(() => undefined);
-  const inWords = async <T>(work: () => Promise<T>): Promise<T> => {
+  const withFailures = async <T>(work: () => Promise<T>): Promise<T> => {
     const stopped = () => new Failure('incomplete', `${name}: stopped; the next run goes on from here`);
     if (signal.aborted) throw stopped();
     try {
@@ -55,14 +55,14 @@ export async function openPostgres(url: string, signal: AbortSignal): Promise<Po
     }
   };
   const ask = (sql: string, values: readonly unknown[] = []) => client.query(sql, [...values]);
-  await inWords(() => client.connect());
+  await withFailures(() => client.connect());
   signal.addEventListener('abort', stop, { once: true });
   const close = async () => {
     signal.removeEventListener('abort', stop);
     await client.end().catch(() => undefined);
   };
   try {
-    await inWords(() => configureSession(client, name));
+    await withFailures(() => configureSession(client, name));
   } catch (thrown) {
     await close();
     throw thrown;
@@ -71,10 +71,10 @@ export async function openPostgres(url: string, signal: AbortSignal): Promise<Po
     work: () => Promise<T>,
     [begin, commit, undo]: readonly [string, string, string],
   ): Promise<T> => {
-    await inWords(() => ask(begin));
+    await withFailures(() => ask(begin));
     try {
       const result = await work();
-      await inWords(() => ask(commit));
+      await withFailures(() => ask(commit));
       return result;
     } catch (thrown) {
       if (!lost) await ask(undo).catch(() => undefined);
@@ -83,10 +83,10 @@ export async function openPostgres(url: string, signal: AbortSignal): Promise<Po
   };
   return {
     name,
-    query: (sql, values) => inWords(async () => (await ask(sql, values)).rows),
-    run: (sql, values) => inWords(async () => (await ask(sql, values)).rowCount ?? 0),
+    query: (sql, values) => withFailures(async () => (await ask(sql, values)).rows),
+    run: (sql, values) => withFailures(async () => (await ask(sql, values)).rowCount ?? 0),
     copy: (target, lines) =>
-      inWords(async () => {
+      withFailures(async () => {
         const input = client.query(copyFrom(`COPY ${target}`));
         await pipeline(Readable.from(lines), input);
         return input.rowCount;
