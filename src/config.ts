@@ -40,7 +40,7 @@ export {
   type ShipAddress,
 } from './config/values.ts';
 
-/** What the entries come to, in the same groups. */
+/** The values of the entries, in the same groups. */
 type Values<Entries> = {
   [Name in keyof Entries]: Entries[Name] extends Setting<infer Value> ? Value : Values<Entries[Name]>;
 };
@@ -62,7 +62,7 @@ export type Config = Omit<AllValues, 'key' | 'serve' | 'ship' | 'lake' | 'accoun
 /** In milliseconds; `keepMs` is infinite for ever. */
 export type LakeSettings = {
   address: LakeAddress;
-  /** To its bucket, where it is in one. */
+  /** The key and address of its bucket; undefined for a folder. */
   access: AwsAccess | undefined;
   everyMs: number;
   keepMs: number;
@@ -199,7 +199,7 @@ function finding(name: string, read: () => string): SettingFound {
   }
 }
 
-/** What the setting comes to. @throws Failure `config` that names it. */
+/** The value of the setting. @throws Failure `config` that names it. */
 function readSetting<Value>({ name, read }: Setting<Value>, given: Environment): Value {
   try {
     return read(given[name]);
@@ -423,8 +423,8 @@ export function forCommands(
 }
 
 /**
- * What the service is told: general variables and its own settings. Whatever else its `.env` file may set is set to nothing here,
- * which goes before that file.
+ * What the service is told: general variables and its own settings. Every other setting is an empty text here, which goes before
+ * what its `.env` file says.
  */
 export function forService(environment: Environment, dir: string): Environment {
   const isOwn = (name: string) => isSchedule(name) || serviceSettings.some((one) => one.name === name);

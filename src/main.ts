@@ -17,18 +17,18 @@ const NAME = 'market-mirror';
 
 /**
  * Runs one command to its end. `argv` begins with the command's name.
- * @param startedAs what was typed to start this program.
+ * @param typed to start this program: hints name it so.
  * @returns the exit code.
  */
 export async function main(
   argv: string[],
   surroundings: Omit<Context, 'exit' | 'hint'>,
-  startedAs = NAME,
+  typed = NAME,
 ): Promise<number> {
   let exitCode: number = exitCodes.done;
   const context = {
     ...surroundings,
-    hint: (text: string) => text.replace(hints, `${startedAs} `),
+    hint: (text: string) => text.replace(hints, `${typed} `),
     exit: (code: number) => {
       exitCode = code;
     },

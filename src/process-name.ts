@@ -5,8 +5,8 @@ import { hostname } from 'node:os';
 import type { Random } from './clock.ts';
 
 /**
- * Like no other: machines may be named alike, in containers many a process has the number 1, and a number is given again.
- * Host, number, who gave the number, when the process started, and a part by chance.
+ * A name that no other process has: host, number, who gave the number, when the process started, and a part by chance. Machines
+ * may be named alike, in containers many a process has the number 1, and numbers are given again.
  */
 export function nameProcess(random: Random): string {
   const { pid } = process;
@@ -14,7 +14,7 @@ export function nameProcess(random: Random): string {
   return [hostname(), pid, NUMBERING, statOf(pid)?.started, chance].join(':');
 }
 
-/** Whether it is known here to have ended; of those of other machines and containers it is not. */
+/** Whether the process is known to have ended. Of processes of other machines and containers nothing is known here. */
 export function hasEnded(name: string): boolean {
   const [, pid, numbering, started] = name.split(':');
   if (numbering === '' || numbering !== NUMBERING) return false;

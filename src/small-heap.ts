@@ -1,4 +1,4 @@
-/** What becomes of V8's heap in a process that sends many rows through itself and keeps few of them. */
+/** Bounds V8's heap in a process that passes many rows on and keeps few of them. */
 
 import { setFlagsFromString } from 'node:v8';
 

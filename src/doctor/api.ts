@@ -24,10 +24,10 @@ export async function* checkApi(surroundings: Surroundings, signal: AbortSignal)
       if (app.config.schedules[job.name] === 'off') yield skipped(job.name, 'is switched off: not asked');
       else if (stopped) yield skipped(job.name, `not asked, since ${stopped}`);
       else {
-        const answer = await ask(app, job, signal);
-        ahead = answer.aheadMs ?? ahead;
-        stopped = answer.stop;
-        yield answer.check;
+        const result = await ask(app, job, signal);
+        ahead = result.aheadMs ?? ahead;
+        stopped = result.stop;
+        yield result.check;
       }
     }
     yield checkClock(ahead);
@@ -41,9 +41,9 @@ function inOrder(jobs: readonly Job[]): readonly Job[] {
   return [...jobs].sort((a, b) => Number(a.scope !== null) - Number(b.scope !== null));
 }
 
-type Answer = { check: Check; aheadMs: number | null; stop?: string | undefined };
+type EndpointResult = { check: Check; aheadMs: number | null; stop?: string | undefined };
 
-async function ask(app: App, job: Job, signal: AbortSignal): Promise<Answer> {
+async function ask(app: App, job: Job, signal: AbortSignal): Promise<EndpointResult> {
   try {
     const { call, failure, aheadMs } = await app.askOnce(job, signal);
     const check = failure ? judge(job, failure, call) : fine(job, call);
@@ -86,7 +86,7 @@ const scopeOf = ({ scope }: Job) => scope ?? 'any active key';
 
 const SKEW = { warning: 5_000, problem: 5 * 60_000 };
 
-/** @param aheadMs what our clock is ahead of the API's at least, where any answer told. */
+/** @param aheadMs how far our clock is ahead of the API's at least; null where no response told the time. */
 function checkClock(aheadMs: number | null): Check {
   const name = 'clock';
   if (aheadMs === null) return skipped(name, 'no answer said what time it is');
