@@ -94,7 +94,7 @@ export function ensureTriggers(connection: Connection, job: Job): void {
     `UPDATE ON ${quoted(rows)} WHEN (${stable('OLD')}) IS NOT (${stable('NEW')})`,
     keepOld('NEW._changed_at', 'update'),
   );
-  // A walk that removes rows has just taken a number for that (`last_seq`). Rows that a user removes by hand have none.
+  // A walk that removes rows has just taken a number for that. A removal by hand takes none: it counts with the last change.
   const removedBy = `coalesce((SELECT last_seq FROM datasets WHERE job = '${name}'), ${seqOf("'now'")})`;
   // Another row may get its rowid, by which orders know it.
   const keepRowid = `INSERT INTO removed_rows (job, number, until, key) VALUES ('${name}', OLD.rowid, ${removedBy}, OLD._key); `;
