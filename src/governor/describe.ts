@@ -5,7 +5,7 @@ import { HOUR_MS } from '../clock.ts';
 import type { WaitReason } from '../errors.ts';
 import { allowedInFlight } from './concurrency.ts';
 import { reasonOf } from './pause.ts';
-import { heldUp } from './permits.ts';
+import { blockedBySilence } from './permits.ts';
 import { isApart, levelAt, type Quota, unexplainedRate } from './quota.ts';
 import { nextReset, periodOf, type Window } from './quota-period.ts';
 import { reserveOf } from './quota-probe.ts';
@@ -139,12 +139,12 @@ function accountWaits({ keyRefused, pause }: State, now: number): Wait[] {
 const inARow = (times: number) => (times > 1 ? ` ${times} times in a row` : '');
 
 function waitsForOthers(state: State, now: number): Wait[] {
-  const held = heldUp(state, now);
-  if (!held) return [];
-  const calls = held.owners.reduce((sum, owner) => sum + (state.leases[owner]?.permits ?? 0), 0);
+  const block = blockedBySilence(state, now);
+  if (!block) return [];
+  const calls = block.owners.reduce((sum, owner) => sum + (state.leases[owner]?.permits ?? 0), 0);
   const permits = calls === 1 ? 'a permit' : `permits for ${calls} calls`;
-  const why = `${held.owners.join(' and ')} took ${permits} and fell silent; by then they count as used`;
-  return [{ job: null, until: held.until, reason: held.reason, why }];
+  const why = `${block.owners.join(' and ')} took ${permits} and fell silent; by then they count as used`;
+  return [{ job: null, until: block.until, reason: block.reason, why }];
 }
 
 function jobWaits({ jobs, retryCredit, unpaidRetryAt }: State, now: number): Wait[] {

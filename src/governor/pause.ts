@@ -12,14 +12,14 @@ import * as rates from './rate.ts';
 import type { Cause, EventOf, Pause, State } from './state.ts';
 
 /** Retry-After counts in seconds; one of more than a day is nonsense, or a ban that a person has to look at. */
-const SHORTEST_MS = 1_000;
-const LONGEST_MS = DAY_MS;
+const SHORTEST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = DAY_MS;
 /** A refusal that lasts longer than a minute, and the second by which Retry-After is rounded, is not for the rate. */
-const LONGEST_RATE_MS = 61_000;
+const LONGEST_FOR_RATE_MS = 61_000;
 /** Probes go when the windows that people choose for a rate are over. */
-const PROBE_AFTER_MS = [1_000, 10_000, LONGEST_RATE_MS] as const;
+const PROBE_AFTER_MS = [1_000, 10_000, LONGEST_FOR_RATE_MS] as const;
 /** A waiter asks again within this time; later, nobody was there to ask. */
-const PROMPT_MS = 2_000;
+const PROMPT_ASK_MS = 2_000;
 
 /** The first 429 begins a pause, one to the probe lengthens it; others are to requests that were in flight already. */
 export function throttled(state: State, event: EventOf<'response'>, inFlight: number, now: number): void {
@@ -30,16 +30,16 @@ export function throttled(state: State, event: EventOf<'response'>, inFlight: nu
     return;
   }
   if (!before) startEra(state.quota);
-  const again = before?.cause === 'quota';
+  const wasForQuota = before?.cause === 'quota';
   const pause = before ? lengthened(before, now) : begun(inFlight, now);
   state.pause = pause;
   pause.cause = suspect(state, pause, now);
-  if (pause.cause === 'quota') runDry(state, pause, again, now);
-  const own = pause.cause === 'quota' ? nextQuotaProbe(state.quota) - now : ownWait(state, pause, now);
+  if (pause.cause === 'quota') runDry(state, pause, wasForQuota, now);
+  const ownMs = pause.cause === 'quota' ? nextQuotaProbe(state.quota) - now : ownWait(state, pause, now);
   const told = usableRetryAfter(event.retryAfterMs);
   pause.toldMs = told ?? 0;
   pause.toldAt = told === null ? null : now + told;
-  pause.resumeAt = now + withJitter(told ?? Math.max(SHORTEST_MS, own), event.roll);
+  pause.resumeAt = now + withJitter(told ?? Math.max(SHORTEST_PAUSE_MS, ownMs), event.roll);
 }
 
 function begun(inFlight: number, now: number): Pause {
@@ -65,7 +65,7 @@ function lengthened(pause: Pause, now: number): Pause {
 /** A request goes to see whether the pause is over. */
 export function startProbe(pause: Pause, probe: { owner: string; job: string }, now: number): void {
   pause.probe = probe;
-  pause.idleMs += Math.max(0, now - pause.resumeAt - PROMPT_MS);
+  pause.idleMs += Math.max(0, now - pause.resumeAt - PROMPT_ASK_MS);
   pause.resumeAt = now;
 }
 
@@ -87,7 +87,7 @@ export function resume(state: State, pause: Pause, now: number): void {
   // Requests waited for quota: a faster rate would have been of no use.
   state.rate.steadyCalls = 0;
   // Where the API said how long to wait, in whole seconds, more came at the end of that.
-  const emptyAt = pause.toldAt === null ? pause.sinceAt : pause.toldAt - SHORTEST_MS;
+  const emptyAt = pause.toldAt === null ? pause.sinceAt : pause.toldAt - SHORTEST_PAUSE_MS;
   runDry(state, pause, pause.cause === 'quota', Math.max(state.quota.asOfAt, emptyAt));
 }
 
@@ -98,7 +98,7 @@ function suspect(state: State, pause: Pause, now: number): Cause {
   const level = quota.level === null ? null : Math.min(quota.level, levelAt(quota, now) ?? 0);
   if (level !== null && level <= Math.max(1, reserveOf(quota))) return 'quota';
   const tooLong = rates.forgivesWithin(rate) ?? Number.POSITIVE_INFINITY;
-  const isLong = pause.refusedMs + pause.toldMs > LONGEST_RATE_MS || pause.refusedMs > tooLong;
+  const isLong = pause.refusedMs + pause.toldMs > LONGEST_FOR_RATE_MS || pause.refusedMs > tooLong;
   if (quota.source !== 'header' && (isLong || (atCountedLimit(quota) && !rate.trial))) return 'quota';
   // A probe that is refused alone is not refused for the number in flight.
   return pause.failures === 0 && pause.inFlight > concurrency.proven ? 'concurrency' : 'rate';
@@ -119,19 +119,19 @@ function ownWait({ rate, quota }: State, { failures, refusedMs }: Pause, now: nu
     // A wait that was long enough before may be again; a try too near the last one (half as long again) is left out.
     const known = Math.max(2 * refusedMs, PROBE_AFTER_MS[1]);
     const next = longest > known ? known : PROBE_AFTER_MS.find((after) => after > 1.5 * refusedMs);
-    return Math.min(LONGEST_MS, next === undefined ? refusedMs : next - refusedMs);
+    return Math.min(LONGEST_PAUSE_MS, next === undefined ? refusedMs : next - refusedMs);
   }
   // A rate that lasted and is refused now fell, or a quota that is not reported ran dry: that takes longer.
   const usual = rates.forgivesWithin(rate);
   const isUnexpected =
     usual !== null && quota.source !== 'header' && rates.hasSettled(rate) && rate.steadyCalls > 20;
-  return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, isUnexpected ? 2 * usual : soon));
+  return Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, isUnexpected ? 2 * usual : soon));
 }
 
 /** A usable Retry-After in milliseconds, or null: absent, nonsense or in the past. */
 export function usableRetryAfter(ms: number | null): number | null {
   if (ms === null || !Number.isFinite(ms) || ms <= 0) return null;
-  return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, ms));
+  return Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, ms));
 }
 
 /** A little later than asked (a tenth, 0.25 to 5 s), so that those who were refused together do not come together. */

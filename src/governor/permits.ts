@@ -231,7 +231,7 @@ export function silentOwners({ leases }: State, now: number): string[] {
  * Processes that fell silent with permits for which nobody else may go, and until when that can last. A request may take
  * a minute; but whoever waits wants to know for whom.
  */
-export function heldUp(
+export function blockedBySilence(
   state: State,
   now: number,
 ): { owners: string[]; until: number; reason: WaitReason } | null {

@@ -22,7 +22,7 @@ type Period = { least: number; most: number; sure: boolean };
 const SECOND_MS = 1_000;
 
 /** Periods that people choose. */
-export const usual = [
+export const usualPeriods = [
   ...[1, 5, 10, 15, 20, 30].map((n) => n * SECOND_MS),
   ...[1, 2, 5, 10, 15, 20, 30].map((n) => n * MINUTE_MS),
   ...[1, 2, 3, 4, 6, 8, 12].map((n) => n * HOUR_MS),
@@ -30,7 +30,7 @@ export const usual = [
 ];
 
 /** Those that they mostly choose. */
-export const common = [
+export const commonPeriods = [
   SECOND_MS,
   10 * SECOND_MS,
   MINUTE_MS,
@@ -109,10 +109,10 @@ function narrowed(window: Window, last: Bracket, bracket: Bracket, passed: numbe
  */
 export function periodOf({ least, most }: Window): Period {
   if (most === null) {
-    const guess = usual.find((period) => period >= 0.997 * least) ?? Math.max(SECOND_MS, least);
+    const guess = usualPeriods.find((period) => period >= 0.997 * least) ?? Math.max(SECOND_MS, least);
     return { least: guess, most: guess, sure: false };
   }
-  const fitting = usual.filter((period) => period >= least * 0.995 && period <= most * 1.005);
+  const fitting = usualPeriods.filter((period) => period >= least * 0.995 && period <= most * 1.005);
   const [only] = fitting;
   if (only !== undefined && fitting.length === 1)
     return { least: only, most: only, sure: most - least < 0.5 * only };
@@ -125,7 +125,7 @@ export function isSure(window: Window): boolean {
 }
 
 /** Between which moments the reset after the latest may be expected, by each of `periods` that the evidence allows. */
-export function expectedResets(window: Window, periods: readonly number[] = usual): Bracket[] {
+export function expectedResets(window: Window, periods: readonly number[] = usualPeriods): Bracket[] {
   const { last, least, most } = window;
   if (!last) return [];
   // Moments of resets are known to some per mille of the period downwards, and to the delay of a probe upwards.

@@ -4,13 +4,13 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts';
 import { mostProbes, type Quota, unexplainedRate } from './quota.ts';
 import {
   type Bracket,
-  common,
+  commonPeriods,
   earliestReset,
   endOf,
   expectedResets,
   isSure,
   periodOf,
-  usual,
+  usualPeriods,
 } from './quota-period.ts';
 
 /** The shortest period that people choose. */
@@ -39,12 +39,12 @@ type ProbeTiming = {
 };
 
 /** From the reserve: a probe costs nothing, so three or more go while the time without more doubles. */
-const freely: ProbeTiming = { periods: usual, soonest: 0.05, latest: 0.35, step: 0.25 };
+const freely: ProbeTiming = { periods: usualPeriods, soonest: 0.05, latest: 0.35, step: 0.25 };
 /** Each probe is refused until more comes: few, for the periods that are mostly chosen. */
-const sparingly: ProbeTiming = { periods: common, soonest: 0.1, latest: 5, step: 0.4 };
+const sparingly: ProbeTiming = { periods: commonPeriods, soonest: 0.1, latest: 5, step: 0.4 };
 /** Where no header ever told of a reset; once the period is bounded, it may be one that is chosen less often. */
 const blindly: ProbeTiming = { ...sparingly, soonest: 0.35 };
-const bounded: ProbeTiming = { ...blindly, periods: usual };
+const bounded: ProbeTiming = { ...blindly, periods: usualPeriods };
 
 function timingOf(quota: Quota): ProbeTiming {
   if (quota.source === 'header') return isFree(quota) ? freely : sparingly;

@@ -45,11 +45,11 @@ const LEAST_UNEXPLAINED_MS = 1_000;
 /** A pool that rises after it stood still for this long, and for half the time since it last reset, resets. */
 const LEAST_STILL_MS = 3_000;
 /** More than so many calls that come at once are not our own probes of a period ago. */
-const SURGE = 20;
+const MOST_PROBES_BACK = 20;
 /** A counted limit is believed for so many periods before it is put to the test again. */
-const TRUST = 8;
+const PERIODS_OF_TRUST = 8;
 /** An endpoint counts as one of the pool until it was seen apart this often, and hardly ever otherwise. */
-const APART = 3;
+const TIMES_SEEN_APART = 3;
 
 export function initialQuota(): Quota {
   return {
@@ -93,7 +93,7 @@ export function unexplainedRate({ unexplained, asOfAt, risenAt }: Quota): number
 /** Whether the endpoint was seen not to draw on this pool. */
 export function isApart({ members }: Quota, job: string): boolean {
   const seen = members[job];
-  return seen !== undefined && seen.apart >= APART && seen.apart > APART * seen.shared;
+  return seen !== undefined && seen.apart >= TIMES_SEEN_APART && seen.apart > TIMES_SEEN_APART * seen.shared;
 }
 
 /**
@@ -203,7 +203,7 @@ export function observe(quota: Quota, report: QuotaReport, unanswered: number, n
   if (!isFull && (change <= 0 || rise > 0)) noteUnexplained(quota, change, now);
   if (rise > others) quota.risenAt = now;
   // In a sliding window our own probes come back as well, one by one.
-  const surges = rise > Math.max(Math.min(SURGE, mostProbes(limit)), 2 * others) + 3 * trickle;
+  const surges = rise > Math.max(Math.min(MOST_PROBES_BACK, mostProbes(limit)), 2 * others) + 3 * trickle;
   const stillMs = now - quota.surgedAt;
   if (surges && stillMs >= Math.max(LEAST_STILL_MS, 0.5 * (now - window.quietSinceAt)))
     quota.window = reset(window, { afterAt: asOfAt, beforeAt: now });
@@ -268,7 +268,8 @@ function hasReset(quota: Quota, afterAt: number, now: number): void {
 
 /** A request was accepted where none was left. A counted limit is trusted once confirmed, and tested at times. */
 function refilled(quota: Quota, now: number): void {
-  const isTrusted = quota.source === 'header' || (quota.confirmed > 0 && quota.confirmed % TRUST !== 0);
+  const isTrusted =
+    quota.source === 'header' || (quota.confirmed > 0 && quota.confirmed % PERIODS_OF_TRUST !== 0);
   hasReset(quota, quota.asOfAt, now);
   quota.asOfAt = now;
   setLevel(quota, isTrusted ? Math.max(0, (quota.limit ?? 1) - 1) : null);

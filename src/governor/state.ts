@@ -1,6 +1,6 @@
 /**
  * The governor's data: what it knows (plain JSON, kept for every process), what it is told, and what it decides.
- * Every epoch time (milliseconds) in the state has a name that ends in `At`, and nothing else has.
+ * Every epoch time (milliseconds) in the state has a name that ends in `At`, and nothing else has: `shiftTimes` goes by that.
  */
 
 import type { WaitReason } from '../errors.ts';
