@@ -108,7 +108,7 @@ export function threadOnDemand<Args, Result>(
         const { value } = await worker.call(args).next();
         return value;
       } catch (thrown) {
-        // What was wrong with it, or with what it holds open, may be right with the next one.
+        // What the thread holds open may be what is wrong: the next call gets a new thread.
         worker.end();
         worker = undefined;
         throw asFailure(thrown);
@@ -210,12 +210,12 @@ function workerOn<Args, Result, Piece>(
   return { call, isFree: () => isFree && ended === undefined, end };
 }
 
-/** On the other side: does the task that this thread or process was started for, one call after the other. */
+/** Runs in the thread or process: does the task that it was started for, one call after the other. */
 export function answerCalls(
   tasks: Readonly<Record<string, () => Promise<Task<never, unknown, never>>>>,
 ): void {
   const name = parentPort ? (workerData as string) : (process.argv[2] ?? '');
-  // It is loaded before the first call comes.
+  // Loading begins before the first call comes; an error of it is the response to that call.
   const loaded = tasks[name]?.() ?? Promise.reject(new Error(`there is no task ${name}`));
   loaded.catch(() => undefined);
   let sendMore = () => {};

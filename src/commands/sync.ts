@@ -1,4 +1,4 @@
-/** `market-mirror sync [job…]`: one pass over all or the named jobs, without Redis, with a line of progress for each. */
+/** `market-mirror sync [job…]`: one pass over all or the named jobs at the same time, without Redis, with a line of progress for each. */
 
 import { Command } from 'commander';
 import { type App, type AppParts, openApp } from '../app.ts';

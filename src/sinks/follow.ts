@@ -21,12 +21,12 @@ export type Changed = { rows: string; versions: string };
 
 /**
  * Which rows and versions of a dataset came, changed or ended after some change. No index says so, for every change would pay
- * for it; but rows are numbered as they come, and versions as they end, so the latest are found from the end.
+ * for it; but rows get their rowids as they come, and versions as they end, so the latest are found from the end.
  * @param seq see the view `changes`.
  */
 export function changedAfter(connection: Connection, job: ListedJob, seq: number): Changed {
   const at = isoTime(seq);
-  /** The last number by then: only rows that have changed since lie before it, and they left a version. */
+  /** The last rowid by then. Rows up to it that have changed since have left a version each; all rows after it are new. */
   const lastBy = (table: string, column: string) =>
     connection
       .prepare<[string], number>(

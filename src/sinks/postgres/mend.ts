@@ -210,7 +210,7 @@ async function compareRanges(sides: Sides, table: Table, ranges: readonly string
   };
 }
 
-/** All rows, unless given: those of which some SQL over the table of the mirror is true; those of some ranges. */
+/** All rows, unless given. `where`: SQL over the table of the mirror. `ranges`: names, as `rangeOf` gives them. */
 export type RowFilter = { where?: string; ranges?: ReadonlySet<string> };
 
 /** Few enough to keep in memory, and so many that a message is worth sending. */

@@ -93,7 +93,7 @@ export async function makeTables(postgres: Postgres, tables: readonly Table[]): 
   return made;
 }
 
-/** Of these tables those that have their key: by it rows are put over those that are there. */
+/** Those of the tables that have a unique index over their key, without which rows cannot replace those of the same key. */
 async function tablesWithKey(postgres: Postgres, tables: readonly Table[]): Promise<Set<string>> {
   const keys = await postgres.query<{ table: string; columns: string[] }>(
     `SELECT of.relname AS "table", array_agg(attname::text) AS columns
