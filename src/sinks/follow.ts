@@ -26,7 +26,7 @@ export type Changed = { rows: string; versions: string };
  */
 export function changedAfter(connection: Connection, job: ListedJob, seq: number): Changed {
   const at = isoTime(seq);
-  /** The last rowid by then. Rows up to it that have changed since have left a version each; all rows after it are new. */
+  /** The last rowid by then. All rows after it have come or changed since; rows before it that have changed left a version. */
   const lastBy = (table: string, column: string) =>
     connection
       .prepare<[string], number>(
