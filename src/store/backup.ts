@@ -25,8 +25,9 @@ import { reportProgress } from '../progress.ts';
 import { type Connection, openReadOnly } from './connection.ts';
 import { guarded, isBusy, storeFailure } from './failure.ts';
 import { refuseNetworkFilesystem } from './filesystem.ts';
-import { endRestore, lastSeqOf, mirrorFile, openFit, renewEpoch } from './identity.ts';
+import { mirrorFile, openFit, renewEpoch } from './identity.ts';
 import { isLock, tryLock } from './lock.ts';
+import { endRestore, lastSeqOf } from './sequence.ts';
 import { Database } from './sqlite.ts';
 
 /** Four megabytes: the thread is free again after some milliseconds. */

@@ -3,8 +3,8 @@
 import { isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
-import { isBeforeRestore, lastSeqOf } from './identity.ts';
 import type { WalkRow } from './schema.ts';
+import { isBeforeRestore } from './sequence.ts';
 import { changeSources, isProof, PROOF, seqOf } from './sql.ts';
 import { lastWalk } from './walks.ts';
 
@@ -107,25 +107,3 @@ const add = (one: Counts, other: Counts): Counts => ({
 /** SQL over `walks`: the proof itself, what came before it, and glances that began and ended while it was under way. */
 const isAnnouncedWith = (proof: string) =>
   `(+walks.id <= ${proof}.id OR +walks.last_seq <= ${proof}.last_seq AND walks.finished_at <= ${proof}.finished_at)`;
-
-/**
- * Returns what gives a commit its number, for one that changes rows of the job: the time in epoch milliseconds, or,
- * where an earlier commit has that, one more than the latest. Call it inside the transaction, which must be immediate.
- * A reader that has seen everything up to some number misses nothing by going on from there: no later commit has the
- * same number or a smaller one, even where the clock stands still or goes back.
- * @param column where it is noted: as that of a change of rows, or of their order alone.
- */
-export function createSequence(
-  connection: Connection,
-  column: 'last_seq' | 'order_seq' = 'last_seq',
-): (job: string, now: number) => number {
-  const keep = connection.prepare<[string, number]>(
-    `INSERT INTO datasets (job, ${column}) VALUES (?, ?) ON CONFLICT DO UPDATE SET ${column} = excluded.${column}`,
-  );
-  return (job, now) => {
-    // The clock tells parts of milliseconds, which no time in the mirror does.
-    const seq = Math.max(Math.trunc(now), lastSeqOf(connection) + 1);
-    keep.run(job, seq);
-    return seq;
-  };
-}

@@ -17,7 +17,6 @@ import {
   restored,
 } from '../walk/checkpoint.ts';
 import { callRecorder } from './calls.ts';
-import { createSequence } from './changes.ts';
 import { copyLog } from './commits.ts';
 import type { Connection } from './connection.ts';
 import { createDriftLog, type Origin } from './drift.ts';
@@ -27,6 +26,7 @@ import { openQuarantine } from './quarantine.ts';
 import { forgetMet, nothingMet, prepareMet, RowidSet } from './rowids.ts';
 import { type ComparedRow, createTableWriter, openStoredRows, unchanged } from './rows.ts';
 import type { WalkRow } from './schema.ts';
+import { createSequence } from './sequence.ts';
 import { openVolatile } from './staged-values.ts';
 import { type OpenWalk, prepareWalkUpdate } from './walks.ts';
 

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { Failure } from '../errors.ts';
 import { type Connection, openReadOnly, valueIn } from './connection.ts';
 import { guarded } from './failure.ts';
+import { beginRestore, endRestore } from './sequence.ts';
 
 const ID = 'mirror.id';
 
@@ -79,38 +80,14 @@ export function identityOf(connection: Connection): Identity | undefined {
 
 /** Begins another epoch in a copy that may take the mirror's place one day: the copy lacks what changes in the mirror since. */
 export function renewEpoch(copy: Connection): void {
-  if (hasTable(copy, 'identity')) copy.prepare('UPDATE identity SET epoch = ?').run(randomUUID());
-  if (!hasTable(copy, 'restores')) return;
-  copy.exec('DELETE FROM restores WHERE restored_seq IS NULL');
-  copy.prepare('INSERT INTO restores (backup_seq) VALUES (?)').run(lastSeqOf(copy));
+  // The database of keys has none.
+  if (!hasTable(copy, 'identity')) return;
+  copy.prepare('UPDATE identity SET epoch = ?').run(randomUUID());
+  beginRestore(copy);
 }
 
 const hasTable = (connection: Connection, name: string) =>
   valueIn(connection, `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?`, name) !== undefined;
-
-/** Says of a copy that takes the mirror's place, unless it is said, which numbers changes of the mirror before may have. */
-export function endRestore(copy: Connection, seq: number): void {
-  if (!hasTable(copy, 'restores')) return;
-  copy
-    .prepare('UPDATE restores SET restored_seq = max(?, backup_seq) WHERE restored_seq IS NULL')
-    .run(Math.trunc(seq));
-}
-
-/** The greatest number that a change has, or a new order of rows, here or in the mirror before a restore. */
-export function lastSeqOf(connection: Connection): number {
-  const sql = `SELECT max(seq) FROM (
-    SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS seq FROM datasets UNION ALL SELECT restored_seq FROM restores)`;
-  return valueIn(connection, sql) ?? 0;
-}
-
-/**
- * Whether a change with the number `seq` was made by the mirror before a restore, and is none of this one: to go on from there
- * would leave out what the restore took back.
- */
-export function isBeforeRestore(connection: Connection, seq: number): boolean {
-  const sql = 'SELECT 1 FROM restores WHERE backup_seq < :seq AND :seq <= coalesce(restored_seq, :seq)';
-  return connection.prepare<[{ seq: number }]>(sql).get({ seq }) !== undefined;
-}
 
 /**
  * Remembers the files of a database that was just opened.

@@ -7,11 +7,11 @@
 import { setImmediate as breath } from 'node:timers/promises';
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
-import { createSequence } from './changes.ts';
 import { type Batch, ROWS_AT_ONCE } from './commits.ts';
 import { type Connection, valueIn } from './connection.ts';
 import { createRowidPacker, unpackRowids } from './rowids.ts';
 import type { WalkRow } from './schema.ts';
+import { createSequence } from './sequence.ts';
 import { quoted, seqOf } from './sql.ts';
 
 /** The order that a walk has met, to be kept as the walk ends. */

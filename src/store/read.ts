@@ -14,9 +14,10 @@ export { LONG_LOG_BYTES, logBytes } from './commits.ts';
 export { type Connection, openReadOnly } from './connection.ts';
 export { storeFailure } from './failure.ts';
 export { filesystemAt, refuseNetworkFilesystem } from './filesystem.ts';
-export { hasMirror, type Identity, identityOf, isBeforeRestore, mirrorFile } from './identity.ts';
+export { hasMirror, type Identity, identityOf, mirrorFile } from './identity.ts';
 export { holderNote, livingHolder } from './lock.ts';
 export { countRows, orderReader, removalSql } from './orders.ts';
+export { isBeforeRestore } from './sequence.ts';
 export {
   type ChangeSource,
   changeSources,

@@ -7,9 +7,9 @@
 import { setImmediate as breath } from 'node:timers/promises';
 import { isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
-import { createSequence } from './changes.ts';
 import type { Connection } from './connection.ts';
 import { countMet, countRows } from './orders.ts';
+import { createSequence } from './sequence.ts';
 import { FULL_PROOF, quoted } from './sql.ts';
 import { noteUnversioned } from './staged-values.ts';
 import { lastWalk, type OpenWalk } from './walks.ts';
