@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { Environment } from './environment.ts';
+import { Failure } from './errors.ts';
 
 type ChildOptions = {
   /** All that the child learns of our environment: see `generalEnvironment`. */
@@ -69,6 +70,10 @@ export function startChild(
     serialization: 'advanced',
     detached: true,
   });
+  // Without file descriptors left, Node.js makes no streams, and says why by an event a moment later.
+  child.on('error', () => undefined);
+  if (child.stdio === undefined)
+    throw new Failure('incomplete', 'no process can be started: too many open files');
   const pipe = child.stdio[4] as Writable;
   pipe.on('error', () => undefined);
   child.once('exit', release);

@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { startChild } from '../src/child.ts';
 import { generalEnvironment } from '../src/environment.ts';
@@ -31,6 +32,27 @@ function parentOf(scripts: readonly string[], after = '') {
     setInterval(() => {}, 1000);`;
   return spawn(process.execPath, [...nodeOfSources, '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
+
+test('a program that cannot be started for want of file descriptors is a failure of its caller alone', async () => {
+  const code = `
+    import { closeSync, openSync } from 'node:fs';
+    import { startChild } from ${JSON.stringify(sourceAddress('child.ts'))};
+    const open = [];
+    let said = 'it was started';
+    try {
+      for (;;) open.push(openSync('/dev/null'));
+    } catch {}
+    try {
+      startChild(['/bin/true'], { env: {}, output: 'pipe' });
+    } catch (thrown) {
+      said = thrown.message;
+    }
+    open.forEach(closeSync);
+    setTimeout(() => console.log(said));`;
+  const limited = ['-c', 'ulimit -n 100 && exec "$0" "$@"', process.execPath, ...nodeOfSources, '-e', code];
+  const { stdout } = await promisify(execFile)('/bin/sh', limited);
+  expect(stdout).toBe('no process can be started: too many open files\n');
+});
 
 test('programs end when their parent is killed by kill -9, with what they started, though they ignore SIGTERM', async () => {
   const dir = folder();

@@ -10,6 +10,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -103,6 +104,7 @@ describe('a database of an earlier version', () => {
     expect(query(file, 'SELECT remark FROM datasets')).toEqual([[null]]);
     const copy = join(dir, `mirror.before-migration-${applied[0] + 1}.db`);
     expect(query(copy, noteOf)).toEqual(note);
+    expect((statSync(copy).mode & 0o777).toString(8)).toBe('600');
     expect(() => query(copy, 'SELECT remark FROM datasets')).toThrow('no such column');
     expect(query(copy, pages)).toEqual(before);
     expect(readdirSync(dir).filter((name) => name.startsWith('mirror.before'))).toEqual([basename(copy)]);

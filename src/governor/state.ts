@@ -254,13 +254,14 @@ export function makeProbeDue({ pause, quota }: State, now: number): void {
   if (pause?.cause === 'quota' && pause.toldAt === null) pause.resumeAt = Math.min(pause.resumeAt, now);
 }
 
-/** A deep copy with all its times moved by `ms`. Every change makes one, so it spreads, which is fast. */
+/** A deep copy with all its times moved by `ms`, but for 0, which means never. Every change makes one, so it spreads, which is fast. */
 export function shiftTimes<T extends object>(value: T, ms: number): T {
   const copy = { ...value } as Record<string, unknown>;
   for (const name in copy) {
     const inner = copy[name];
     if (typeof inner === 'object' && inner !== null) copy[name] = shiftTimes(inner, ms);
-    else if (ms !== 0 && typeof inner === 'number' && name.endsWith('At')) copy[name] = inner + ms;
+    else if (ms !== 0 && typeof inner === 'number' && inner !== 0 && name.endsWith('At'))
+      copy[name] = inner + ms;
   }
   return copy as T;
 }

@@ -16,7 +16,7 @@ import { doubledMs } from '../backoff.ts';
 import { startChild } from '../child.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { generalEnvironment } from '../environment.ts';
-import { Failure } from '../errors.ts';
+import { Failure, toError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { isAlive } from '../process-name.ts';
 import { RedisError } from '../redis.ts';
@@ -76,14 +76,16 @@ export async function startPrivateRedis(parts: {
       if (closing.signal.aborted) return;
       deaths = clock.monotonic() - since > STEADY_MS ? 1 : deaths + 1;
       report(new RedisError('ended', lastLine));
-      if (isDamaged(lastLine)) setAside(home, log);
       try {
         await clock.sleep(doubledMs(deaths, PAUSES), closing.signal);
         await isFree(Number.POSITIVE_INFINITY, closing.signal);
-      } catch {
-        return;
+        closing.signal.throwIfAborted();
+        if (isDamaged(lastLine)) setAside(home, log);
+        server = spawnRedis(binary, home, path);
+      } catch (thrown) {
+        if (closing.signal.aborted) return;
+        report(new RedisError('ended', toError(thrown).message));
       }
-      server = spawnRedis(binary, home, path);
     }
   }
 

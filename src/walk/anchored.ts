@@ -236,14 +236,16 @@ function lackingByTotal({ rows, unkeyed, totalFirst, total }: AnchoredCheckpoint
 
 /**
  * How many old rows may have moved up unseen, by the anchors: as many as came in above and were not found at the head. Rows that
- * came after the last row was read are among those found, but no anchor counted them. Behind a complete walk there is a second
- * bound: the rows that were there at the beginning, less those of them that were met.
+ * came after the last row was read are among those found, but no anchor counted them; where anchors counted none, none moved past
+ * them, and those rows came at the tail. Behind a complete walk there is a second bound: the rows that were there at the
+ * beginning, less those of them that were met.
  */
 function lackingByShift(at: AnchoredCheckpoint, mayBeNew: number): number {
   const { shifted, found, totalFirst, total, totalBeforeHead } = at;
   const unfound = shifted - found;
-  if (totalFirst === null || total === null || mayBeNew === Number.POSITIVE_INFINITY) return unfound;
+  if (totalFirst === null || total === null) return unfound;
   const cameSince = Math.max(0, total - (totalBeforeHead ?? total));
+  if (mayBeNew === Number.POSITIVE_INFINITY) return shifted > 0 ? unfound + cameSince : unfound;
   const oldRowsMet = at.rows + at.unkeyed - found + at.foundKnown - mayBeNew;
   return Math.min(unfound + cameSince, totalFirst - oldRowsMet);
 }

@@ -195,6 +195,14 @@ describe('the kept state', () => {
     expect(readState(written)).toEqual(machine.state);
   });
 
+  it('knows no more of the quota when the clock is set back', () => {
+    const machine = drive();
+    machine.call();
+    const early = drive(machine.state, T0 - DAY);
+    early.call();
+    expect(early.shown.quota.asOf).toBeNull();
+  });
+
   it('waits no longer than was meant when the clock is set back', () => {
     const machine = drive();
     machine.call({ status: 429, retryAfterMs: 60_000 });

@@ -68,6 +68,12 @@ const cases: [name: string, edits: Record<number, Edit>, calls: number, union?: 
   ],
   ['an unread row moves in among those read', { 3: move(300, 110) }, QUIET + 1],
   [
+    'an unread row moves in among those read, and another comes in at the head before it is read again',
+    { 3: move(300, 150), 5: insert(0) },
+    QUIET + 2,
+  ],
+  ['a row comes in at the tail before the head is read again', { 5: insert(-1) }, QUIET, { unseen: 1 }],
+  [
     'an unread row moves in before the row last read',
     { 3: move(300, 198) },
     QUIET + 2,
