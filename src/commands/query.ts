@@ -110,8 +110,7 @@ function addParam(written: string, before?: Params): Params {
 
 function typedValue(written: string): string | number | bigint | null {
   const words: Record<string, number | null> = { null: null, true: 1, false: 0 };
-  const word = words[written];
-  if (word !== undefined) return word;
+  if (Object.hasOwn(words, written)) return words[written] ?? null;
   if (/^-?\d+$/.test(written)) return BigInt(written);
   const number = Number(written);
   if (written.trim() === '' || Number.isNaN(number))
@@ -206,7 +205,8 @@ export function parseTime(text: string, option: string, now: number): string {
     );
   }
   const at = ago === undefined ? Date.parse(`${day}T${time}${zone}`) : now - ago;
-  if (Number.isNaN(at) || (day && !isDay(day)))
+  // Of a time that is too long ago for JavaScript, too, a date says NaN.
+  if (Number.isNaN(new Date(at).getTime()) || (day && !isDay(day)))
     throw new Failure('usage', `${option}: there is no time '${text}'`);
   if (at > now) throw new Failure('usage', `${option}: ${isoTime(at)} is yet to come`);
   return isoTime(at);

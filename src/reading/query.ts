@@ -130,6 +130,9 @@ const MAX_FILE_BYTES = 1_073_741_824;
 /** How long a question through `serve` may go on without reading a row. */
 const MAX_SILENT_MS = 60_000;
 
+/** A timer that is set for longer ends at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 const elsewhere = 'on the machine of the mirror, market-mirror query and export have no such bound';
 
 /** What the process says where it can still say it. */
@@ -156,16 +159,17 @@ export function startQueryProcess(
     { signal, timeoutMs }: Pick<Bounds, 'signal' | 'timeoutMs'>,
     work: () => Promise<T>,
   ): Promise<T> {
-    const deadline = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
+    const limitMs = Math.min(Math.ceil(timeoutMs ?? 0), LONGEST_TIMER_MS);
+    const deadline = timeoutMs === undefined ? [] : [AbortSignal.timeout(limitMs)];
     const over = AbortSignal.any([signal, ...deadline]);
-    const endWorker = () => worker.end(signal.aborted ? stopped() : tookLonger(timeoutMs ?? 0));
+    const endWorker = () => worker.end(signal.aborted ? stopped() : tookLonger(limitMs));
     over.addEventListener('abort', endWorker, { once: true });
     if (over.aborted) endWorker();
     try {
       return await work();
     } catch (thrown) {
       // What `work` throws when it is stopped says less.
-      throw signal.aborted ? stopped() : over.aborted ? tookLonger(timeoutMs ?? 0) : thrown;
+      throw signal.aborted ? stopped() : over.aborted ? tookLonger(limitMs) : thrown;
     } finally {
       // It must not end the answer to the next question.
       over.removeEventListener('abort', endWorker);

@@ -233,6 +233,7 @@ describe('wrong use ends with 64 and says what is wrong', () => {
     [['SELECT 1', '--since', '1'], /--since goes with a job/],
     [['ai-signals', '--since', 'soon'], /--since: 'soon' is no time/],
     [['ai-signals', '--since', '99999999999999'], /no change has the number/],
+    [['ai-signals', '--since', '99999999999d'], /--since: there is no time '99999999999d'/],
     [['ai-signals', '--json'], /name one with --output/],
     [['DELETE FROM news'], /DELETE is not allowed/],
   ])('%j', async (args, message) => {

@@ -36,6 +36,8 @@ describe('a question gets its rows', () => {
     [['--format', 'ndjson'], '{"a":1,"b":"x"}\n'],
     [['--format', 'csv'], 'a,b\n1,x\n'],
     [['--format', 'md'], '| a | b |\n| --- | --- |\n| 1 | x |\n'],
+    [['--format', 'csv', '--timeout', '30d'], 'a,b\n1,x\n'],
+    [['--format', 'csv', '--timeout', '60d'], 'a,b\n1,x\n'],
   ])('with %j', async (options, text) => {
     expect(await query("SELECT 1 AS a, 'x' AS b", ...options)).toMatchObject({ code: 0, stdout: text });
   });
@@ -160,8 +162,10 @@ describe('wrong use ends with 64 and says what is wrong', () => {
     ],
     [['SELECT 1', '--as-of', '2026-02-30'], /there is no time '2026-02-30'/],
     [['SELECT 1', '--as-of', '2099-01-01'], /yet to come/],
+    [['SELECT 1', '--as-of', '99999999999d'], /^market-mirror: --as-of: there is no time '99999999999d'\n$/],
     [['SELECT 1', '--param', 'x'], /name=value/],
     [['SELECT 1', '--param', 'x:=y'], /no number, null, true or false/],
+    [['SELECT :x', '--param', 'x:=constructor'], /'constructor' is no number, null, true or false/],
     [['SELECT 1', '--file', 'x.sql'], /either SQL or --file/],
     [['--file', '/nowhere.sql'], /cannot be read \(ENOENT\)/],
   ])('%j', async (args, message) => {
@@ -206,11 +210,14 @@ it.each(['', '10', 'm', '-1m', 'soon', '1 fortnight'])('a duration is not given 
   expect(() => parseDuration(text, '--timeout')).toThrow(/^--timeout: .* is no duration/);
 });
 
-it('ends with 75 after its time limit', async () => {
+it.each([
+  ['800ms', /longer than 800ms/],
+  ['1.5ms', /longer than 2ms/],
+])('ends with 75 after its time limit, such as %s', async (limit, message) => {
   const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
-  expect(await query(endless, '--timeout', '800ms')).toMatchObject({
+  expect(await query(endless, '--timeout', limit)).toMatchObject({
     code: 75,
-    stderr: expect.stringMatching(/longer than 800ms/),
+    stderr: expect.stringMatching(message),
   });
 });
 
