@@ -27,11 +27,17 @@ export function shipCommand(context: Context): Command {
       new Option('--check', 'compare all that is there with the mirror, and write nothing').conflicts([
         'verify',
         'reader',
-        'drop',
       ]),
     )
     .option('--reader <role>', 'let this role of Postgres read all of it; made where there is none')
-    .option('--drop', 'remove all of it from Postgres; with --yes')
+    .addOption(
+      new Option('--drop', 'remove all of it from Postgres; with --yes').conflicts([
+        'verify',
+        'check',
+        'reader',
+        'json',
+      ]),
+    )
     .option('--yes', 'do remove it')
     .option('--json', 'print what became of each job as JSON')
     .action((names: string[], options: ShipOptions) => runShip(names, options, context));
@@ -45,6 +51,8 @@ export function shipCommand(context: Context): Command {
 }
 
 async function runShip(names: string[], options: ShipOptions, context: Context): Promise<void> {
+  if (options.drop && names.length > 0)
+    throw new Failure('usage', '--drop removes all jobs from Postgres, not one of them: name none');
   keepHeapSmall();
   const { environment, clock, signal, stdout } = context;
   const { dir } = readLocalConfig(environment);

@@ -99,6 +99,11 @@ describe('a mirror that is shipped', () => {
     await sync('usage');
     await ship();
     expect((await ship('--drop')).code).toBe(64);
+    for (const beside of ['usage', '--verify', '--check', '--reader=nobody', '--json']) {
+      const refused = await ship(beside, '--drop', '--yes');
+      expect([beside, refused.code, refused.stdout]).toEqual([beside, 64, '']);
+      expect(refused.stderr).toMatch(/^market-mirror: [^\n]*--drop[^\n]*\n$/);
+    }
     expect((await ship('--drop', '--yes')).stdout).toBe('market_mirror is removed from Postgres\n');
     expect(await there.query(`SELECT 1 FROM pg_namespace WHERE nspname = 'market_mirror'`)).toEqual([]);
     expect((await ship('--drop', '--yes')).stdout).toBe('market_mirror was not there\n');
