@@ -150,9 +150,11 @@ export function failureOf(thrown: unknown, name: string): unknown {
   const [{ code = '', message = '' } = thrown as Error & { code?: string }] = errors as (Error & {
     code?: string;
   })[];
-  const isLost = /terminated|timeout expired|Connection ended|not queryable|Client was closed/i.test(message);
-  const [, kind, words] = meanings.find(([pattern]) => pattern.test(isLost ? '08' : code)) ?? [];
   const isCode = /^[0-9A-Z]{5}$/.test(code);
+  // What a server says with a code may hold any word: of a trigger, of a column.
+  const isLost =
+    !isCode && /terminated|timeout expired|Connection ended|not queryable|Client was closed/i.test(message);
+  const [, kind, words] = meanings.find(([pattern]) => pattern.test(isLost ? '08' : code)) ?? [];
   const said = code === '' ? message : NAMES_ALONE.test(code) ? `${message}; ${code}` : code;
   if (kind && words) return new Failure(kind, `${name} ${words} (${said})`, { cause: thrown });
   if (isCode) return new Failure('disk', `${name} refuses a statement (${said})`, { cause: thrown });

@@ -134,10 +134,10 @@ test('what Postgres says of a value is never printed', async () => {
   expect(index.code).not.toBe(0);
   expect(index.stdout).toMatch(/^news: .*\(22P02\)/m);
   await bench.there.query('DROP INDEX theirs');
-  await putTrigger(bench, `RAISE EXCEPTION 'no % here', NEW.headline;`);
+  await putTrigger(bench, `RAISE EXCEPTION 'terminated: no % here', NEW.headline;`);
   const trigger = await bench.ship();
   expect(trigger.code).not.toBe(0);
-  expect(trigger.stdout).toMatch(/^news: .*\(P0001\)/m);
+  expect(trigger.stdout).toMatch(/^news: .*a trigger or function of somebody.*\(P0001\)/m);
   for (const { stdout, stderr } of [index, trigger]) {
     expect(stdout + stderr).not.toContain('private');
     expect(stdout.split('\n').filter((line) => line.startsWith('news:'))).toHaveLength(1);
