@@ -77,7 +77,7 @@ async function withPostgres<T>(
   work: (postgres: Postgres, identity: Identity) => Promise<T>,
 ): Promise<T> {
   const identity = readIdentity(dir);
-  const postgres = await openPostgres(address.url, signal);
+  const postgres = await openPostgres(address, signal);
   try {
     return await work(postgres, identity);
   } catch (thrown) {

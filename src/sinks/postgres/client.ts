@@ -4,7 +4,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import type { ShipAddress } from '../../config.ts';
 import { Failure, type FailureKind } from '../../errors.ts';
+import { quoted } from '../../store/read.ts';
 import { version } from '../../version.ts';
 
 export type Postgres = {
@@ -15,7 +17,7 @@ export type Postgres = {
   run(sql: string, values?: readonly unknown[]): Promise<number>;
   /** Sends rows in the text form of COPY, no faster than they are taken. @param target what follows COPY. @returns how many it took. */
   copy(target: string, lines: Iterable<Buffer>): Promise<number>;
-  /** All of `work`, or nothing. @throws Failure of which the transaction left nothing, unless it was lost at its end. */
+  /** All of `work`, or nothing; bare names in it are of the schema. @throws Failure of which the transaction left nothing, unless it was lost at its end. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
   /** Like `work`, but what fails in it leaves nothing, and the transaction around it goes on. */
   attempt<T>(work: () => Promise<T>): Promise<T>;
@@ -30,8 +32,14 @@ const CONNECT_MS = 10_000;
 /** How long it waits for another shipper, or for a report that reads a table to which a column is added. */
 const LOCK_WAIT = '60s';
 
-/** @throws Failure `incomplete` or `disk`, which `failureOf` tells apart. */
-export async function openPostgres(url: string, signal: AbortSignal): Promise<Postgres> {
+/**
+ * @param schema where transactions find bare names; it may come to be in one.
+ * @throws Failure `incomplete` or `disk`, which `failureOf` tells apart.
+ */
+export async function openPostgres(
+  { url, schema }: Pick<ShipAddress, 'url' | 'schema'>,
+  signal: AbortSignal,
+): Promise<Postgres> {
   const client = new pg.Client({
     connectionString: url,
     application_name: `market-mirror/${version()}`,
@@ -91,7 +99,9 @@ export async function openPostgres(url: string, signal: AbortSignal): Promise<Po
         await pipeline(Readable.from(lines), input);
         return input.rowCount;
       }),
-    transaction: (work) => atomic(work, ['BEGIN', 'COMMIT', 'ROLLBACK']),
+    // A pooler may give each transaction another session, and between two of them the session to others.
+    transaction: (work) =>
+      atomic(work, [`BEGIN; SET LOCAL search_path = ${quoted(schema)}`, 'COMMIT', 'ROLLBACK']),
     attempt: (work) =>
       atomic(work, ['SAVEPOINT attempt', 'RELEASE attempt', 'ROLLBACK TO attempt; RELEASE attempt']),
     isLost: () => lost !== undefined,

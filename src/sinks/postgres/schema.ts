@@ -45,14 +45,13 @@ export async function claimSchema(postgres: Postgres, schema: string, identity: 
       refuseOther(postgres, schema, found.id, identity);
     }
     if (found === 'absent') await postgres.run(`CREATE SCHEMA ${quoted(schema)}`);
-    await postgres.run(`SET search_path = ${quoted(schema)}`);
     if (typeof found === 'object') return;
     await postgres.run(tables);
     await postgres.run('INSERT INTO _mirror (version, id) VALUES ($1, $2)', [VERSION, identity.name]);
   });
 }
 
-/** Goes to the schema as it is. @throws Failure as `claimSchema` does, and `incomplete` where there is none. */
+/** Finds the schema as it is. @throws Failure as `claimSchema` does, and `incomplete` where there is none. */
 export async function findSchema(postgres: Postgres, schema: string, identity: Identity): Promise<void> {
   await postgres.transaction(async () => {
     const found = await lockSchema(postgres, schema);
@@ -60,7 +59,6 @@ export async function findSchema(postgres: Postgres, schema: string, identity: I
       throw new Failure('incomplete', `${postgres.name}: the schema ${schema} is not there: ship makes it`);
     refuseVersion(postgres, schema, found.version);
     refuseOther(postgres, schema, found.id, identity);
-    await postgres.run(`SET search_path = ${quoted(schema)}`);
   });
 }
 
@@ -182,6 +180,10 @@ type Definition = { name: string; sql: string };
 
 /** Makes views whose definition is not the one that was made last. A dataset that has not come yet has none. */
 export async function makeViews(postgres: Postgres, jobs: readonly ListedJob[]): Promise<void> {
+  await postgres.transaction(() => replaceViews(postgres, jobs));
+}
+
+async function replaceViews(postgres: Postgres, jobs: readonly ListedJob[]): Promise<void> {
   const tables = await postgres.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`,
   );
@@ -191,10 +193,7 @@ export async function makeViews(postgres: Postgres, jobs: readonly ListedJob[]):
   const due = definitions(shipped).filter(
     ({ name, sql }) => made.find((view) => view.name === name)?.sql !== sql,
   );
-  if (due.length === 0) return;
-  await postgres.transaction(async () => {
-    for (const view of due) await makeView(postgres, view);
-  });
+  for (const view of due) await makeView(postgres, view);
 }
 
 /** Rows and volatile values lie apart only where there are such values. */

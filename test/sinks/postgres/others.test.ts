@@ -125,6 +125,24 @@ test('a column whose type somebody has changed, and on which a view rests, is na
   await expectEqual(bench.file, bench.there);
 });
 
+test('a search path that another sets for the session meanwhile, as behind a pooler, takes no row elsewhere', async () => {
+  const bench = await withNews();
+  await bench.there.query(
+    `CREATE FUNCTION public.theirs() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN PERFORM set_config('search_path', 'public', false); RETURN NULL; END $$;
+     CREATE CONSTRAINT TRIGGER theirs AFTER UPDATE ON _positions DEFERRABLE INITIALLY DEFERRED
+       FOR EACH ROW EXECUTE FUNCTION public.theirs()`,
+  );
+  await publish(bench, 'of today');
+  edit(bench, 1);
+  await bench.sync('ai-signals');
+  await bench.there.query('DROP VIEW freshness');
+  expect((await bench.ship()).code).toBe(0);
+  expect((await bench.ship('--check')).code).toBe(0);
+  await expectEqual(bench.file, bench.there);
+  expect(await bench.there.query('SELECT * FROM freshness')).not.toEqual([]);
+});
+
 test('what Postgres says of a value is never printed', async () => {
   const bench = await withNews();
   await bench.there.query('TRUNCATE news');
