@@ -360,7 +360,7 @@ async function endOf(
 
 /** The numbers that are names of files of changes. */
 export const seqsIn = (files: readonly string[]) =>
-  files.flatMap((name) => (/^\d+\.parquet$/.test(name) ? [Number.parseInt(name, 10)] : []));
+  files.flatMap((name) => (/^(0|[1-9]\d*)\.parquet$/.test(name) ? [Number.parseInt(name, 10)] : []));
 
 async function courseNumbers(storage: Storage, job: ListedJob): Promise<number[]> {
   const { folders } = await storage.list(changesFolder(job));

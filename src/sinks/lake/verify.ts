@@ -142,10 +142,12 @@ async function changeFiles(verification: Verification, course: number): Promise<
   const found: string[] = [];
   for (const day of (await storage.list(folder)).folders.sort()) {
     const { files } = await storage.list(`${folder}/${day}`);
-    const own = seqsIn(files).sort((one, other) => one - other);
-    found.push(...own.map((seq) => `${folder}/${day}/${seq}.parquet`));
+    const own = seqsIn(files)
+      .sort((one, other) => one - other)
+      .map((seq) => `${seq}.parquet`);
+    found.push(...own.map((name) => `${folder}/${day}/${name}`));
     for (const name of files)
-      if (name.endsWith('.parquet') && !own.includes(Number.parseInt(name, 10)))
+      if (name.endsWith('.parquet') && !own.includes(name))
         addDifference(verification, `${folder}/${day}/${name}`, 'is no file of the lake: move it away');
   }
   return found;

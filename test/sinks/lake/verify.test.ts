@@ -1,5 +1,5 @@
 import { cpSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Database } from '../../../src/store/sqlite.ts';
 import { edit } from '../edit.ts';
@@ -46,12 +46,15 @@ test('files that are damaged, that somebody made or whose rows differ are named,
   const [first, second] = files;
   const last = files.at(-1) as string;
   const kept = readFileSync(second);
+  const ofDay = readdirSync(dirname(second));
   const spoiled = Buffer.from(kept);
   spoiled[40] = (spoiled[40] ?? 0) ^ 1;
   for (const [spoil, said] of [
     [() => writeFileSync(second, spoiled), 'another digest'],
     [() => truncateSync(second, 100), 'another digest'],
     [() => cpSync(second, join(second, '../mine.parquet')), 'is no file of the lake'],
+    [() => cpSync(second, second.replace('.parquet', ' (copy).parquet')), 'is no file of the lake'],
+    [() => cpSync(second, join(second, `../0${basename(second)}`)), 'is no file of the lake'],
   ] as const) {
     spoil();
     const { code, differences } = await verify();
@@ -60,7 +63,8 @@ test('files that are damaged, that somebody made or whose rows differ are named,
       [{ file: expect.stringMatching(/\.parquet$/), message: expect.stringContaining(said), mended: false }],
     ]);
     writeFileSync(second, kept);
-    rmSync(join(second, '../mine.parquet'), { force: true });
+    for (const name of readdirSync(dirname(second)).filter((one) => !ofDay.includes(one)))
+      rmSync(join(dirname(second), name));
   }
 
   rmSync(second);
