@@ -10,10 +10,12 @@ import {
   changeSources,
   type Identity,
   identityOf,
+  mirrorFile,
   openMirror,
   PROOF,
   quoted,
   readMirror,
+  storeFailure,
 } from '../store/read.ts';
 
 /** SQL for the WHERE of a table: of the rows as queries name them, and of the history. */
@@ -61,9 +63,9 @@ type DatasetsParts = {
 const LOCK_WAIT_MS = 5_000;
 
 /**
- * Loads or checks datasets one after the other: what fails with one leaves the others to go on.
+ * Loads or checks datasets one after the other: what fails with one, the mirror's disk too, leaves the others to go on.
  * @param work gets a connection of its own to the mirror.
- * @throws Failure `incomplete` once `signal` is aborted, and what is no Failure.
+ * @throws Failure `incomplete` once `signal` is aborted, and what nobody foresaw.
  */
 export async function eachDataset<Done>(
   { dir, jobs, only, signal }: DatasetsParts,
@@ -72,15 +74,17 @@ export async function eachDataset<Done>(
   const outcomes: Outcome<Done>[] = [];
   for (const job of jobs.filter(({ name }) => !only || only.includes(name))) {
     if (signal.aborted) throw new Failure('incomplete', 'stopped');
-    const connection = openMirror(dir, LOCK_WAIT_MS);
+    let connection: Connection | undefined;
     try {
+      connection = openMirror(dir, LOCK_WAIT_MS);
       outcomes.push({ job: job.name, done: await work(job, connection), failure: null });
     } catch (thrown) {
-      if (!(thrown instanceof Failure)) throw thrown;
-      const { kind, message } = thrown;
+      const failure = storeFailure(thrown, mirrorFile(dir));
+      if (!(failure instanceof Failure)) throw thrown;
+      const { kind, message } = failure;
       outcomes.push({ job: job.name, done: null, failure: { kind, message } });
     } finally {
-      connection.close();
+      connection?.close();
     }
   }
   return outcomes;

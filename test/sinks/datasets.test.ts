@@ -1,7 +1,9 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { listJobs } from '../../src/job-list.ts';
+import { findJob, listJobs } from '../../src/job-list.ts';
 import { eachDataset } from '../../src/sinks/follow.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { setup as setupLake } from './lake/bench.ts';
@@ -41,6 +43,36 @@ describe('datasets that are brought to a target', () => {
   });
 });
 
+const targetOf = (there: string | { url: string }) =>
+  typeof there === 'string' ? { MIRROR_LAKE: there } : { MIRROR_SHIP: there.url };
+
+/** Spoils the first page of a table. */
+function damage(file: string, table: string): void {
+  const mirror = new Database(file);
+  const page = mirror.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').pluck().get(table);
+  const size = Number(mirror.pragma('page_size', { simple: true }));
+  mirror.close();
+  const opened = openSync(file, 'r+');
+  writeSync(opened, Buffer.alloc(size, 7), 0, size, (Number(page) - 1) * size);
+  closeSync(opened);
+}
+
+describe('a mirror that is damaged where one dataset lies is named with what to do, and the others arrive, with exit code 74:', () => {
+  test.each(['ship', 'lake'])('%s', async (command) => {
+    const { sync, run, file, there } = await (command === 'ship' ? setupShip(3) : setupLake());
+    await sync();
+    const jobs = await listJobs();
+    damage(file, findJob(jobs, 'news').rows);
+    const { code, stdout, stderr } = await run([command], targetOf(there));
+    expect([code, stderr]).toEqual([74, '']);
+    const lines = stdout.split('\n').filter((line) => jobs.some(({ name }) => line.startsWith(`${name}: `)));
+    expect(lines).toHaveLength(jobs.length);
+    expect(lines.filter((line) => line.includes('mirror.db'))).toEqual([
+      expect.stringMatching(/^news: \S*mirror\.db: the database is damaged: restore a backup/),
+    ]);
+  });
+});
+
 describe('a command that is told to stop says so in one line, with exit code 75:', () => {
   test.each(['ship', 'lake'])('%s', async (command) => {
     const { sync, environment, clock, there } = await (command === 'ship' ? setupShip(3) : setupLake());
@@ -53,8 +85,7 @@ describe('a command that is told to stop says so in one line, with exit code 75:
         return clock.now();
       },
     };
-    const target = typeof there === 'string' ? { MIRROR_LAKE: there } : { MIRROR_SHIP: there.url };
-    const ended = await runMain([command], { ...environment, ...target }, stopping, stop.signal);
+    const ended = await runMain([command], { ...environment, ...targetOf(there) }, stopping, stop.signal);
     expect(ended).toEqual({
       code: 75,
       stdout: '',
