@@ -2,7 +2,7 @@
 
 import { Command } from 'commander';
 import { type App, type AppParts, openApp } from '../app.ts';
-import { asFailure, exitCodes, Snooze, toError, worstExitCode } from '../errors.ts';
+import { asFailure, exitCodes, Failure, Snooze, toError, worstExitCode } from '../errors.ts';
 import type { Job } from '../job.ts';
 import { findJob } from '../job-list.ts';
 import { loadJobs } from '../load-jobs.ts';
@@ -99,14 +99,16 @@ async function syncJob(
   }
 }
 
+/** A sync that is stopped can have lost pages all the same, such as to a full disk: that is worth more than that it was stopped. */
 function ended(job: Job, thrown: unknown, signal: AbortSignal, lines: ProgressLines): Outcome {
-  const message = signal.aborted ? 'stopped; the next run goes on from here' : toError(thrown).message;
+  const isStopped = signal.aborted && !(thrown instanceof Failure && thrown.kind !== 'incomplete');
+  const message = isStopped ? 'stopped; the next run goes on from here' : toError(thrown).message;
   lines.note(job.name, message.replace(`${job.name}: `, ''));
-  return { job: job.name, exitCode: exitCodeOf(thrown, signal), walk: null, message };
+  const exitCode = isStopped ? exitCodes.incomplete : exitCodeOf(thrown);
+  return { job: job.name, exitCode, walk: null, message };
 }
 
-function exitCodeOf(thrown: unknown, { aborted }: AbortSignal): number {
-  if (aborted) return exitCodes.incomplete;
+function exitCodeOf(thrown: unknown): number {
   if (thrown instanceof Snooze) return thrown.problem ? exitCodes.unreachable : exitCodes.incomplete;
   return asFailure(thrown).exitCode;
 }

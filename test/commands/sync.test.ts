@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { faults, scopes, when } from '../../model-api/index.ts';
 import { main } from '../../src/main.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { isLock, tryLock } from '../../src/store.ts';
 import { runCli, startCli } from '../helpers/cli.ts';
+import { runMain } from '../helpers/main.ts';
 import { CANARY, idsOf, read, setupSync as setup, truth } from '../helpers/sync-bench.ts';
 import { sharedClock } from '../helpers/virtual-clock.ts';
 
@@ -381,6 +383,28 @@ describe('when the disk', () => {
     expect(full.code).toBe(74);
     expect((await sync('ai-signals')).code).toBe(0);
     expect(idsOf(file)).toEqual(truth(model));
+  });
+
+  test('fails where a sync is stopped, ends with 74 all the same: pages that waited are lost', async () => {
+    const { sync, environment, clock, model, file } = await setup({ rows: 450 });
+    await sync('usage');
+    const db = new Database(file);
+    db.unsafeMode();
+    // Each row of the news is written into a page that is no table's.
+    db.exec(`
+      CREATE TABLE damaged (x);
+      CREATE TRIGGER damages AFTER INSERT ON news_rows BEGIN INSERT INTO damaged VALUES (1); END;
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE type = 'index' AND rootpage > 0)
+      WHERE name = 'damaged'`);
+    db.close();
+    const stop = new AbortController();
+    model.beforeAnswer = () => {
+      if (model.callsTo('/api/v1/news').length === 2) stop.abort(new Error('stopped'));
+    };
+    const { code, stderr } = await runMain(['sync', 'news'], environment, clock, stop.signal);
+    expect(stderr).toContain('the database is damaged');
+    expect(code).toBe(74);
   });
 
   test('holds no database but something else, ends with 74 and leaves it alone', async () => {
