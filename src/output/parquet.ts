@@ -18,7 +18,7 @@ export async function* parquet({ columns, batches }: Rows, about: unknown): Asyn
 }
 
 /** Makes a file: each call returns the bytes that go on with it. */
-export type ParquetPieces = {
+type ParquetPieces = {
   /** @throws Failure `usage` for a value that is not of what its column holds. */
   rows(batch: readonly Cell[][]): Uint8Array;
   end(): Uint8Array;

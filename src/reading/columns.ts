@@ -6,7 +6,7 @@ import { type Connection, quoted } from '../store/read.ts';
 import type { FieldType } from '../validate/checked.ts';
 
 export type Column = {
-  /** At the target. */
+  /** In the sink, or in the file. */
   name: string;
   /** SQL over the table of the mirror. */
   from: string;

@@ -60,7 +60,7 @@ type SharedScan = {
   /** That of the client who came first. */
   readonly account: string;
   readonly result: Promise<ScanResult>;
-  settle(result: ScanResult | Promise<never>): void;
+  finish(result: ScanResult | Promise<never>): void;
   /** How many clients wait for it. */
   waiting: number;
 };
@@ -81,13 +81,13 @@ export function scanQueue(
   const served = new Set<string>();
 
   function add(name: string, moment: Moment, filters: Filters, account: string): SharedScan {
-    let settle: SharedScan['settle'] = () => {};
+    let finish: SharedScan['finish'] = () => {};
     const result = new Promise<ScanResult>((resolve) => {
-      settle = resolve;
+      finish = resolve;
     });
     // Its clients may have gone before it fails.
     result.catch(() => undefined);
-    const scan = { name, moment, filters, account, result, settle, waiting: 0 };
+    const scan = { name, moment, filters, account, result, finish, waiting: 0 };
     scans.set(name, scan);
     return scan;
   }
@@ -101,7 +101,7 @@ export function scanQueue(
       .filter((scan) => scan !== running)
       .reduce((worst, scan) => (countOf(scan.account) >= countOf(worst.account) ? scan : worst));
     if (countOf(victim.account) <= countOf(account) + 1) return false;
-    victim.settle('busy');
+    victim.finish('busy');
     return scans.delete(victim.name);
   }
 
@@ -123,13 +123,13 @@ export function scanQueue(
     });
   }
 
-  async function run({ name, moment, filters, settle }: SharedScan): Promise<void> {
+  async function run({ name, moment, filters, finish }: SharedScan): Promise<void> {
     try {
       const rowids = await thread.scan(moment, filters);
       if (rowids) found(name, rowids);
-      settle(rowids ?? 'stopped');
+      finish(rowids ?? 'stopped');
     } catch (thrown) {
-      settle(Promise.reject(thrown));
+      finish(Promise.reject(thrown));
     }
   }
 

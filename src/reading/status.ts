@@ -51,7 +51,7 @@ export type DaemonStatus = { pid: number } & DaemonNote;
 
 /**
  * What it leaves beside its lock: why its runs wait, why it makes no call, and what keeps its service from running, null
- * where nothing does; and what has arrived in each target.
+ * where nothing does; and what has arrived in each sink.
  */
 export type DaemonNote = {
   queue: Outage | null;
@@ -74,7 +74,7 @@ export function readGrowth(dir: string, datasets: readonly Dataset[], now: numbe
   return readMirror(dir, (connection) => growthOf(connection, dir, datasets, now));
 }
 
-/** The same of a mirror that is open, for who reads more of it at that moment. */
+/** The status of a mirror that is open, for a caller that reads more of the same moment. */
 export function statusOf(
   connection: Connection,
   dir: string,
@@ -108,7 +108,7 @@ export type Health = Pick<Status, 'daemon' | 'problems' | 'datasets'> & {
   calls(): CallStatus;
 };
 
-/** The same of a mirror that is open, for who asks again and again. */
+/** The part of it that costs little, for a caller that asks again and again. */
 export function healthOf(
   connection: Connection,
   dir: string,

@@ -4,8 +4,7 @@
  * parsed and becomes SQL, and a process that can be killed reads the rows.
  */
 
-import type { Clock } from '../clock.ts';
-import { isoTime, isTooOld } from '../clock.ts';
+import { type Clock, isoTime, isTooOld } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { ListedJob } from '../job-list.ts';
 import { isHeldColumn } from '../reading/columns.ts';
@@ -68,7 +67,7 @@ export type QueryParts = {
   isValid(call: Call): boolean;
 };
 
-export type QuerySurface = {
+type QuerySurface = {
   readonly routes: readonly Route[];
   /** Ends streams of changes. */
   drain(): void;
@@ -77,7 +76,8 @@ export type QuerySurface = {
 };
 
 /** Of a question that sets no limit. */
-const MOST_ROWS = 1_000;
+const DEFAULT_MAX_ROWS = 1_000;
+/** As many as the largest list page of `/api/v1` has. */
 const ROWS_PER_CALL = 100;
 const QUESTION_MS = 5_000;
 
@@ -120,9 +120,9 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const present = presentState(open, job);
     const point = pointOf(request, present);
     const sourceAt = sourceFinder(open, job, call.params['key']);
-    const mostRows = request.limit === null ? MOST_ROWS : null;
+    const mostRows = request.limit === null ? DEFAULT_MAX_ROWS : null;
     const questionAt = (at: string | null): DatasetQuestion => {
-      const rows = rowsSql(sourceAt(at), request, request.limit ?? MOST_ROWS + 1);
+      const rows = rowsSql(sourceAt(at), request, request.limit ?? DEFAULT_MAX_ROWS + 1);
       const { name, rows: stored } = job;
       return { dir, dataset: { name, rows: stored }, rows: { rows, form, mostRows, isCounted, at } };
     };
@@ -309,13 +309,14 @@ export function openQuery(parts: QueryParts): QuerySurface {
         ...headers,
         'Cache-Control': 'private, no-cache',
       });
-      const etag = digestEtag(feedBody(found, name));
+      const json = feedBody(found, name);
+      const etag = digestEtag(json);
       if (matchesEtag(call.headers['if-none-match'], etag)) return { ...response, status: 304, body: null };
       const furtherCalls = furtherCallsFor(length);
       const whole = {
         ...response,
         headers: { ...response.headers, ETag: etag },
-        body: feedBody(found, name),
+        body: json,
         furtherCalls,
       };
       return await encoded(whole, call);
@@ -371,12 +372,12 @@ export function openQuery(parts: QueryParts): QuerySurface {
 const Vary = 'Accept, Prefer, Authorization, Accept-Encoding';
 
 /** Of a feed, unless it says another number. */
-const USUAL_CHANGES = 100;
-const MOST_CHANGES = 1_000;
+const DEFAULT_CHANGES = 100;
+const MAX_CHANGES = 1_000;
 
 function limitOfChanges(text: string | null): number {
-  if (text === null) return USUAL_CHANGES;
-  if (/^[1-9]\d{0,8}$/.test(text)) return Math.min(Number(text), MOST_CHANGES);
+  if (text === null) return DEFAULT_CHANGES;
+  if (/^[1-9]\d{0,8}$/.test(text)) return Math.min(Number(text), MAX_CHANGES);
   throw badParameter('limit must be a whole number, 1 or more');
 }
 
@@ -430,7 +431,7 @@ function responseTo(thrown: unknown) {
   return errorResponse(error, retryAfter(BUSY_SECONDS));
 }
 
-/** @returns ISO 8601 and the number of the moment; `at` is null where the rows are those of the table as it is. */
+/** @returns the number of the moment, and its time as ISO 8601: null where the rows are those of the table as it is. */
 function pointOf({ at }: ReadRequest, present: DatasetState): { seq: number; at: string | null } {
   if (at === null) return { seq: present.seq, at: present.isRemoving ? isoTime(present.seq) : null };
   const seq = 'seq' in at ? at.seq : Date.parse(at.time);

@@ -28,7 +28,7 @@ type UiParts = {
   spending: Spending;
   access: PageAccess;
   admission: Pick<Admission, 'identify' | 'enter'>;
-  /** Shared with all who ask. */
+  /** Shared with `/mirror/v1`. */
   processes: QueryProcesses;
   /** Of market-mirror. */
   version: string;

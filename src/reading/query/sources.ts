@@ -39,7 +39,7 @@ export type Source = {
   quarantined: number;
 };
 
-export type Proof = {
+type Proof = {
   walkId: number;
   verdict: 'snapshot' | 'verified';
   startedAt: string;

@@ -355,7 +355,7 @@ export type ServeNote = {
 /** What the process that serves says to the daemon that started it. */
 export type ServeWord = { serving: string } | { failed: string };
 
-/** What keeps a part of the daemon, its service or a target, from its work, as the daemon notes it. */
+/** What keeps a part of the daemon, its service or a sink, from its work, as the daemon notes it. */
 export type Trouble = {
   /** One line for a person. */
   message: string;

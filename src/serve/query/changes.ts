@@ -36,7 +36,7 @@ export type FeedAnswer = {
   readonly hasMore: boolean;
 };
 
-/** What a client gives back: the course of the mirror, the datasets of its key, and the position. */
+/** For what a position is good: one history of the mirror (a restore begins another), and the datasets of one key. */
 export type FeedName = { readonly epoch: string; readonly datasets: string };
 
 export const writePosition = ({ epoch, datasets }: FeedName, { seq, dataset, key }: Position): string =>

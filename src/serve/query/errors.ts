@@ -2,7 +2,7 @@
 
 import { type HttpResponse, jsonResponse } from '../http/response.ts';
 
-export type ErrorBody = {
+type ErrorBody = {
   /** Of PostgREST, of Postgres (SQLSTATE), or our own, which begins with `MIRROR`. */
   readonly code: string;
   readonly message: string;

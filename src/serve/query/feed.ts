@@ -9,7 +9,7 @@ import { type FeedAnswer, type FeedName, type Position, writePosition } from './
 export const feedBody = ({ changes, next, hasMore }: FeedAnswer, name: FeedName): string =>
   `{"changes":[${changes.map(({ json }) => json).join(',\n')}],"next":"${writePosition(name, next)}","hasMore":${hasMore}}`;
 
-export type FeedStreamParts = {
+type FeedStreamParts = {
   readonly name: FeedName;
   readonly account: string;
   readonly gone: AbortSignal;
@@ -22,7 +22,7 @@ export type FeedStreamParts = {
   mayListen(): boolean;
 };
 
-export type FeedStreams = {
+type FeedStreams = {
   /** Undefined where there are as many as may be. */
   open(parts: FeedStreamParts): Stream | undefined;
   /** Ends all streams, as if they were whole. */

@@ -19,7 +19,7 @@ export type ReadRequest = {
   readonly at: PointInTime | null;
 };
 
-export type PointInTime = { readonly seq: number } | { readonly time: string };
+type PointInTime = { readonly seq: number } | { readonly time: string };
 
 /** `column->a->0->>b`. */
 export type Field = {
@@ -34,7 +34,7 @@ export type SelectItem = '*' | { readonly alias: string | null; readonly field: 
 
 export type Filter = Condition | Tree;
 
-export type Tree = {
+type Tree = {
   readonly join: 'and' | 'or';
   readonly isNegated: boolean;
   readonly members: readonly Filter[];
@@ -42,12 +42,12 @@ export type Tree = {
 
 export type Condition = { readonly field: Field; readonly isNegated: boolean } & Comparison;
 
-export type Comparison =
+type Comparison =
   | { readonly operator: Operator; readonly value: string }
   | { readonly operator: 'in'; readonly values: readonly string[] }
   | { readonly operator: 'is'; readonly value: 'null' | 'true' | 'false' };
 
-export type Operator = (typeof operators)[number];
+type Operator = (typeof operators)[number];
 
 export type OrderTerm = {
   readonly field: Field;

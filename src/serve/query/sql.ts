@@ -26,7 +26,7 @@ export type Column = {
 export type Shape = 'text' | 'number' | 'boolean' | 'raw' | 'rawText';
 
 export type SqlValue = string | number | bigint;
-export type Params = Record<string, SqlValue>;
+type Params = Record<string, SqlValue>;
 export type Sql = { readonly sql: string; readonly params: Params };
 
 /** The rows that are asked for, and how many there are without limit and offset. */

@@ -70,7 +70,7 @@ export function isRefused<Result extends object>(result: Result | Refusal): resu
   return 'status' in result;
 }
 
-export type Visitor = {
+type Visitor = {
   /** The header as it came. */
   readonly authorization: string | undefined;
   /** Of the client itself, past the proxies that are trusted. */

@@ -1,4 +1,7 @@
-/** Query processes for all viewers of the page: some at a time, one viewer after another, and some that wait for queries. */
+/**
+ * Query processes for the viewers of the page and the accounts of `/mirror/v1`: some at a time, one viewer after another, and some
+ * that wait for queries. To these an account is a viewer, too.
+ */
 
 import { Failure } from '../../errors.ts';
 import { type ServedProcess, type ServedQueries, startServedProcess } from '../../reading/query.ts';
