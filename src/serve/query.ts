@@ -330,11 +330,11 @@ export function openQuery(parts: QueryParts): QuerySurface {
       const body = streams.open({
         ...{ name, account: caller.account, gone, since },
         async read(from) {
-          const answer = first ?? (await read(gone, from));
-          if (!first && answer.changes.length > 0 && !takeMore(furtherCallsFor(answer.changes.length) + 1))
-            return undefined;
+          const answer = first ?? (await read(gone, from).catch(endOfStream));
+          const paid = first ? 1 : 0;
           first = undefined;
-          return answer;
+          const calls = answer?.changes.length ? furtherCallsFor(answer.changes.length) + 1 - paid : 0;
+          return calls === 0 || takeMore(calls) ? answer : undefined;
         },
         version: () => mirror.read((open) => ({ now: open.version() }))?.now,
         mayListen: () => parts.isValid(call),
@@ -524,6 +524,12 @@ async function encoded(
   if (encoding === 'identity' || body.length < MIN_COMPRESSED_BYTES) return response;
   const bytes = await compress(Buffer.from(body), encoding, 'quick');
   return { ...response, headers: { ...headers, 'Content-Encoding': encoding }, body: bytes };
+}
+
+/** What a question is refused for ends a stream that has begun: its client asks again, and is told. */
+function endOfStream(thrown: unknown): undefined {
+  if (thrown instanceof QueryError || (thrown instanceof Failure && thrown.kind !== 'bug')) return;
+  throw thrown;
 }
 
 const columnsFor = ({ connection }: OpenMirror, job: ListJob, view: string): Column[] =>

@@ -209,6 +209,28 @@ describe('the change feed', () => {
     expect(await none('/mirror/v1/changes')).toMatchObject({ status: 403, json: { code: '42501' } });
   });
 
+  test('that stays open costs a call for each hundred changes from the first on', async () => {
+    const begin = async (calls: number) => {
+      const quota = { kind: 'fixed' as const, calls, periodMs: 86_400_000 };
+      const { key } = serve.issue({ name: `quota of ${calls}` }, { quota });
+      const gone = new AbortController();
+      const headers = { authorization: `Bearer ${key}`, accept: 'text/event-stream' };
+      const { body } = await fetch(`${serve.url}/mirror/v1/changes?limit=1000`, {
+        headers,
+        signal: gone.signal,
+      });
+      let text = '';
+      for await (const bytes of body ?? []) {
+        text += Buffer.from(bytes).toString();
+        if (text.includes('data:')) break;
+      }
+      gone.abort();
+      return text.includes('data:');
+    };
+    expect(await begin(1)).toBe(false);
+    expect(await begin(50)).toBe(true);
+  });
+
   test('stays open for who listens, goes on behind the last event, and ends with its key', async () => {
     const issued = serve.issue({ name: 'listener', scopes: ['news:read', 'ai-signals:read'] });
     const copy = openCopy();
