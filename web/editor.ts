@@ -27,7 +27,7 @@ export type Editor = {
   close(): void;
 };
 
-export type EditorParts = {
+type EditorParts = {
   label: string;
   text: string;
   tables: Schema['tables'];

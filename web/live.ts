@@ -5,7 +5,7 @@ import { localNow, setServiceTime } from './clock.ts';
 import { fetchOverview, type QueryProblem } from './service.ts';
 import { store, useStore } from './store.ts';
 
-export type Live = {
+type Live = {
   /** The latest there was, also while the service is away. */
   overview: Overview | null;
   /**

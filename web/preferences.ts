@@ -2,9 +2,10 @@
 
 import { store, useStore } from './store.ts';
 
-export type Preferences = {
+type Preferences = {
   theme: 'system' | 'light' | 'dark';
-  zone: 'utc' | 'local' /** Whether values to filter by stand beside rows. */;
+  zone: 'utc' | 'local';
+  /** Whether values to filter by stand beside rows. */
   facets?: boolean;
 };
 

@@ -169,7 +169,12 @@ export function WholeText({ text, label, close }: { text: string; label: string;
   );
 }
 
-type CopyProps = { text: string /** Where the button stands alone. */; what?: string; label?: string };
+type CopyProps = {
+  text: string;
+  /** What is copied, where the button stands alone. */
+  what?: string;
+  label?: string;
+};
 
 export function Copy({ text, what, label = 'Copy' }: CopyProps) {
   const [isCopied, setCopied] = useState(false);

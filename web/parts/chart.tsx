@@ -248,7 +248,6 @@ function optionsOf(
           const [first = 0, last = 0] = [x[0], x.at(-1)];
           // What was drawn across to look at is no more than that.
           if (min * unit > first || max * unit < last) return [min, max];
-          // Of a single point uPlot thinks that it might be years.
           const [from, to] = spans ? [Math.min(first, spans[0]), Math.max(last, spans[1])] : [first, last];
           const margin = from === to ? 1 : spans ? 0 : barMargin(props()) / unit;
           return [from / unit - margin, to / unit + margin];

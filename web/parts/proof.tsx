@@ -103,7 +103,7 @@ export function Verdict({ outcome }: { outcome: Outcome }) {
   );
 }
 
-/** Why calls wait, in a word or two; the API's own names for it are those of the table `walks`. */
+/** Why calls wait, in a word or two, by the value of `walks.waits_for`. */
 export const waitReasons: Readonly<Record<string, string>> = {
   quota: 'for quota',
   reserve: 'for quota: the rest is reserved',

@@ -345,7 +345,7 @@ export function JobLink({ job }: { job: PageCell }) {
   );
 }
 
-/** The call or calls whose answer had it. */
+/** The call or calls whose response had it. */
 export function RequestLink({ id }: { id: PageCell }) {
   if (id === null) return <>–</>;
   return (
@@ -427,7 +427,7 @@ export function tookOf(begun: unknown, ended: unknown): string {
 
 type Found = { kind: string; times: number };
 
-/** The API's own words for them, told to those who have not read the manual. */
+/** What each kind of anomaly means, for those who have not read the manual. */
 export const meanings: Readonly<Record<string, string>> = {
   offset: 'a page was of another offset than was asked for',
   returned: 'a page held other than as many rows as it said',

@@ -1,4 +1,4 @@
-/** Every call with its answer, newest first. */
+/** Every call with its response, newest first. */
 
 import type { PageCell } from '../../src/serve/ui/wire.ts';
 import { bytes as sizeOf } from '../formats.ts';
@@ -118,7 +118,7 @@ function answeredBy(answer: string | null): Condition[] {
   return equal('status', answer !== null && /^\d{3}$/.test(answer) ? Number(answer) : null);
 }
 
-/** The status of an answer, by colour and by number, and below it what was wrong. */
+/** The status of a response, by colour and by number, and below it what was wrong. */
 
 function CallStatus({ status, error }: { status: PageCell; error: PageCell }) {
   return (

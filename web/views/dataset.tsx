@@ -49,7 +49,7 @@ export const DatasetView: ViewOf<'dataset'> = ({ job }) => {
           There is no dataset of this name. <a href={linkTo('/')}>All datasets</a>
         </Empty>
       )}
-      {dataset && status && <Looked dataset={dataset} status={status} at={at} />}
+      {dataset && status && <DatasetContent dataset={dataset} status={status} at={at} />}
     </>
   );
 };
@@ -91,7 +91,7 @@ function StatusBadge({ status }: { status: Status }) {
   );
 }
 
-function Looked({ dataset, status, at }: { dataset: Dataset; status: Status; at: string | null }) {
+function DatasetContent({ dataset, status, at }: { dataset: Dataset; status: Status; at: string | null }) {
   const { search } = usePlace();
   const { historyFrom } = useSchema().value ?? {};
   const state = readState(search);
@@ -110,7 +110,7 @@ function Looked({ dataset, status, at }: { dataset: Dataset; status: Status; at:
   const from = historyFrom?.[dataset.name];
   return (
     <>
-      <Looks state={state} hasHistory={dataset.history !== null} />
+      <LookTabs state={state} hasHistory={dataset.history !== null} />
       {query.problem && <Failed problem={query.problem} again={query.again} />}
       {!columns && query.isLoading && <Loading />}
       {columns && state.show === 'chart' && (
@@ -128,7 +128,7 @@ function Looked({ dataset, status, at }: { dataset: Dataset; status: Status; at:
   );
 }
 
-function Looks({ state, hasHistory }: { state: ViewState; hasHistory: boolean }) {
+function LookTabs({ state, hasHistory }: { state: ViewState; hasHistory: boolean }) {
   const tab = (show: ViewState['show'], text: string) => ({
     text,
     link: linkHere(searchFor({ show, order: show === state.show ? state.order : null })),

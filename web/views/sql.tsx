@@ -45,7 +45,9 @@ export const SqlView: ViewOf<'sql'> = () => {
   const { hash, at } = usePlace();
   const schema = useSchema();
   const linked = linkedQuery(hash);
-  const [draft, setDraft] = useState(() => (linked ? draftOf(linked) : keptDraft()) ?? draftOf(fresh(FIRST)));
+  const [draft, setDraft] = useState(
+    () => (linked ? draftOf(linked) : keptDraft()) ?? draftOf(withoutParams(FIRST)),
+  );
   const [version, setVersion] = useState(0);
   const [limit, setLimit] = useState<number>(LIMITS[0]);
   const [past, setPast] = useState(keptPast);
@@ -149,7 +151,7 @@ export const SqlView: ViewOf<'sql'> = () => {
   );
 };
 
-const fresh = (sql: string): Sql => ({ sql, params: {} });
+const withoutParams = (sql: string): Sql => ({ sql, params: {} });
 const questionOf = ({ text, typed }: Draft): Sql => ({ sql: text, params: paramsOf(text, typed) });
 const keyOf = ({ sql, params }: Sql, at: string | null) => JSON.stringify([sql, params, at]);
 const rowsOf = ({ end, count }: Run) => (end?.problem ? null : count);

@@ -1,4 +1,7 @@
-/** Who may see the page: everybody on this machine, or who came by a link or a key and has had a cookie since; what others are shown. */
+/**
+ * Who may see the page: everybody on this machine, or a browser that opened a session by a link or a key. All others get a page
+ * that says how to open one.
+ */
 
 import { hash } from 'node:crypto';
 import type { Clock } from '../../clock.ts';

@@ -32,7 +32,7 @@ export type Viewer = {
 
 export type Sessions = ReturnType<typeof openSessions>;
 
-const form = /^[\w-]{43}$/;
+const tokenForm = /^[\w-]{43}$/;
 
 /** A visit waits for nobody else who writes: all other calls would wait with it. */
 const LOCK_WAIT_MS = 200;
@@ -59,7 +59,7 @@ export function openSessions(dir: string, lockWaitMs = LOCK_WAIT_MS) {
   }
 
   function find(kind: 'link' | 'session', token: string, now: number): Found | undefined {
-    if (!form.test(token)) return undefined;
+    if (!tokenForm.test(token)) return undefined;
     const { connection, byDigest } = current();
     return guarded(connection.name, () => byDigest.get(hash('sha256', token), kind, isoTime(now)));
   }
@@ -71,7 +71,7 @@ export function openSessions(dir: string, lockWaitMs = LOCK_WAIT_MS) {
       find('link', token, now) ? issue('session', null, now, SESSION_MS) : undefined,
     /** @param key the id of one that opens the page. */
     openByKey: (key: string, now: number): IssuedToken => issue('session', key, now, SESSION_MS),
-    /** It opens nothing from now on; one that is none is none. */
+    /** Ends the session of this token; does nothing for a token of none. */
     end(token: string): void {
       const { connection, remove } = current();
       guarded(connection.name, () => remove.run(hash('sha256', token)));

@@ -122,7 +122,7 @@ export function Filters({ state: { filters } }: { state: ViewState }) {
   );
 }
 
-export type Facet = { column: Column; values: readonly FacetValue[] };
+type Facet = { column: Column; values: readonly FacetValue[] };
 type FacetValue = { text: string; filter: Filter; rows: number };
 
 /** @param rows of an answer to `facetSql` over these columns. */

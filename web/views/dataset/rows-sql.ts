@@ -162,7 +162,7 @@ export function fastWhere(where: Listing['where'], isRead: boolean, prefix = 'p'
 const isLong = (column: string) => `octet_length(${name(column)}) > ${LONG.bytes}`;
 
 /** The beginning of a long value; numbers are never long, and stay numbers. */
-export const cutValue = (column: string) =>
+const cutValue = (column: string) =>
   `iif(${isLong(column)}, substr(${name(column)}, 1, ${LONG.letters}), ${name(column)}) AS ${name(column)}`;
 
 const cutLengths = (columns: readonly string[]) =>

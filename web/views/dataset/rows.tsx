@@ -72,7 +72,7 @@ export function Rows({ dataset, columns, state, at }: Props) {
     refresh,
   );
   const facets = facetsOf(faceted, values.value?.rows ?? []);
-  const isCounted = facets.some(
+  const hasCutFacets = facets.some(
     ({ values }) => values.reduce((sum, { rows }) => sum + rows, 0) >= MAX_FACET_ROWS,
   );
   const order = state.order ?? listing.order[0];
@@ -132,7 +132,7 @@ export function Rows({ dataset, columns, state, at }: Props) {
       {page.problem && <Failed problem={page.problem} again={page.again} />}
       {!page.value && page.isLoading && <Loading what="Reading rows" />}
       <div class="faceted">
-        <Facets state={state} facets={facets} isCut={isCounted} />
+        <Facets state={state} facets={facets} isCut={hasCutFacets} />
         <div class="listing stack">
           {page.value && (page.value.rows.length > 0 || state.offset > 0) && (
             <>

@@ -68,7 +68,7 @@ export function lifeSql(table: string, history: string | null, columns: readonly
         ]),
     ')',
     'SELECT _valid_from, _valid_to, _ended_by, _walk_id, _first_seen_at,',
-    // The call whose answer was saved then is the walk's last one before. The next may begin within the same millisecond.
+    // The call whose response was saved then is the walk's last one before. The next may begin within the same millisecond.
     `  coalesce(${callBy('<', 'at DESC')},`,
     `    ${callBy('=', 'id')}) AS request_id,`,
     // A walk that removes much has a number for each thousand rows, of which it keeps the first and the last.

@@ -17,7 +17,7 @@ const kinds = {
   bookkeeping: 'What the mirror notes',
 };
 
-const fresh = (sql: string): Sql => ({ sql, params: {} });
+const withoutParams = (sql: string): Sql => ({ sql, params: {} });
 const plainOrQuoted = (table: string) => (/^[a-z_][a-z0-9_]*$/.test(table) ? table : name(table));
 
 export function Examples({ tables, open }: { tables: Schema['tables']; open: Open }) {
@@ -27,7 +27,7 @@ export function Examples({ tables, open }: { tables: Schema['tables']; open: Ope
       <ul>
         {examplesFor(tables).map(({ title, sql }) => (
           <li key={title}>
-            <button type="button" class="quiet" onClick={() => open(fresh(sql))}>
+            <button type="button" class="quiet" onClick={() => open(withoutParams(sql))}>
               {title}
             </button>
           </li>
@@ -63,7 +63,7 @@ export function Tables({ tables, open }: { tables: Schema['tables']; open: Open 
                     </summary>
                     <button
                       type="button"
-                      onClick={() => open(fresh(`SELECT *\nFROM ${plainOrQuoted(table)}\nLIMIT 100`))}
+                      onClick={() => open(withoutParams(`SELECT *\nFROM ${plainOrQuoted(table)}\nLIMIT 100`))}
                     >
                       Open
                     </button>

@@ -31,7 +31,7 @@ export type Run = {
 /** Rows come faster than anybody reads how many there are. */
 const TOLD_EVERY_MS = 100;
 
-export type Runner = {
+type Runner = {
   /** The present run, or the last one. */
   run: Run | null;
   start(question: Sql, at: string | null, limit: number): Promise<Run>;
