@@ -51,7 +51,7 @@ function Swatch({ colour, kind, isDashed }: { colour: string; kind: Series['kind
 }
 
 function Drawing(props: ChartProps & { height: number }) {
-  const { x, isTime, series, height, marks } = props;
+  const { x, isTime, series, height, marks, unit, brush } = props;
   const { zone, theme } = usePreferences();
   const isDark = useMedia('(prefers-color-scheme: dark)');
   const place = useRef<HTMLDivElement>(null);
@@ -64,7 +64,14 @@ function Drawing(props: ChartProps & { height: number }) {
   const drawn = useRef(data);
   drawn.current = data;
   // Of what is drawn, all but the values: another shape needs another drawing.
-  const shape = JSON.stringify([isTime, zone, height, series.map(({ values, ...rest }) => rest)]);
+  const shape = JSON.stringify([
+    isTime,
+    zone,
+    height,
+    unit,
+    brush === undefined,
+    series.map(({ values, ...rest }) => rest),
+  ]);
 
   useEffect(() => {
     let isCurrent = true;

@@ -101,7 +101,9 @@ function Changes({ schema }: { schema: Schema }) {
   // What came later moves no row under the pointer: it is shown when somebody asks for it.
   const [shownAt, setShownAt] = useState(serviceNow);
   const end = search.get('to') ?? at;
-  const until = end === null ? shownAt : Math.min(shownAt, Date.parse(end));
+  const endMs = Date.parse(end ?? '');
+  // An address may have been written by hand.
+  const until = Number.isNaN(endMs) ? shownAt : Math.min(shownAt, endMs);
   const span = spanOf(search);
   const job = search.get('job');
   const dataset = schema.jobs.find(({ name }) => name === job);

@@ -28,8 +28,8 @@ type Range = (typeof ranges)[keyof typeof ranges];
 export const QuotaView: ViewOf<'quota'> = () => {
   const { overview } = useLive();
   const { search, at } = usePlace();
-  const chosen = (search.get('range') ?? '24h') as keyof typeof ranges;
-  const range = ranges[chosen] ?? ranges['24h'];
+  const chosen = search.get('range') ?? '';
+  const range = Object.hasOwn(ranges, chosen) ? ranges[chosen as keyof typeof ranges] : ranges['24h'];
   // By whole steps, so that the question stays the same for a while.
   const from = Math.floor((serviceNow() - range.ms) / range.stepMs) * range.stepMs;
   const points = useCurrentAnswer(pointsSince(from, range));

@@ -119,7 +119,7 @@ export function ChartedRows({ dataset, columns, state, at }: Props) {
         <SearchBox state={state} />
         <FilterMenu state={state} columns={columns} facets={[]} />
         {question && (
-          <DownloadMenu question={question} name={`${fileNameOf(dataset.name, state)}_by-${by}`} asOf={at} />
+          <DownloadMenu question={question} name={fileNameOf(dataset.name, state, `_by-${by}`)} asOf={at} />
         )}
         {question && <a href={linkToSql(question)}>Open as SQL</a>}
       </div>

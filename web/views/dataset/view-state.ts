@@ -74,10 +74,14 @@ export function filterText({ column, is, value }: Filter): string {
   return `${column} ${comparisons[is]}${said}`;
 }
 
-/** Of rows chosen by these, for the name of a file: `ai-signals_grade-A`. */
+/** What the service takes. */
+const MAX_NAME = 64;
+
+/** Of rows chosen by these, for the name of a file: `ai-signals_grade-A`. @param end stays where it is cut. */
 export function fileNameOf(
   dataset: string,
   { filters, search }: Pick<ViewState, 'filters' | 'search'>,
+  end = '',
 ): string {
   const parts = [
     ...filters.map(({ column, is, value }) => `${column}-${is === '=' ? '' : `${comparisons[is]}-`}${value}`),
@@ -89,7 +93,12 @@ export function fileNameOf(
       .replace(/[^A-Za-z0-9_]+/g, '-')
       .replace(/^-+|-+$/g, ''),
   );
-  return plain.filter(Boolean).join('_').slice(0, 64);
+  return (
+    plain
+      .filter(Boolean)
+      .join('_')
+      .slice(0, MAX_NAME - end.length) + end
+  );
 }
 
 /** The parameters of an address that change; what another look makes meaningless goes with it. */
