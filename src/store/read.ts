@@ -1,8 +1,7 @@
 /** The store's door for those who only read: a connection that cannot write, and who is at work on the folder. */
 
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { Failure } from '../errors.ts';
-import { logBytes } from './commits.ts';
 import { type Connection, openReadOnly, valueIn } from './connection.ts';
 import { guarded } from './failure.ts';
 import { hasMirror, mirrorFile, openFit, outdated } from './identity.ts';
@@ -109,7 +108,8 @@ export function lastProofAt(file: string): string | null {
 
 /** What the mirror takes on the disk, with what waits in the write-ahead log. */
 export function mirrorBytes(file: string): number {
-  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) + logBytes(file);
+  const parts = [file, `${file}-wal`].filter((part) => existsSync(part));
+  return parts.reduce((bytes, part) => bytes + statSync(part).size, 0);
 }
 
 /** What SQLite says of a statement that it cannot run; undefined for an error of another kind. */

@@ -147,6 +147,8 @@ test('says that a Redis of the user is not there, or lost, waits, and goes on wh
   await expect.poll(daemon.output, within).toMatch(/redis/i);
   const server = run();
   await expect.poll(complete, within).toBe(5);
+  // One that is lost before that was never back.
+  await expect.poll(daemon.output, within).toContain('Redis is back');
   const saidBefore = daemon.output().length;
   server.kill('SIGKILL');
   await once(server, 'exit');
