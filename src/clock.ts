@@ -17,7 +17,8 @@ export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** A timer that is set for longer ends at once. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),

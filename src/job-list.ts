@@ -31,6 +31,12 @@ export function findJob<Job extends { name: string }>(jobs: readonly Job[], name
   );
 }
 
+/** The jobs of these names, each once. @throws Failure as `findJob` does. */
+export const findJobs = <Job extends { name: string }>(
+  jobs: readonly Job[],
+  names: readonly string[],
+): Job[] => [...new Set(names)].map((name) => findJob(jobs, name));
+
 /** The mirrored tables with their jobs. */
 export function tablesOf(jobs: readonly ListedJob[]): Record<string, string> {
   return Object.fromEntries(jobs.map(({ table, name }) => [table, name]));

@@ -23,6 +23,12 @@ function kindOfValue(value: Exclude<PageCell, null>): Kind {
   return typeof value === 'string' && momentOf(value) !== null ? 'time' : 'text';
 }
 
+/** The number in a cell; null where there is none. A large integer becomes the nearest double. */
+export function amountOf(value: PageCell | undefined): number | null {
+  if (typeof value === 'number') return value;
+  return typeof value === 'object' && value !== null && 'integer' in value ? Number(value.integer) : null;
+}
+
 /** A number that names something is no amount: it has no separators, and nobody wants its mean. */
 export const isIdentity = (column: string): boolean => /(^|_)(id|seq|rowid|block)$/i.test(column);
 

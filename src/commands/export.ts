@@ -8,7 +8,7 @@ import { Failure } from '../errors.ts';
 import { type ListedJob, listJobs } from '../job-list.ts';
 import { nearest } from '../near.ts';
 import { describeDefused } from '../output/forms.ts';
-import { number, plural } from '../output/numbers.ts';
+import { count } from '../output/numbers.ts';
 import { type Output, type Write, writerTo } from '../output/print.ts';
 import { printable, printableJson, printableLines } from '../printable.ts';
 import {
@@ -107,7 +107,7 @@ async function runExport(
     if (options.json) stdout.write(`${printableJson(receipt)}\n`);
     else
       stderr.write(
-        `${printable(receipt.file)}: ${number(receipt.rows)} ${plural(receipt.rows, 'row')}; its receipt is ${printable(receipt.file)}.meta.json\n`,
+        `${printable(receipt.file)}: ${count(receipt.rows, 'row')}; its receipt is ${printable(receipt.file)}.meta.json\n`,
       );
   } finally {
     await files?.close();

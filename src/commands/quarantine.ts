@@ -5,8 +5,8 @@ import type { LocalApp } from '../app.ts';
 import { readLocalConfig } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
 import type { Job } from '../job.ts';
-import { findJob, listJobs } from '../job-list.ts';
-import { number, plural } from '../output/numbers.ts';
+import { findJobs, listJobs } from '../job-list.ts';
+import { count, number } from '../output/numbers.ts';
 import { printable, printableJson } from '../printable.ts';
 import { type QuarantinedRow, readQuarantine } from '../reading/quarantine.ts';
 import type { Context } from './context.ts';
@@ -40,7 +40,7 @@ async function list(
   { environment, stdout, hint }: Context,
 ): Promise<void> {
   const { dir } = readLocalConfig(environment);
-  const jobs = chosen(names, await listJobs()).map(({ name }) => name);
+  const jobs = namedOrAll(await listJobs(), names).map(({ name }) => name);
   let rows = 0;
   readQuarantine(dir, jobs, (row) => {
     stdout.write(json ? `${rows === 0 ? '[' : ','}\n${printableJson(row)}` : renderRow(row));
@@ -71,7 +71,7 @@ function excerpt(body: string): string {
 
 function summary(rows: number): string {
   if (rows === 0) return 'no row is in quarantine\n';
-  return `\n${number(rows)} ${plural(rows, 'row')} in quarantine; after a fix of the contract: market-mirror quarantine retry\n`;
+  return `\n${count(rows, 'row')} in quarantine; after a fix of the contract: market-mirror quarantine retry\n`;
 }
 
 async function retry(names: string[], { json }: Options, context: Context): Promise<void> {
@@ -80,7 +80,7 @@ async function retry(names: string[], { json }: Options, context: Context): Prom
   const app = await openLocalApp(context);
   try {
     const outcomes = await withProgressLine(context, () =>
-      chosen(names, app.jobs).map((job) => retryJob(app, job)),
+      namedOrAll(app.jobs, names).map((job) => retryJob(app, job)),
     );
     if (json) context.stdout.write(`${printableJson(outcomes)}\n`);
     else for (const outcome of outcomes) context.stdout.write(renderOutcome(outcome));
@@ -114,9 +114,5 @@ function renderOutcome({ job, tried = 0, mirrored = 0, gone = 0, refused = 0, me
   return `${job}: ${number(tried)} tried, ${parts.join(', ')}\n`;
 }
 
-function chosen<Named extends { name: string }>(
-  names: readonly string[],
-  jobs: readonly Named[],
-): readonly Named[] {
-  return names.length > 0 ? [...new Set(names)].map((name) => findJob(jobs, name)) : jobs;
-}
+const namedOrAll = <Named extends { name: string }>(jobs: readonly Named[], names: readonly string[]) =>
+  names.length > 0 ? findJobs(jobs, names) : jobs;

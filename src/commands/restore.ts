@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { readLocalConfig } from '../config.ts';
 import { Failure } from '../errors.ts';
 import { listJobs } from '../job-list.ts';
-import { number, plural } from '../output/numbers.ts';
+import { count, number } from '../output/numbers.ts';
 import { printable, printableJson } from '../printable.ts';
 import { type BackupReceipt, heldIn, servedBeside } from '../reading/backup.ts';
 import { serveFile } from '../serve/service/database.ts';
@@ -141,7 +141,7 @@ function renderKeys({ keys, revoked, rotated, removed, added, limits }: Restored
   const limitsOf = (of: RestoredKeys['limits'][number]['now']) =>
     `quota ${of.quota ?? 'none'}, rate ${of.rate ?? 'none'}, concurrency ${of.concurrency ?? 'none'}`;
   return [
-    `${number(keys)} ${plural(keys, 'key')} of the backup; links and sessions of the page have ended`,
+    `${count(keys, 'key')} of the backup; links and sessions of the page have ended`,
     ...changes.flatMap(([named, what]) =>
       named.map(({ id, name }) => `  ${id} (${printable(name)}): ${what}`),
     ),

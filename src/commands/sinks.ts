@@ -6,8 +6,8 @@
 import { Command, Option } from 'commander';
 import { readLake, readLocalConfig, readShip } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
-import { findJob, type ListedJob, listJobs } from '../job-list.ts';
-import { number, plural } from '../output/numbers.ts';
+import { findJobs, type ListedJob, listJobs } from '../job-list.ts';
+import { count, number } from '../output/numbers.ts';
 import { printable, printableJson } from '../printable.ts';
 import { differenceWords, isDifferent, type Outcome } from '../sinks/follow.ts';
 import type { Difference, LakeLoad, LakeParts, LakeRun, Verified } from '../sinks/lake.ts';
@@ -109,8 +109,8 @@ const shipCheckReport: SinkReport<PostgresCheck> = {
 };
 
 function renderSent({ how, sent }: PostgresLoad): string {
-  if (how === 'first') return `${number(sent)} ${plural(sent, 'row')} sent, all there are`;
-  return sent === 0 ? 'nothing new' : `${number(sent)} ${plural(sent, 'change')} sent`;
+  if (how === 'first') return `${count(sent, 'row')} sent, all there are`;
+  return sent === 0 ? 'nothing new' : `${count(sent, 'change')} sent`;
 }
 
 function renderComparison({ mended }: PostgresLoad): string {
@@ -177,22 +177,18 @@ const lakeReport: SinkReport<LakeRun> = {
 
 function renderLoad({ files, changes, seq, removed }: LakeLoad): string[] {
   return [
-    files.length === 0
-      ? 'nothing new'
-      : `${counted(files.length, 'file')} with ${counted(changes, 'change')}`,
+    files.length === 0 ? 'nothing new' : `${count(files.length, 'file')} with ${count(changes, 'change')}`,
     seq === null ? 'nothing is proven and has changed yet' : `up to change ${seq}`,
-    ...(removed.length > 0 ? [`${counted(removed.length, 'old snapshot')} removed`] : []),
+    ...(removed.length > 0 ? [`${count(removed.length, 'old snapshot')} removed`] : []),
   ];
 }
 
 function renderVerified({ files, rows, older, differences }: Verified): string {
-  const looked = `${counted(files, 'file')} with ${counted(rows, 'row')}`;
+  const looked = `${count(files, 'file')} with ${count(rows, 'row')}`;
   const byDigest =
     older === 0 ? '' : ` (${number(older)} of times that the mirror has forgotten, by digest alone)`;
   return `${looked} ${differences.length === 0 ? 'as the mirror has them' : 'looked at'}${byDigest}`;
 }
-
-const counted = (value: number, unit: string) => `${number(value)} ${plural(value, unit)}`;
 
 const renderDifference = ({ file, message, mended }: Difference) =>
   `  ${file}: ${message}${mended ? '; put there again' : ''}`;
@@ -202,7 +198,7 @@ async function readJobs(
   names: readonly string[],
 ): Promise<{ jobs: readonly ListedJob[]; only: readonly string[] | undefined }> {
   const jobs = await listJobs();
-  const only = names.map((name) => findJob(jobs, name).name);
+  const only = findJobs(jobs, names).map(({ name }) => name);
   return { jobs, only: only.length > 0 ? only : undefined };
 }
 

@@ -2,7 +2,7 @@
 
 import { Command } from 'commander';
 import { ageOf } from '../clock.ts';
-import { bytes, duration, number, plural, relative } from '../output/numbers.ts';
+import { bytes, count, duration, number, relative } from '../output/numbers.ts';
 import type { Output } from '../output/print.ts';
 import { type Paint, paintFor, renderTable, type TableColumn } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
@@ -186,10 +186,8 @@ function renderDetails({ job, head, graded, held, goneUpstream }: DatasetStatus,
   const gone = goneUpstream ?? 0;
   const details = [
     ...(head.why === 'in-head' || head.why === 'elsewhere' ? [renderHead({ head, graded })] : []),
-    ...(held > 0 ? [`${number(held)} ${plural(held, 'row')} held, which the last proof did not show`] : []),
-    ...(gone > 0
-      ? [`at least ${number(gone)} ${plural(gone, 'row')} ${gone === 1 ? 'is' : 'are'} gone upstream`]
-      : []),
+    ...(held > 0 ? [`${count(held, 'row')} held, which the last proof did not show`] : []),
+    ...(gone > 0 ? [`at least ${count(gone, 'row')} ${gone === 1 ? 'is' : 'are'} gone upstream`] : []),
   ];
   return details.length > 0 ? [paint('dim', `${job}: ${details.join('; ')}`)] : [];
 }

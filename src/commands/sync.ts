@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { type App, type AppParts, openApp } from '../app.ts';
 import { asFailure, exitCodes, Failure, Snooze, toError, worstExitCode } from '../errors.ts';
 import type { Job } from '../job.ts';
-import { findJob } from '../job-list.ts';
+import { findJobs } from '../job-list.ts';
 import { loadJobs } from '../load-jobs.ts';
 import { count, number } from '../output/numbers.ts';
 import { printableJson } from '../printable.ts';
@@ -32,7 +32,7 @@ export function syncCommand(context: Context): Command {
 
 async function sync(names: string[], options: Options, context: Context): Promise<void> {
   const known = await loadJobs();
-  const named = [...new Set(names)].map((name) => findJob(known, name));
+  const named = findJobs(known, names);
   const messages: string[] = [];
   const say = (_: unknown, job: string, text: string) => messages.push(`${job}: ${text}\n`);
   let lines: ProgressLines | undefined;

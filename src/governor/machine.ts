@@ -36,8 +36,7 @@ const LATENCY_WEIGHT = 0.1;
 export function govern(before: State, events: readonly Event[], now: number): [State, Decision] {
   const state = onTime(before, now);
   for (const owner of permits.silentOwners(state, now)) permits.writeOffOwner(state, owner);
-  const [decision = noted] = events.map((event) => apply(state, event, now)).slice(-1);
-  return [state, decision];
+  return [state, events.map((event) => apply(state, event, now)).at(-1) ?? noted];
 }
 
 const noted: Decision = { noted: true };

@@ -45,7 +45,7 @@ const LEAST_UNEXPLAINED_MS = 1_000;
 /** A pool that rises after it stood still for this long, and for half the time since it last reset, resets. */
 const LEAST_STILL_MS = 3_000;
 /** More than so many calls that come at once are not our own probes of a period ago. */
-const MOST_PROBES_BACK = 20;
+const MAX_PROBES_BACK = 20;
 /** A counted limit is believed for so many periods before it is put to the test again. */
 const PERIODS_OF_TRUST = 8;
 /** An endpoint counts as one of the pool until it was seen apart this often, and hardly ever otherwise. */
@@ -203,7 +203,7 @@ export function observe(quota: Quota, report: QuotaReport, unanswered: number, n
   if (!isFull && (change <= 0 || rise > 0)) noteUnexplained(quota, change, now);
   if (rise > others) quota.risenAt = now;
   // In a sliding window our own probes come back as well, one by one.
-  const surges = rise > Math.max(Math.min(MOST_PROBES_BACK, mostProbes(limit)), 2 * others) + 3 * trickle;
+  const surges = rise > Math.max(Math.min(MAX_PROBES_BACK, mostProbes(limit)), 2 * others) + 3 * trickle;
   const stillMs = now - quota.surgedAt;
   if (surges && stillMs >= Math.max(LEAST_STILL_MS, 0.5 * (now - window.quietSinceAt)))
     quota.window = reset(window, { afterAt: asOfAt, beforeAt: now });

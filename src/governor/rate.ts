@@ -57,7 +57,7 @@ const REST_MS = 5_000;
 const FIRST_CALLS_BEFORE_TRIAL = 400;
 const LEAST_SECONDS_BEFORE_TRIAL = 60;
 /** Some hours of use, after which a limit that rose has to be found. */
-const MOST_CALLS_BEFORE_TRIAL = 16_000;
+const MAX_CALLS_BEFORE_TRIAL = 16_000;
 
 export function initialRate(): Rate {
   return {
@@ -76,7 +76,7 @@ export function initialRate(): Rate {
 
 /** How many requests warrant another trial after one was refused: from 400 on, four trials in the first 16,000. */
 export function callsAfterRefusal(callsBeforeTrial: number): number {
-  return Math.min(MOST_CALLS_BEFORE_TRIAL, 3 * callsBeforeTrial);
+  return Math.min(MAX_CALLS_BEFORE_TRIAL, 3 * callsBeforeTrial);
 }
 
 /** Permits that may be given at once, a transaction each time: 0.15 s of them does not show, nor 0.05 s near a limit. */

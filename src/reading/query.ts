@@ -4,6 +4,7 @@
  */
 
 import ms from 'ms';
+import { LONGEST_TIMER_MS } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { Cell } from '../output/answer.ts';
 import { type ProcessLimits, startProcess, type TaskName, type Worker } from '../worker.ts';
@@ -129,9 +130,6 @@ const MAX_FILE_BYTES = 1_073_741_824;
 
 /** How long a question through `serve` may go on without reading a row. */
 const MAX_SILENT_MS = 60_000;
-
-/** A timer that is set for longer ends at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const elsewhere = 'on the machine of the mirror, market-mirror query and export have no such bound';
 

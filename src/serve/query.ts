@@ -331,9 +331,10 @@ export function openQuery(parts: QueryParts): QuerySurface {
         ...{ name, account: caller.account, gone, since },
         async read(from) {
           const answer = first ?? (await read(gone, from).catch(endOfStream));
-          const paid = first ? 1 : 0;
+          const length = answer?.changes.length ?? 0;
+          // The call itself pays for the first hundred of the first answer.
+          const calls = length === 0 ? 0 : furtherCallsFor(length) + (first ? 0 : 1);
           first = undefined;
-          const calls = answer?.changes.length ? furtherCallsFor(answer.changes.length) + 1 - paid : 0;
           return calls === 0 || takeMore(calls) ? answer : undefined;
         },
         version: () => mirror.read((open) => ({ now: open.version() }))?.now,

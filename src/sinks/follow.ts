@@ -59,7 +59,7 @@ type DatasetsParts = {
   signal: AbortSignal;
 };
 
-/** Given, so that `openMirror` locks nobody out, on a full disk neither: a connection stays open while its dataset is loaded. */
+/** With a limit `openMirror` locks nobody out, on a full disk neither: a connection stays open while its dataset is loaded. */
 const LOCK_WAIT_MS = 5_000;
 
 /**

@@ -13,7 +13,7 @@ import { FULL_PROOF, quoted, seqOf } from './sql.ts';
 export type Keep = Config['keep'];
 
 /** The rest waits for the next walk: whoever begins to forget has much to forget. */
-const MOST_BATCHES = 100;
+const MAX_BATCHES = 100;
 
 /**
  * Forgets old calls of all jobs, and what is old of this one.
@@ -27,9 +27,9 @@ export async function prune(
   added: number,
 ): Promise<void> {
   const believed = believedTime(connection, now);
-  await inBatches(connection, pruneOrders(connection, believed), MOST_BATCHES);
+  await inBatches(connection, pruneOrders(connection, believed), MAX_BATCHES);
   if (believed === undefined) return;
-  const most = MOST_BATCHES + Math.ceil(added / ROWS_AT_ONCE);
+  const most = MAX_BATCHES + Math.ceil(added / ROWS_AT_ONCE);
   const walksFrom = readWalksFrom(connection, job);
   await inBatches(connection, batchesOf(connection, job, keep, believed), most);
   const losesRows = job.history ? Number.isFinite(keep.historyMs) : Number.isFinite(keep.usageMs);

@@ -13,23 +13,23 @@ export function createSequence(
   connection: Connection,
   column: 'last_seq' | 'order_seq' = 'last_seq',
 ): (job: string, now: number) => number {
+  const latest = connection.prepare<[], number | null>(lastSeqSql).pluck();
   const keep = connection.prepare<[string, number]>(
     `INSERT INTO datasets (job, ${column}) VALUES (?, ?) ON CONFLICT DO UPDATE SET ${column} = excluded.${column}`,
   );
   return (job, now) => {
     // The clock tells parts of milliseconds, which no time in the mirror does.
-    const seq = Math.max(Math.trunc(now), lastSeqOf(connection) + 1);
+    const seq = Math.max(Math.trunc(now), (latest.get() ?? 0) + 1);
     keep.run(job, seq);
     return seq;
   };
 }
 
-/** The greatest number that a change has, or a new order of rows, here or in the mirror before a restore. */
-export function lastSeqOf(connection: Connection): number {
-  const sql = `SELECT max(seq) FROM (
-    SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS seq FROM datasets UNION ALL SELECT restored_seq FROM restores)`;
-  return valueIn(connection, sql) ?? 0;
-}
+/** SQL for the greatest number that a change has, or a new order of rows, here or in the mirror before a restore. */
+const lastSeqSql = `SELECT max(seq) FROM (
+  SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS seq FROM datasets UNION ALL SELECT restored_seq FROM restores)`;
+
+export const lastSeqOf = (connection: Connection): number => valueIn(connection, lastSeqSql) ?? 0;
 
 /** Notes in a copy up to which number it has the changes of the mirror. */
 export function beginRestore(copy: Connection): void {

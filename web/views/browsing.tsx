@@ -296,7 +296,7 @@ export function within(column: string, search: URLSearchParams, at: string | nul
 
 /** What lists of walks, calls and rows show alike. */
 
-type Read = (column: string) => PageCell;
+export type Read = (column: string) => PageCell;
 
 /** Columns that several tables have. */
 export const jobColumn: TableColumn = {

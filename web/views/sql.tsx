@@ -32,7 +32,7 @@ import {
   withQuery,
   withSaved,
 } from './sql/kept.ts';
-import { Examples, History, Saved, Tables } from './sql/library.tsx';
+import { Examples, History, Saved, Tables, withoutParams } from './sql/library.tsx';
 import { parametersOf, paramsOf, type Typed, typedValue } from './sql/parameters.ts';
 import { type Run, useRunner } from './sql/run.ts';
 
@@ -151,7 +151,6 @@ export const SqlView: ViewOf<'sql'> = () => {
   );
 };
 
-const withoutParams = (sql: string): Sql => ({ sql, params: {} });
 const questionOf = ({ text, typed }: Draft): Sql => ({ sql: text, params: paramsOf(text, typed) });
 const keyOf = ({ sql, params }: Sql, at: string | null) => JSON.stringify([sql, params, at]);
 const rowsOf = ({ end, count }: Run) => (end?.problem ? null : count);

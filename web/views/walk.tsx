@@ -11,7 +11,16 @@ import { Time } from '../parts/time.tsx';
 import { linkTo, linkToSql } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { select } from '../sql.ts';
-import { anomaliesOf, JobLink, meanings, Remarks, reading, tookOf, WalkOutcome } from './browsing.tsx';
+import {
+  anomaliesOf,
+  JobLink,
+  meanings,
+  type Read,
+  Remarks,
+  reading,
+  tookOf,
+  WalkOutcome,
+} from './browsing.tsx';
 import { callColumns } from './calls.tsx';
 
 const columns = `
@@ -53,8 +62,6 @@ export const WalkView: ViewOf<'walk'> = ({ id }) => {
 };
 
 /** What a walk found, and what of it makes its verdict. */
-
-type Read = (column: string) => PageCell;
 
 function Evidence({ read }: { read: Read }) {
   const odd = anomaliesOf(read('anomalies'));

@@ -12,7 +12,7 @@ export type DaemonParts = {
   /** Its working folder. */
   folder: string;
   mirrorDir: string;
-  /** Asked again for each start. */
+  /** Called again for each start. */
   environment: () => Record<string, string>;
   /** The file that its log goes to. */
   log: string;

@@ -49,7 +49,7 @@ export type Findings = {
   datasets: readonly DatasetStatus[];
   /** What the governor makes wait, or null where it has not begun to. */
   waits: Limits['waits'];
-  /** Asked for only where the answers of the API are needed. */
+  /** Called only where the answers of the API are needed. */
   lastCalls(): ReadonlyMap<string, LastCall>;
   daemon:
     | ({ queue: Outage | null; account: OutOfReach | null; serve: Trouble | null } & Partial<SinkNotes>)

@@ -17,7 +17,7 @@ export const EVENT_STREAM = {
     'Cache-Control': 'no-store',
     'X-Accel-Buffering': 'no',
   },
-  most: 64,
+  maxStreams: 64,
   /** How often somebody looks whether anything was committed. */
   checkMs: 250,
   /** After which a client connects again where it was cut off. */

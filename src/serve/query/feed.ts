@@ -30,7 +30,7 @@ type FeedStreams = {
 };
 
 export function openFeedStreams(): FeedStreams {
-  const places = openFairShares(EVENT_STREAM.most);
+  const places = openFairShares(EVENT_STREAM.maxStreams);
   const ended = new AbortController();
 
   return {

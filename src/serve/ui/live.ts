@@ -18,7 +18,7 @@ type Listener = { send: Send; leave(): void; mayListen(): boolean };
 /** @param state another text when there is something to send. */
 export function openLiveEvents(state: () => string, now: () => number, repeat: Repeat = byTimer) {
   const listeners = new Set<Listener>();
-  const places = openFairShares(EVENT_STREAM.most);
+  const places = openFairShares(EVENT_STREAM.maxStreams);
   let stop = () => {};
   let known = '';
   let isOver = false;

@@ -1,7 +1,7 @@
 /** Making a table equal to that of the mirror: ranges of rows are compared by count and digest, and those that differ are sent. */
 
 import { Failure } from '../../errors.ts';
-import { number, plural } from '../../output/numbers.ts';
+import { count, number } from '../../output/numbers.ts';
 import { reportingRows } from '../../progress.ts';
 import type { Column } from '../../reading/columns.ts';
 import { type Connection, quoted } from '../../store/read.ts';
@@ -124,7 +124,7 @@ export async function load(
 /** @throws Failure `incomplete` where fewer rows were kept than were sent. */
 function expectAll(postgres: Postgres, table: Table, kept: number, sent: number): number {
   if (kept === sent) return sent;
-  throw refusedRows(postgres, table, `took ${number(kept)} of ${number(sent)} ${plural(sent, 'row')}`);
+  throw refusedRows(postgres, table, `took ${number(kept)} of ${count(sent, 'row')}`);
 }
 
 /** Loads rows into the temporary table `stage`, which is made anew, and dropped at the end of the transaction. @returns how many. */
@@ -159,8 +159,7 @@ export async function removeGone(postgres: Postgres, table: Table): Promise<void
   await postgres.run(`DELETE ${gone}`);
   const [kept] = await postgres.query<{ rows: string }>(`SELECT count(*) AS rows ${gone}`);
   const rows = Number(kept?.rows);
-  if (rows > 0)
-    throw refusedRows(postgres, table, `kept ${number(rows)} ${plural(rows, 'row')} of those that are gone`);
+  if (rows > 0) throw refusedRows(postgres, table, `kept ${count(rows, 'row')} of those that are gone`);
 }
 
 async function mendRanges(sides: Sides, table: Table, ranges: readonly string[]): Promise<RowDifference> {

@@ -50,7 +50,7 @@ export function chartSql({ table, time, value, where, split = null }: Charted, b
     `SELECT ${[`${at} AS "at"`, 'count(*) AS "rows"', ...measures, ...(split === null ? [] : [series])].join(', ')}`,
     `FROM ${name(table)}`,
     ...(needed === '' ? [] : [needed]),
-    // Asked of the groups, so that the time of a row is read once.
+    // A condition on groups, so that the time of a row is read once.
     `GROUP BY 1${split === null ? '' : `, ${value === null ? 3 : 6}`} HAVING ${at} IS NOT NULL ORDER BY 1 DESC`,
   ];
   return { sql: lines.join('\n'), params };

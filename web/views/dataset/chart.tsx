@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { useAnswer } from '../../ask.ts';
 import { serviceNow } from '../../clock.ts';
 import { momentOf, number } from '../../formats.ts';
+import { amountOf } from '../../kinds.ts';
 import { useLive } from '../../live.ts';
 import { Chart, type Series } from '../../parts/chart.tsx';
 import { DownloadMenu } from '../../parts/download.tsx';
@@ -186,7 +187,7 @@ function seriesOf({ rows: answered, columns }: Answer, value: string | null) {
   const rows = answered.toReversed().filter(([at]) => momentOf(String(at)) !== null);
   const valuesOf = (name: string) => {
     const at = columns.findIndex((column) => column.name === name);
-    return rows.map((row) => asNumber(row[at]));
+    return rows.map((row) => amountOf(row[at]));
   };
   const series: Series[] =
     value === null || columns.length < 5
@@ -216,20 +217,15 @@ function splitSeriesOf({ rows: answered, columns }: Answer, value: string | null
     const name = String(row[at]);
     const one = found.get(name) ?? { rows: 0, values: x.map(() => (value === null ? 0 : null)) };
     found.set(name, one);
-    one.values[places.get(momentOf(String(row[0])) ?? 0) ?? 0] = asNumber(row[measure]);
-    one.rows += asNumber(row[1]) ?? 0;
-    total += asNumber(row[1]) ?? 0;
+    one.values[places.get(momentOf(String(row[0])) ?? 0) ?? 0] = amountOf(row[measure]);
+    one.rows += amountOf(row[1]) ?? 0;
+    total += amountOf(row[1]) ?? 0;
   }
   const weight = ([name, { rows }]: [string, { rows: number }]) => (name === OTHERS ? -1 : rows);
   const series = [...found]
     .sort((one, other) => weight(other) - weight(one))
     .map(([label, { values }]): Series => ({ label, values, kind: 'line' }));
   return { x, rows: total, series };
-}
-
-function asNumber(cell: unknown): number | null {
-  if (typeof cell === 'number') return cell;
-  return typeof cell === 'object' && cell !== null && 'integer' in cell ? Number(cell.integer) : null;
 }
 
 function noteOf(

@@ -3,7 +3,7 @@
 import { useRef, useState } from 'preact/hooks';
 import type { PageCell, PageQuestion } from '../../../src/serve/ui/wire.ts';
 import { type Query, useAnswer } from '../../ask.ts';
-import { bytes, duration, number, plural } from '../../formats.ts';
+import { bytes, count, duration, number } from '../../formats.ts';
 import { isIdentity } from '../../kinds.ts';
 import { useLive } from '../../live.ts';
 import { cutInside, WholeText } from '../../parts/cell.tsx';
@@ -269,7 +269,7 @@ function Found({ page, counted, total, of }: FoundProps) {
       : total === null
         ? 'counting…'
         : of === undefined || of === total
-          ? `${number(total)} ${plural(total, 'row')}`
+          ? count(total, 'row')
           : `${number(total)} of ${number(of)} rows`;
   return <b role="status">{text}</b>;
 }

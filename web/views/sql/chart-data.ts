@@ -2,7 +2,7 @@
 
 import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import { momentOf } from '../../formats.ts';
-import { isIdentity, type Kind, kindOf } from '../../kinds.ts';
+import { amountOf, isIdentity, type Kind, kindOf } from '../../kinds.ts';
 
 export type ChartKind = 'line' | 'bar' | 'scatter';
 
@@ -102,7 +102,7 @@ type Points = {
 export function pointsOf(rows: Rows, { x, y }: Choice): Points {
   const placed = rows.flatMap((row) => {
     const place = placeOf(row[x] ?? null);
-    return place === null ? [] : [{ place, values: y.map((at) => amountOf(row[at] ?? null)) }];
+    return place === null ? [] : [{ place, values: y.map((at) => amountOf(row[at])) }];
   });
   const drawn = placed.slice(0, MAX_POINTS).sort((one, other) => one.place - other.place);
   return {
@@ -121,7 +121,7 @@ export function barsOf(
   { x, y: [y = -1] }: Choice,
 ): { bars: Bar[]; without: number; left: number } {
   const bars = rows.flatMap((row) => {
-    const value = amountOf(row[y] ?? null);
+    const value = amountOf(row[y]);
     return value === null ? [] : [{ name: row[x] ?? null, value }];
   });
   return {
@@ -133,10 +133,4 @@ export function barsOf(
 
 function placeOf(value: PageCell): number | null {
   return typeof value === 'string' ? momentOf(value) : amountOf(value);
-}
-
-/** Large integers are drawn where the nearest double is. */
-function amountOf(value: PageCell): number | null {
-  if (typeof value === 'number') return value;
-  return typeof value === 'object' && value !== null && 'integer' in value ? Number(value.integer) : null;
 }

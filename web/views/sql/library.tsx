@@ -17,7 +17,7 @@ const kinds = {
   bookkeeping: 'What the mirror notes',
 };
 
-const withoutParams = (sql: string): Sql => ({ sql, params: {} });
+export const withoutParams = (sql: string): Sql => ({ sql, params: {} });
 const plainOrQuoted = (table: string) => (/^[a-z_][a-z0-9_]*$/.test(table) ? table : name(table));
 
 export function Examples({ tables, open }: { tables: Schema['tables']; open: Open }) {
