@@ -279,8 +279,6 @@ async function measureWalks(
   });
 }
 
-await bench();
-
 /** Of `/mirror/v1`, by fewer connections. */
 const ASKING = 10;
 const ASKED_TO_WARM_UP = 2_000;
@@ -384,3 +382,5 @@ async function linesOf(folder: string, key: string, url: string): Promise<Line[]
     connection.close();
   }
 }
+
+await bench();
