@@ -83,8 +83,8 @@ export function serviceRoutes(parts: ServiceParts): Route[] {
   const describe = describeService(parts.jobs, parts.hasQuery);
   const openapi = (call: Call) => describe(call, serviceAddress(call.incoming, call.address));
   const endpoints = parts.jobs.map((job): Route => {
-    const plan = (call: Call, { account }: Caller): Plan =>
-      job.history === null ? planUsage(account) : lists.plan(job, call, account);
+    const plan = (call: Call, caller: Caller): Plan =>
+      job.history === null ? planUsage(caller) : lists.plan(job, call, caller.account);
     return { name: job.name, path: job.path, respond: (call) => answerCall(call, job.scope, plan) };
   });
   const open: Route[] = [
@@ -96,11 +96,11 @@ export function serviceRoutes(parts: ServiceParts): Route[] {
   return [...endpoints, ...open];
 
   /** The specification does not show the shape of usage: it is ours. */
-  function planUsage(account: string): Plan {
+  function planUsage(caller: Caller): Plan {
     return {
       costsQuota: true,
       read() {
-        const usage = usageBody(admission, account, parts.now());
+        const usage = usageBody(admission, caller, parts.now());
         return isRefused(usage) ? refusalResponse(usage) : jsonResponse(200, usage);
       },
     };

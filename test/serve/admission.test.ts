@@ -417,16 +417,16 @@ describe('limits of an account', () => {
   });
 
   test('are reported without costing a call', () => {
-    const { create, call, admission } = setupAdmission();
+    const { create, call, usage } = setupAdmission();
     const { key } = create({}, limitsOf('7/1h,refill', '10/1s+20', 4));
     call(key);
-    expect(admission().usage('desk')).toMatchObject({
+    expect(usage()).toMatchObject({
       limit: 7,
       remaining: 6,
       running: 1,
       periodMs: 3_600_000,
     });
-    expect(admission().usage('desk')).toMatchObject({
+    expect(usage()).toMatchObject({
       remaining: 6,
       limits: limitsOf('7/1h,refill', '10/1s+20', 4),
     });

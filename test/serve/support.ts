@@ -73,6 +73,7 @@ export function setupAdmission(dir?: string) {
       due.length = 0;
       admission = open();
     },
+    usage: () => admission.usage(keys.keyring.account('desk')),
     identify: (key: string, { address = '127.0.0.1', scope = 'news:read' as string | null } = {}) =>
       admission.identify({ authorization: `Bearer ${key}`, address, scope }),
     call: (key: string, costsQuota = true) => callOf(admission, key, costsQuota),

@@ -15,7 +15,7 @@ function setupUsage(dir = folder()) {
   const answered = (endpoint: string, status: number, account = 'desk') =>
     bench.admission().addCall({ account, endpoint, status });
   const usage = (account = 'desk'): UsageBody => {
-    const body = usageBody(bench.admission(), account, bench.clock.now());
+    const body = usageBody(bench.admission(), bench.keyring.account(account), bench.clock.now());
     if (isRefused(body)) throw new Error(body.body.message);
     usageSchema.parse(body);
     return body;

@@ -91,8 +91,10 @@ export function createHandler(parts: HandlerParts): RequestListener {
     const problem = misdirection(path, headers.host);
     const found = problem ? undefined : findRoute(path);
     parts.onBegin();
+    const { address, isLocal } = parts.originOf(incoming);
     const call: Call = {
-      ...parts.originOf(incoming),
+      address,
+      isLocal,
       incoming,
       outgoing,
       method,
@@ -137,9 +139,8 @@ export function createHandler(parts: HandlerParts): RequestListener {
   async function send(call: Call, { status, headers, body }: StreamedResponse): Promise<void> {
     const { outgoing, requestId } = call;
     call.status = status;
-    const all = { ...strictHeaders, ...headers, 'X-Request-ID': requestId };
     if (typeof body === 'function') {
-      outgoing.writeHead(status, all);
+      outgoing.writeHead(status, { ...strictHeaders, ...headers, 'X-Request-ID': requestId });
       const counted: Stream = (write) =>
         body((piece) => {
           call.bytes += Buffer.byteLength(piece);
@@ -152,7 +153,8 @@ export function createHandler(parts: HandlerParts): RequestListener {
     }
     call.bytes = body === null ? 0 : Buffer.byteLength(body);
     const hasLength = status !== 304 && status !== 204;
-    outgoing.writeHead(status, { ...all, ...(hasLength && { 'Content-Length': String(call.bytes) }) });
+    const length = hasLength ? { 'Content-Length': String(call.bytes) } : {};
+    outgoing.writeHead(status, { ...strictHeaders, ...headers, ...length, 'X-Request-ID': requestId });
     outgoing.end(call.method === 'HEAD' ? null : body);
   }
 

@@ -7,9 +7,10 @@
 import type { Clock } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import { type Connection, forgetPages, guarded, isLock, tryLock } from '../../store/sqlite-files.ts';
-import { countFailures, digestIn, type KnownKey, type KnownKeys, openKnownKeys, whyRefused } from './auth.ts';
+import { countFailures, digestIn, type KnownKey, openKnownKeys, whyRefused } from './auth.ts';
 import { type CallCount, type CountedCall, type Counts, type Later, openCounts } from './counts.ts';
 import { type FollowedDatabase, followServeDatabase, openServeDatabase } from './database.ts';
+import type { Account } from './keys.ts';
 import {
   type AccountState,
   type ExceededLimit,
@@ -80,7 +81,7 @@ type Visitor = {
 };
 
 /** Whose call it is. */
-export type Caller = Pick<KnownKey, 'id' | 'name' | 'account' | 'scopes'>;
+export type Caller = Pick<KnownKey, 'id' | 'name' | 'account' | 'scopes' | 'limits'>;
 
 /** What responses say of the quota. */
 export type QuotaReport = Pick<QuotaAtTime, 'limit' | 'remaining'> & {
@@ -143,7 +144,7 @@ export function openAdmission(
     steady ??= steadyClock(clock, latestCount(connection));
     const counts = openCounts(connection, clock.now, report, later);
     const keys = openKnownKeys(connection);
-    const meter = openMeter(connection, keys, counts, steady);
+    const meter = openMeter(connection, counts, steady);
     return { connection, counts, keys, meter, saveUse: useSaver(clock, counts) };
   };
   const database = followOrRelease(dir, prepare, lock.release);
@@ -194,10 +195,10 @@ export function openAdmission(
      * Takes one call of the account, right before it gets its response.
      * @param costsQuota false for what is known to cost none: a 304, an error.
      */
-    enter: ({ account }: Pick<Caller, 'account'>, costsQuota = true): Permit | Refusal =>
-      withDatabase(({ meter }) => meter.enter(account, costsQuota)),
+    enter: (caller: Account, costsQuota = true): Permit | Refusal =>
+      withDatabase(({ meter }) => meter.enter(caller, costsQuota)),
     /** The limits of the account, and what is left of them; costs nothing. */
-    usage: (account: string): Usage | Refusal => withDatabase(({ meter }) => meter.usage(account)),
+    usage: (caller: Account): Usage | Refusal => withDatabase(({ meter }) => meter.usage(caller)),
     /** Counts a call that has its response for the account's use by day. */
     addCall: (call: CountedCall): void => open.counts.addCall(call),
     /** How often the account called what in the last `days` days, today among them; the latest day first. */
@@ -248,21 +249,15 @@ function useSaver({ now }: Pick<Clock, 'now'>, { saveUse }: Pick<Counts, 'saveUs
   };
 }
 
-/** `limits` as of the last lookup. */
+/** `limits` as of the last call. */
 type AccountCount = { readonly account: string; state: AccountState; limits: Limits; running: number };
 
 /** What each account has used. @param clock one that never goes back, in whole epoch milliseconds. */
-function openMeter(
-  connection: Connection,
-  { limitsOf }: Pick<KnownKeys, 'limitsOf'>,
-  { saveState }: Pick<Counts, 'saveState'>,
-  clock: () => number,
-) {
+function openMeter(connection: Connection, { saveState }: Pick<Counts, 'saveState'>, clock: () => number) {
   const read = connection.prepare<[string], string>('SELECT state FROM counters WHERE account = ?').pluck();
   const counts = new Map<string, AccountCount>();
 
-  function countOf(account: string): AccountCount {
-    const limits = limitsOf(account);
+  function countOf({ account, limits }: Account): AccountCount {
     const known = counts.get(account);
     if (known) return Object.assign(known, { limits });
     const saved = guarded(connection.name, () => read.get(account));
@@ -284,9 +279,9 @@ function openMeter(
   }
 
   return {
-    enter(account: string, costsQuota: boolean): Permit | Refusal {
-      const count = countOf(account);
-      const { limits } = count;
+    enter(caller: Account, costsQuota: boolean): Permit | Refusal {
+      const count = countOf(caller);
+      const { limits } = caller;
       const at = clock();
       const { state, exceeded } = takeCall(count.state, at, limits, count.running, costsQuota);
       if (exceeded) return limitRefusal(exceeded, reportOf(count, at), at);
@@ -316,8 +311,8 @@ function openMeter(
         },
       };
     },
-    usage(account: string): Usage {
-      const count = countOf(account);
+    usage(caller: Account): Usage {
+      const count = countOf(caller);
       return { ...reportOf(count, clock()), limits: count.limits, running: count.running };
     },
   };

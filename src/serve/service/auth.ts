@@ -13,6 +13,8 @@ import { type AccountState, type Limits, nothingCounted, type Rate, takeCall, un
 
 /** A key as a process that serves keeps it in memory. */
 export type KnownKey = Pick<KeyRecord, 'id' | 'name' | 'account' | 'scopes'> & {
+  /** Of its account. */
+  readonly limits: Limits;
   /** Whether it may be used from an address; null where it may from any. */
   readonly allows: ((address: string) => boolean) | null;
   /** Epoch milliseconds. */
@@ -21,39 +23,24 @@ export type KnownKey = Pick<KeyRecord, 'id' | 'name' | 'account' | 'scopes'> & {
   readonly lastUsedAt: number | null;
 };
 
-export type KnownKeys = {
-  find(digest: string): KnownKey | undefined;
-  limitsOf(account: string): Limits;
-};
+export type KnownKeys = { find(digest: string): KnownKey | undefined };
 
 /** What another connection has committed counts from the next lookup on. @throws Failure `disk`. */
 export function openKnownKeys(connection: Connection): KnownKeys {
   const { byDigest } = keyReader(connection);
   const readLimits = limitsReader(connection);
-  const known = () =>
-    untilCommit(connection, 'keys', () => ({
-      // Bounded by the database: a digest that is not there is not kept.
-      keys: new Map<string, KnownKey>(),
-      limits: new Map<string, Limits>(),
-    }));
-
   return guardedAll(connection.name, {
     find(digest: string) {
-      const { keys } = known();
+      // Bounded by the database: a digest that is not there is not kept.
+      const keys = untilCommit(connection, 'keys', () => new Map<string, KnownKey>());
       const record = keys.has(digest) ? undefined : byDigest(digest);
-      if (record) keys.set(digest, knownKey(record));
+      if (record) keys.set(digest, knownKey(record, readLimits(record.account) ?? unlimited));
       return keys.get(digest);
-    },
-    limitsOf(account: string) {
-      const { limits } = known();
-      const found = limits.get(account) ?? readLimits(account) ?? unlimited;
-      limits.set(account, found);
-      return found;
     },
   });
 }
 
-function knownKey(record: KeyRecord): KnownKey {
+function knownKey(record: KeyRecord, limits: Limits): KnownKey {
   const { id, name, account, scopes, addresses, expiresAt, lastUsedAt, revokedAt } = record;
   const timeOf = (time: string | null) => (time === null ? null : Date.parse(time));
   return {
@@ -61,6 +48,7 @@ function knownKey(record: KeyRecord): KnownKey {
     name,
     account,
     scopes,
+    limits,
     allows: addresses && networksOf(addresses),
     expiresAt: timeOf(expiresAt),
     isRevoked: revokedAt !== null,

@@ -3,6 +3,7 @@
 import { isoTime } from '../../clock.ts';
 import { type Admission, isRefused, type Refusal } from './admission.ts';
 import type { CallCount } from './counts.ts';
+import type { Account } from './keys.ts';
 import type { Limits, quotaKinds } from './limits.ts';
 
 export type UsageBody = {
@@ -40,12 +41,12 @@ const DAYS = 30;
 /** @param now epoch milliseconds. */
 export function usageBody(
   admission: Pick<Admission, 'usage' | 'callsOf'>,
-  account: string,
+  account: Account,
   now: number,
 ): UsageBody | Refusal {
   const usage = admission.usage(account);
   if (isRefused(usage)) return usage;
-  const counts = admission.callsOf(account, DAYS);
+  const counts = admission.callsOf(account.account, DAYS);
   if (isRefused(counts)) return counts;
   const asOf = isoTime(now);
   const { quota, rate, concurrency } = usage.limits;
@@ -53,7 +54,7 @@ export function usageBody(
   const byDay = rowsOf(counts);
   const callsOf = (rows: readonly DayOfEndpoint[]) => rows.reduce((sum, { calls }) => sum + calls, 0);
   return {
-    account,
+    account: account.account,
     asOf,
     limits: {
       quota: quota && { ...rateOf(quota), kind: quota.kind, remaining, moreInSeconds: secondsOf(moreInMs) },

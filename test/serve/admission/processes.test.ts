@@ -58,13 +58,13 @@ function setup() {
 const open = (dir: string) => openAdmission(dir, systemClock, () => undefined);
 
 test('killed in the middle of its grants, it has forgotten a second of them at most', async () => {
-  const { dir, child, lines } = setup();
+  const { dir, keyring, child, lines } = setup();
   await expect.poll(() => (lines.at(-1)?.at ?? 0) - (lines[0]?.at ?? 0)).toBeGreaterThan(3_500);
   child.kill('SIGKILL');
   await once(child, 'close');
   const admission = open(dir);
   onTestFinished(() => admission.close());
-  const counted = LIMIT - (admission.usage('desk') as Usage).remaining;
+  const counted = LIMIT - (admission.usage(keyring.account('desk')) as Usage).remaining;
   const forgotten = lines.slice(counted);
   const [first] = forgotten;
   // What the machine's other work may keep a timer waiting comes on top.
