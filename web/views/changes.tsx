@@ -1,7 +1,7 @@
 /** What changed: every row that came, changed or went, the latest first, with the fields that became others. */
 
 import { useMemo, useState } from 'preact/hooks';
-import type { PageCell, PageQuestion, Schema } from '../../src/serve/ui/wire.ts';
+import type { PageCell, Schema } from '../../src/serve/ui/wire.ts';
 import { useAnswer, useCurrentAnswer, useSchema } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
 import { clockTime, count, cutMiddle, DAY_MS, HOUR_MS, number, plural, zoneName } from '../formats.ts';
@@ -13,7 +13,6 @@ import { usePreferences } from '../preferences.ts';
 import { linkHere, linkTo, linkToSql, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { pathOf } from '../routes.ts';
-import { name, type Sql } from '../sql.ts';
 import {
   Choice,
   Code,
@@ -24,29 +23,22 @@ import {
   TimeFilters,
   WalkLink,
 } from './browsing.tsx';
-import { isBookkeeping } from './dataset/columns.ts';
-import { type Change, changesBetween, type Leaf, leavesOfRow } from './row/life.ts';
+import {
+  type ChangeKind,
+  type ChangesRequest,
+  changesSql,
+  countsSql,
+  differencesOf,
+  fieldsOf,
+  newerSql,
+  versionsSql,
+} from './changes/changes-sql.ts';
+import type { Change, Leaf } from './row/life.ts';
 
 const spans = { '1h': HOUR_MS, '24h': DAY_MS, '7d': 7 * DAY_MS } as const;
 type Span = keyof typeof spans;
 
-type ChangeKind = 'insert' | 'update' | 'delete';
-
-/** Which changes are shown, as the address has it. Times are ISO 8601 UTC. */
-type ChangesRequest = {
-  job: string | null;
-  kind: ChangeKind | null;
-  /** A column of the dataset, whose value became another. */
-  field: string | null;
-  walk: number | null;
-  /** Null: of any time. */
-  from: string | null;
-  until: string;
-};
-
 const PAGE_ROWS = 200;
-
-type DatasetTables = Schema['jobs'][number];
 
 const kinds: Readonly<Record<ChangeKind, { label: string; tag: string }>> = {
   insert: { label: 'new', tag: 'good' },
@@ -194,16 +186,6 @@ function countsText(rows: readonly (readonly PageCell[])[]): string {
   return `${number(of('insert'))} new, ${number(of('update'))} changed, ${number(of('delete'))} gone`;
 }
 
-/** The columns that hold what the API said. */
-const fieldsOf = (schema: Schema, { table }: DatasetTables): string[] =>
-  columnsIn(schema, table).flatMap(({ name }) => (isBookkeeping(name) ? [] : [name]));
-
-const columnsIn = (schema: Schema, table: string) =>
-  schema.tables.find(({ name }) => name === table)?.columns ?? [];
-
-const booleansOf = (schema: Schema, { table }: DatasetTables): ReadonlySet<string> =>
-  new Set(columnsIn(schema, table).flatMap(({ name, kind }) => (kind === 'boolean' ? [name] : [])));
-
 type TableProps = { rows: readonly (readonly PageCell[])[]; schema: Schema; isLoading: boolean };
 
 function ChangeTable({ rows, schema, isLoading }: TableProps) {
@@ -211,21 +193,11 @@ function ChangeTable({ rows, schema, isLoading }: TableProps) {
   const changed = rows.flatMap(([, at, job, key, change]) =>
     change === 'update' ? [{ at: String(at), job: String(job), key: String(key) }] : [],
   );
-  // As the rows of datasets whose fields are not specified came, they are kept: whole.
-  const columnsOf = (dataset: DatasetTables) => (dataset.isSpecified ? fieldsOf(schema, dataset) : ['_body']);
-  const versions = useAnswer(versionsSql(changed, schema.jobs, columnsOf));
-  const differences = useMemo(() => {
-    const found = new Map<string, Change[]>();
-    for (const [job, key, at, before, after] of versions.value?.rows ?? []) {
-      const dataset = schema.jobs.find(({ name }) => name === job);
-      if (!dataset || typeof before !== 'string' || typeof after !== 'string') continue;
-      const [old, young] = [before, after].map((json) =>
-        leavesOfRow(columnsOf(dataset), JSON.parse(json) as PageCell[], booleansOf(schema, dataset)),
-      );
-      if (old && young) found.set(`${job} ${at} ${key}`, changesBetween(old, young));
-    }
-    return found;
-  }, [versions.value, schema]);
+  const versions = useAnswer(versionsSql(changed, schema));
+  const differences = useMemo(
+    () => differencesOf(versions.value?.rows ?? [], schema),
+    [versions.value, schema],
+  );
   return (
     <div class="card list">
       <Scroll label="Changes, the latest first" isBusy={isLoading}>
@@ -267,7 +239,7 @@ function ChangeTable({ rows, schema, isLoading }: TableProps) {
                   </td>
                   <td class="fields">
                     <Fields
-                      changes={differences.get(`${job} ${at} ${key}`) ?? []}
+                      {...(differences.get(`${job} ${at} ${key}`) ?? { changes: [], isCut: false })}
                       volatile={dataset?.volatile ?? []}
                     />
                   </td>
@@ -288,8 +260,10 @@ function ChangeTable({ rows, schema, isLoading }: TableProps) {
 /** More than these of one row are counted. */
 const MOST_FIELDS = 6;
 
+type FieldsProps = { changes: readonly Change[]; isCut: boolean; volatile: readonly string[] };
+
 /** Values that change all the time come last, and in grey. */
-function Fields({ changes, volatile }: { changes: readonly Change[]; volatile: readonly string[] }) {
+function Fields({ changes, isCut, volatile }: FieldsProps) {
   const isVolatile = ({ place }: Change) => volatile.includes(place);
   const ordered = [...changes.filter((one) => !isVolatile(one)), ...changes.filter(isVolatile)];
   const shown = ordered.slice(0, MOST_FIELDS);
@@ -306,6 +280,7 @@ function Fields({ changes, volatile }: { changes: readonly Change[]; volatile: r
       {ordered.length > shown.length && (
         <li class="note">and {count(ordered.length - shown.length, 'field')} more</li>
       )}
+      {isCut && <li class="note">long values are cut{changes.length === 0 && ', and differ behind that'}</li>}
     </ul>
   );
 }
@@ -319,105 +294,4 @@ function Value({ leaf }: { leaf: Leaf | null }) {
       {cutMiddle(leaf.text, MOST_LETTERS)}
     </span>
   );
-}
-
-/** What the database is asked. */
-
-/**
- * The changes, the latest first: seq, at, job, key, change, walk_id.
- * @param datasets those that may have changed in that time: the others are not looked at.
- */
-function changesSql(request: ChangesRequest, datasets: readonly DatasetTables[]): Sql {
-  const { where, params } = conditionsOf(request, datasets);
-  return {
-    sql: `SELECT seq, at, job, key, change, walk_id\nFROM changes\n${where}\nORDER BY at DESC, job, key`,
-    params,
-  };
-}
-
-/** How many there are of each kind. */
-function countsSql(request: ChangesRequest, datasets: readonly DatasetTables[]): PageQuestion {
-  const { where, params } = conditionsOf(request, datasets);
-  return { sql: `SELECT change, count(*)\nFROM changes\n${where}\nGROUP BY change`, params, limit: 10 };
-}
-
-/** How many came after what is shown. */
-function newerSql(request: ChangesRequest, datasets: readonly DatasetTables[]): PageQuestion {
-  const { where, params } = conditionsOf({ ...request, from: request.until, until: '9999' }, datasets);
-  return { sql: `SELECT count(*)\nFROM changes\n${where}`, params, limit: 1 };
-}
-
-function conditionsOf(
-  { job, kind, field, walk, from, until }: ChangesRequest,
-  datasets: readonly DatasetTables[],
-) {
-  const chosen = datasets.filter((dataset) => job === null || dataset.name === job);
-  const names = Object.fromEntries(chosen.map((dataset, at) => [`job${at}`, dataset.name]));
-  const [only] = chosen;
-  const terms = [
-    `job IN (${Object.keys(names)
-      .map((param) => `:${param}`)
-      .join(', ')})`,
-    ...(from === null ? [] : ['at > :from']),
-    'at <= :until',
-    ...(kind === null ? [] : ['change = :kind']),
-    ...(walk === null
-      ? []
-      : [
-          'seq BETWEEN (SELECT first_seq FROM walks WHERE id = :walk) AND (SELECT last_seq FROM walks WHERE id = :walk)',
-          'walk_id = :walk',
-        ]),
-    ...(field !== null && chosen.length === 1 && only ? fieldTerms(only, field) : []),
-  ];
-  const params = {
-    ...names,
-    until,
-    ...(from !== null && { from }),
-    ...(kind !== null && { kind }),
-    ...(walk !== null && { walk }),
-  };
-  return { where: `WHERE ${terms.join('\n  AND ')}`, params };
-}
-
-function fieldTerms({ table, history }: DatasetTables, field: string): string[] {
-  if (history === null) return ['false'];
-  const [value, now, past] = [name(field), name(table), name(history)];
-  return [
-    `change = 'update'`,
-    `(SELECT ${value} FROM ${past} WHERE _key = changes.key AND _valid_to = changes.at AND _ended_by = 'update')
-    IS NOT (SELECT ${value} FROM ${past} WHERE _key = changes.key AND _valid_from = changes.at
-      UNION ALL SELECT ${value} FROM ${now} WHERE _key = changes.key AND _changed_at = changes.at LIMIT 1)`,
-  ];
-}
-
-/** A row that changed at some time. */
-type ChangedRow = { job: string; key: string; at: string };
-
-/**
- * The versions before and after each change, as JSON lists of the values of `columnsOf`: job, key, at, before, after. Null where
- * no dataset has one.
- */
-function versionsSql(
-  changed: readonly ChangedRow[],
-  datasets: readonly DatasetTables[],
-  columnsOf: (dataset: DatasetTables) => readonly string[],
-): PageQuestion | null {
-  const params: Record<string, string> = {};
-  const arms = datasets.flatMap((dataset) => {
-    const { name: job, table, history } = dataset;
-    const rows = changed.filter((row) => row.job === job);
-    if (rows.length === 0 || history === null) return [];
-    const param = `rows${Object.keys(params).length}`;
-    params[param] = JSON.stringify(rows.map(({ key, at }) => [key, at]));
-    const values = `json_array(${columnsOf(dataset).map(name).join(', ')})`;
-    const [now, past] = [name(table), name(history)];
-    return [
-      `SELECT '${job}' AS job, wanted.key, wanted.at,
-  (SELECT ${values} FROM ${past} WHERE _key = wanted.key AND _valid_to = wanted.at AND _ended_by = 'update') AS before,
-  coalesce((SELECT ${values} FROM ${past} WHERE _key = wanted.key AND _valid_from = wanted.at),
-    (SELECT ${values} FROM ${now} WHERE _key = wanted.key AND _changed_at = wanted.at)) AS after
-FROM (SELECT value ->> 0 AS key, value ->> 1 AS at FROM json_each(:${param})) AS wanted`,
-    ];
-  });
-  return arms.length === 0 ? null : { sql: arms.join('\nUNION ALL\n'), params, limit: changed.length };
 }
