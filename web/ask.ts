@@ -34,6 +34,13 @@ export function useCurrentAnswer(question: PageQuestion | null): Query<Answer> {
   return useAnswer(question, { changed: useLive().version });
 }
 
+/** What the value of a query was asked with: old numbers keep their old names while the next answer is loaded. */
+export function useAskedWith<T>(query: Query<unknown>, present: T): T {
+  const asked = useRef(present);
+  if (!query.isOld) asked.current = present;
+  return asked.current;
+}
+
 let schema: Schema | null = null;
 
 /** What there is to ask for; asked again when a dataset has changed, since it may have got columns. */

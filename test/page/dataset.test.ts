@@ -301,6 +301,25 @@ test('a column of numbers is charted by day, as SQL counts it', async () => {
   expect(lines.map((line) => line.slice(1).map(Number))).toEqual(
     days.map(({ avg, min, max }) => [avg, min, max]),
   );
+
+  // Until the numbers of another choice are there, the chart is pale, and says what its numbers are of.
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  await page.route('**/page/query', async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.getByRole('combobox', { name: 'Show' }).selectOption('entry_price');
+  await page.getByRole('combobox', { name: 'by', exact: true }).selectOption('hour');
+  const card = page.locator('.card', { has: page.getByRole('figure') });
+  await page.locator('.card.old').waitFor();
+  expect(await card.innerText()).toContain('confidence of ai-signals by day');
+  answer();
+  await page.getByText('entry_price of ai-signals by hour').waitFor();
+  await page.unroute('**/page/query');
+  expect(await page.locator('.card.old').count()).toBe(0);
 });
 
 test('a chart is split by a column, and what one draws across chooses its rows', async () => {

@@ -2,7 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import type { Overview, PageQuestion } from '../../src/serve/ui/wire.ts';
-import { useCurrentAnswer } from '../ask.ts';
+import { useAskedWith, useCurrentAnswer } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
 import { count, DAY_MS, duration, HOUR_MS, MINUTE_MS, number } from '../formats.ts';
 import { useLive } from '../live.ts';
@@ -33,6 +33,7 @@ export const QuotaView: ViewOf<'quota'> = () => {
   // By whole steps, so that the question stays the same for a while.
   const from = Math.floor((serviceNow() - range.ms) / range.stepMs) * range.stepMs;
   const points = useCurrentAnswer(pointsSince(from, range));
+  const asked = useAskedWith(points, { range, from });
   if (!overview) return <Loading />;
   const { status, plan } = overview;
   const firstCall = points.value?.rows[0]?.[5];
@@ -51,13 +52,21 @@ export const QuotaView: ViewOf<'quota'> = () => {
         {at !== null && <span class="note">as of now, whatever moment is shown elsewhere</span>}
       </Heading>
       <QuotaFacts status={status} />
-      <section class="card stack" aria-label="Calls left, and calls made">
+      <section
+        class={`card stack${asked.range === range ? '' : ' old'}`}
+        aria-label="Calls left, and calls made"
+      >
         <Awaited query={points} />
-        {points.value && begun === null && <Empty>No call was made in the last {range.label}.</Empty>}
+        {points.value && begun === null && <Empty>No call was made in the last {asked.range.label}.</Empty>}
         {points.value && begun !== null && (
-          <QuotaCharts answer={points.value} plan={plan} range={range} from={Math.max(from, begun)} />
+          <QuotaCharts
+            answer={points.value}
+            plan={plan}
+            range={asked.range}
+            from={Math.max(asked.from, begun)}
+          />
         )}
-        {begun !== null && begun > from && (
+        {begun !== null && begun > asked.from && (
           <p class="note">
             Calls are known from <Time at={new Date(begun).toISOString()} /> on.
           </p>

@@ -1,7 +1,7 @@
 /** A chart over time: how many rows, or a column of numbers, put together by the database. */
 
 import { useMemo } from 'preact/hooks';
-import { useAnswer } from '../../ask.ts';
+import { useAnswer, useAskedWith } from '../../ask.ts';
 import { serviceNow } from '../../clock.ts';
 import { momentOf, number } from '../../formats.ts';
 import { amountOf } from '../../kinds.ts';
@@ -27,7 +27,14 @@ import {
 } from './chart-sql.ts';
 import { type Column, numberColumns, timeColumns } from './columns.ts';
 import { FilterMenu, Filters, SearchBox } from './filters.tsx';
-import { conditionsOf, type Dataset, fileNameOf, searchFor, type ViewState } from './view-state.ts';
+import {
+  conditionsOf,
+  type Dataset,
+  type Filter,
+  fileNameOf,
+  searchFor,
+  type ViewState,
+} from './view-state.ts';
 
 type Props = { dataset: Dataset; columns: readonly Column[]; state: ViewState; at: string | null };
 
@@ -57,32 +64,7 @@ export function ChartedRows({ dataset, columns, state, at }: Props) {
     refresh,
   );
   const query = extent.isLoading || extent.problem ? extent : points;
-  const drawn = useMemo(
-    () => points.value && (charted.split ? splitSeriesOf : seriesOf)(points.value, value),
-    [points.value, value, charted.split],
-  );
-  const now = at === null ? serviceNow() : Date.parse(at);
-  const last = drawn?.x.at(-1);
-  const isUnfinished = by !== null && last !== undefined && last <= now && endOf(last, by) > now;
-  /** Chooses the rows of the buckets that somebody drew across. */
-  const brush = (from: number, to: number) => {
-    const inside = drawn?.x.filter((x) => x >= from && x <= to) ?? [];
-    const [first, end] = [inside[0], inside.at(-1)];
-    if (first === undefined || end === undefined || by === null) return;
-    const { name, clock } = charted.time;
-    const written = (ms: number) => {
-      if (clock !== 'text') return String(clock === 'seconds' ? ms / 1_000 : ms);
-      // Milliseconds sort before the `Z` of a time without them, as the beginning of a second should.
-      const text = new Date(ms).toISOString();
-      return time?.kind === 'text' ? text.slice(0, 10) : text;
-    };
-    const others = state.filters.filter(({ column, is }) => column !== name || (is !== '>=' && is !== '<'));
-    const between = [
-      { column: name, is: '>=' as const, value: written(first) },
-      { column: name, is: '<' as const, value: written(endOf(end, by)) },
-    ];
-    go(linkHere(searchFor({ filters: [...others, ...between] })));
-  };
+  const asked = useAskedWith(points, { charted, by, time, dataset });
   return (
     <div class="stack">
       <div class="tools">
@@ -126,32 +108,84 @@ export function ChartedRows({ dataset, columns, state, at }: Props) {
       </div>
       <Filters state={state} />
       {at !== null && points.value && <Sources sources={points.value.sources} isPast />}
-      <Awaited query={query} loading="Counting" isThere={drawn !== null} />
-      {drawn && by && drawn.x.length > 0 && (
-        <section class="card">
-          <Chart
-            title={`${value === null ? 'Rows' : charted.split ? `Mean ${value}` : value} of ${dataset.name} by ${by}${charted.split ? ` and ${charted.split}` : ''}`}
-            x={drawn.x}
-            isTime
-            xLabel={`${by}, from`}
-            series={drawn.series}
-            height={320}
-            fromZero={value === null}
-            unit={value ?? 'rows'}
-            unfinishedFrom={isUnfinished ? last : undefined}
-            brush={time?.isComparable ? brush : undefined}
-            note={noteOf(drawn.rows, value, points.value?.isCut ?? false, by, isUnfinished)}
-          />
-        </section>
-      )}
-      {drawn?.x.length === 0 && !query.isLoading && (
-        <Empty>
-          {value === null
-            ? `No row has a time in ${charted.time.name}.`
-            : `No row has a number in ${value} and a time in ${charted.time.name}.`}
-        </Empty>
+      <Awaited query={query} loading="Counting" isThere={points.value !== null} />
+      {points.value && asked.by && (
+        <Drawn
+          {...asked}
+          answer={points.value}
+          by={asked.by}
+          filters={state.filters}
+          now={at === null ? serviceNow() : Date.parse(at)}
+          isOld={points.isOld}
+        />
       )}
     </div>
+  );
+}
+
+type DrawnProps = {
+  answer: Answer;
+  /** What was asked for it: another is chosen before its numbers are there. */
+  charted: Charted;
+  by: Bucket;
+  time: Column | undefined;
+  dataset: Dataset;
+  filters: readonly Filter[];
+  now: number;
+  isOld: boolean;
+};
+
+function Drawn({ answer, charted, by, time, dataset, filters, now, isOld }: DrawnProps) {
+  const { value, split } = charted;
+  const { x, rows, series } = useMemo(
+    () => (split ? splitSeriesOf : seriesOf)(answer, value),
+    [answer, value, split],
+  );
+  const last = x.at(-1);
+  if (last === undefined)
+    return (
+      <Empty>
+        {value === null
+          ? `No row has a time in ${charted.time.name}.`
+          : `No row has a number in ${value} and a time in ${charted.time.name}.`}
+      </Empty>
+    );
+  const isUnfinished = last <= now && endOf(last, by) > now;
+  /** Chooses the rows of the buckets that somebody drew across. */
+  const brush = (from: number, to: number) => {
+    const inside = x.filter((one) => one >= from && one <= to);
+    const [first, end] = [inside[0], inside.at(-1)];
+    if (first === undefined || end === undefined) return;
+    const { name, clock } = charted.time;
+    const written = (ms: number) => {
+      if (clock !== 'text') return String(clock === 'seconds' ? ms / 1_000 : ms);
+      // Milliseconds sort before the `Z` of a time without them, as the beginning of a second should.
+      const text = new Date(ms).toISOString();
+      return time?.kind === 'text' ? text.slice(0, 10) : text;
+    };
+    const others = filters.filter(({ column, is }) => column !== name || (is !== '>=' && is !== '<'));
+    const between = [
+      { column: name, is: '>=' as const, value: written(first) },
+      { column: name, is: '<' as const, value: written(endOf(end, by)) },
+    ];
+    go(linkHere(searchFor({ filters: [...others, ...between] })));
+  };
+  return (
+    <section class={`card${isOld ? ' old' : ''}`} aria-busy={isOld}>
+      <Chart
+        title={`${value === null ? 'Rows' : split ? `Mean ${value}` : value} of ${dataset.name} by ${by}${split ? ` and ${split}` : ''}`}
+        x={x}
+        isTime
+        xLabel={`${by}, from`}
+        series={series}
+        height={320}
+        fromZero={value === null}
+        unit={value ?? 'rows'}
+        unfinishedFrom={isUnfinished ? last : undefined}
+        brush={time?.isComparable ? brush : undefined}
+        note={noteOf(rows, value, answer.isCut, by, isUnfinished)}
+      />
+    </section>
   );
 }
 
