@@ -1,21 +1,23 @@
 /**
- * Mutation testing of the rooms that protect data: `npm run mutate -- walk [--part 0.2] [--seed 7] [--lines REV]`. Changes the code of a room in
- * small ways, one after the other, and says which changes no test of the room noticed.
+ * Mutation testing of the rooms that protect data: changes their code in small ways, one after the other, and says which changes
+ * no test of the room noticed. docs/dev/testing.md says how it is used.
  */
 
-import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { LogLevel } from '@stryker-mutator/api/core';
 import { Stryker } from '@stryker-mutator/core';
 
+type Room = { code: string[]; tests: string[]; without?: string[] };
+
 /**
  * The code of a room, and the tests that have to notice: its own, and those of the next door that run in this process;
  * without those that would take minutes for each change.
  */
-const rooms: Record<string, { code: string[]; tests: string[]; without?: string[] }> = {
+const rooms: Record<string, Room> = {
   walk: {
     code: ['src/walk.ts', 'src/walk/**/*.ts'],
     tests: ['test/walk/**/*.test.ts'],
@@ -41,12 +43,10 @@ const rooms: Record<string, { code: string[]; tests: string[]; without?: string[
   serve: {
     code: ['src/serve/service/{admission,auth,counts,keys,limits}.ts'],
     tests: [
-      'test/serve/{keys,admission}/**/*.test.ts',
-      'test/serve/{admission,counters,keys,limits,usage}.test.ts',
+      'test/serve/{admission,counters,keys,usage}.test.ts',
       'test/commands/keys.test.ts',
       'test/contract/limits.test.ts',
     ],
-    without: ['test/serve/admission/processes.test.ts'],
   },
   sinks: {
     code: ['src/sinks/follow.ts', 'src/sinks/{lake,postgres}/dataset.ts'],
@@ -55,22 +55,31 @@ const rooms: Record<string, { code: string[]; tests: string[]; without?: string[
   },
 };
 
+const usage = `npm run mutate -- ROOM [--part 0.2] [--seed 7]   a part of the changes to a room, drawn by a seed
+npm run mutate -- --changed COMMIT               all changes to lines of the rooms that are new since a commit
+The rooms are ${Object.keys(rooms).join(', ')}. --processes (2) says how many changes are tried at a time.
+`;
+
+/** More changed lines than these take over two minutes on two cores. */
+const MAX_CHANGED_LINES = 40;
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     part: { type: 'string', default: '1' },
     seed: { type: 'string', default: '1' },
-    lines: { type: 'string' },
-    most: { type: 'string', default: '40' },
+    changed: { type: 'string' },
     processes: { type: 'string', default: '2' },
+    help: { type: 'boolean' },
   },
 });
+if (values.help) end(0, usage);
+const { changed } = values;
 const [name = ''] = positionals;
-const room = rooms[name];
-if (!room) {
-  process.stderr.write(`mutate: name one of ${Object.keys(rooms).join(', ')}\n`);
-  process.exit(64);
-}
+const found = rooms[name];
+if (!found && (changed === undefined || name)) end(64, usage);
+const room = found ?? changedRooms(changed ?? '');
+const title = name || 'changed lines';
 
 Object.assign(process.env, {
   MUTATE_TESTS: JSON.stringify(room.tests),
@@ -80,16 +89,12 @@ Object.assign(process.env, {
 });
 const sandbox = join(tmpdir(), `mutate-${process.pid}`);
 const plugins = readdirSync('node_modules/@stryker-mutator').filter((name) => name.endsWith('-runner'));
-const mutate = values.lines === undefined ? room.code : changedLines(room.code, values.lines);
-if (mutate.length === 0) {
-  process.stdout.write(`${name}: no line of it has changed since ${values.lines}\n`);
-  process.exit();
-}
+const mutate = changed === undefined ? room.code : changedLines(room.code, changed).map(({ range }) => range);
 const results = await new Stryker({
   mutate,
   plugins: [
     ...plugins.map((name) => `@stryker-mutator/${name}`),
-    join(import.meta.dirname, 'mutate/sample.mjs'),
+    join(import.meta.dirname, 'mutate/plugins.mjs'),
   ],
   checkers: ['sample'],
   testRunner: 'vitest',
@@ -107,7 +112,7 @@ const results = await new Stryker({
   dryRunTimeoutMinutes: 30,
   timeoutMS: 30_000,
   timeoutFactor: 3,
-  reporters: [],
+  reporters: ['unnoticed'],
   allowEmpty: true,
   logLevel: 'error' as LogLevel,
 }).runMutationTest();
@@ -115,32 +120,54 @@ rmSync(sandbox, { recursive: true, force: true });
 
 const counted = results.filter(({ status }) => !['Ignored', 'CompileError'].includes(status));
 const noticed = counted.filter(({ status }) => status === 'Killed' || status === 'Timeout');
-const unnoticed = counted.filter((mutant) => !noticed.includes(mutant));
-for (const { fileName, location, replacement = '', status } of unnoticed.slice(0, Number(values.most))) {
-  const path = fileName.slice(fileName.lastIndexOf('src/'));
-  const line = readFileSync(path, 'utf8').split('\n')[location.start.line - 1]?.trim();
-  const change = replacement.replace(/\s+/g, ' ').slice(0, 80);
-  process.stdout.write(`${path}:${location.start.line} ${status}: ${line}\n    → ${change}\n`);
-}
-if (unnoticed.length > Number(values.most))
-  process.stdout.write(`(and ${unnoticed.length - Number(values.most)} more)\n`);
 process.stdout.write(
-  `${name}: ${noticed.length} of ${counted.length} changes noticed, ${score(noticed.length, counted.length)} (part ${values.part}, seed ${values.seed})\n`,
+  `${title}: ${noticed.length} of ${counted.length} changes noticed, ${score(noticed.length, counted.length)} (part ${values.part}, seed ${values.seed})\n`,
 );
+if (changed !== undefined && noticed.length < counted.length) process.exitCode = 1;
+
+function end(code: number, text: string): never {
+  (code === 0 ? process.stdout : process.stderr).write(text);
+  process.exit(code);
+}
 
 function score(part: number, whole: number): string {
   return whole === 0 ? 'nothing to measure' : `${((100 * part) / whole).toFixed(1)} %`;
 }
 
-/** The lines of these files that have changed since a revision, as Stryker takes them. */
-function changedLines(code: readonly string[], since: string): string[] {
-  const paths = code.map((pattern) => `:(glob)${pattern}`);
+/** The rooms of which lines have changed since a commit, as one; ends here where there are none, or too many. */
+function changedRooms(since: string): Room {
+  const isThere = spawnSync('git', ['rev-parse', '--verify', '--quiet', `${since}^{commit}`]).status === 0;
+  if (!isThere) end(0, `mutate: there is no commit ${since} here, so nothing is measured\n`);
+  const touched = Object.values(rooms).filter(({ code }) => changedLines(code, since).length > 0);
+  if (touched.length === 0) end(0, `mutate: no line of the rooms has changed since ${since}\n`);
+  const code = touched.flatMap(({ code }) => code);
+  const lines = changedLines(code, since).reduce((sum, { lines }) => sum + lines, 0);
+  if (lines > MAX_CHANGED_LINES)
+    end(0, `mutate: ${lines} lines have changed since ${since}: name a room and a part instead\n`);
+  return {
+    code,
+    tests: touched.flatMap(({ tests }) => tests),
+    without: touched.flatMap(({ without = [] }) => without),
+  };
+}
+
+/** The lines of these files that have changed since a commit, as Stryker takes them. */
+function changedLines(code: readonly string[], since: string): { range: string; lines: number }[] {
+  const paths = code.flatMap(alternatives).map((pattern) => `:(glob)${pattern}`);
   const diff = execFileSync('git', ['diff', '--unified=0', since, '--', ...paths], { encoding: 'utf8' });
   let file = '';
   return diff.split('\n').flatMap((line) => {
     file = /^\+\+\+ b\/(.*)$/.exec(line)?.[1] ?? file;
     const [, from, count = '1'] = /^@@ \S+ \+(\d+)(?:,(\d+))? @@/.exec(line) ?? [];
     if (from === undefined || count === '0') return [];
-    return [`${file}:${from}-${Number(from) + Number(count) - 1}`];
+    return [{ range: `${file}:${from}-${Number(from) + Number(count) - 1}`, lines: Number(count) }];
   });
+}
+
+/** `a/{b,c}` as `a/b` and `a/c`, since git knows no braces. */
+function alternatives(pattern: string): string[] {
+  const [, before = '', inner, after = ''] = /^(.*?)\{(.*?)\}(.*)$/.exec(pattern) ?? [];
+  return inner === undefined
+    ? [pattern]
+    : inner.split(',').flatMap((each) => alternatives(`${before}${each}${after}`));
 }

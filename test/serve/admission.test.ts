@@ -387,6 +387,31 @@ describe('limits of an account', () => {
     expect([outcome(free), free.giveBack().remaining]).toEqual(['0 left', 0]);
   });
 
+  test.each(['5/1h', '5/1h,sliding', '5/1h,refill'])(
+    'a call that turns out to cost more takes all of that, or nothing: %s',
+    (quota) => {
+      const { create, call, restart, clock } = setupAdmission();
+      const { key } = create({}, limitsOf(quota, '1/1s+9'));
+      const permit = call(key) as Permit;
+      expect(outcome(permit.takeMore(2) as Permit)).toBe('2 left');
+      expect(permit.takeMore(3)).toMatchObject({ status: 429, limit: 'quota', report: { remaining: 2 } });
+      const { retryAfter } = permit.takeMore(3) as Refusal;
+      expect(outcome(permit.takeMore(2) as Permit)).toBe('0 left');
+      restart();
+      expect(outcome(call(key))).toBe(429);
+      clock.advance((retryAfter ?? 0) * 1_000);
+      expect(outcome(call(key)), 'then there are more').toMatch(/left$/);
+    },
+  );
+
+  test('a call that costs more than its quota holds takes nothing; without a quota it costs nothing', () => {
+    const { create, call } = setupAdmission();
+    const permit = call(create({}, limitsOf('5/1h')).key) as Permit;
+    expect(permit.takeMore(9)).toMatchObject({ limit: 'quota', report: { remaining: 4 } });
+    const endless = call(create({ name: 'endless' }).key) as Permit;
+    expect(endless.takeMore(9)).toMatchObject({ remaining: 1_000_000_000, moreInMs: null });
+  });
+
   test('that are changed hold from the next call on; what a count of another kind never held is not given back', () => {
     const { create, call, keyring } = setupAdmission();
     const { key } = create({}, limitsOf('2/1h'));

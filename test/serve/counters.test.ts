@@ -121,6 +121,20 @@ describe.each(quotaKinds)('a quota of kind %s', (kind) => {
     );
   });
 
+  test('a call that is given back at once leaves no trace', () => {
+    fc.assert(
+      fc.property(quotaOf(kind), steps, (quota, moves) => {
+        const limits = { ...unlimited, quota };
+        const { state, answers } = live(limits, moves);
+        const now = answers.at(-1)?.now ?? START;
+        const { state: taken, decision } = ask(state, now, limits, 0, true);
+        if (!decision.granted) return;
+        const after = undoCall(taken, now, limits, now);
+        expect(quotaAt(after, now, limits)).toEqual(quotaAt(state, now, limits));
+      }),
+    );
+  });
+
   test('a clock that goes back gives nothing back, and takes nothing', () => {
     fc.assert(
       fc.property(quotaOf(kind), steps, fc.integer({ min: 1, max: 10_000 }), (quota, moves, back) => {

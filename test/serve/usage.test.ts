@@ -24,7 +24,7 @@ function setupUsage(dir = folder()) {
 }
 
 it('tells an account of its limits, how they stand, and what it called', () => {
-  const { create, call, answered, usage, clock } = setupUsage();
+  const { create, call, answered, usage, clock, write } = setupUsage();
   const limits = { ...limitsOf('10/1h', '5/1s+9', 4) };
   const { key } = create({}, limits);
   create({ name: 'other' });
@@ -32,6 +32,7 @@ it('tells an account of its limits, how they stand, and what it called', () => {
   call(key);
   answered('news', 200);
   answered('news', 304);
+  write();
   clock.advance(1_000);
   answered('news', 429);
   answered('ai-signals', 503);
@@ -74,6 +75,23 @@ it('tells of an account without limits and without calls in the same shape', () 
     calls: { today: 0, last30Days: 0 },
     byDay: [],
   });
+});
+
+it('tells the first and the last call of a day, in whatever order the clock has them', () => {
+  const { create, answered, usage, clock, write } = setupUsage();
+  create();
+  const [earlier, begin, later] = [-3_600_000, 0, 3_600_000].map((ms) => isoTime(clock.now() + ms));
+  const times = () => usage().byDay.map(({ firstAt, lastAt, calls }) => [firstAt, lastAt, calls]);
+  answered('news', 200);
+  write();
+  clock.jump(-3_600_000);
+  answered('news', 200);
+  expect(times(), 'of which one is written').toEqual([[earlier, begin, 2]]);
+  write();
+  expect(times(), 'both are').toEqual([[earlier, begin, 2]]);
+  clock.jump(7_200_000);
+  answered('news', 200);
+  expect(times()).toEqual([[earlier, later, 3]]);
 });
 
 it('adds up the same whenever counts are written and whoever serves, over the last 30 days', () => {
@@ -125,8 +143,8 @@ it('adds up the same whenever counts are written and whoever serves, over the la
 });
 
 it('is kept for 400 days with calls, and forgotten a little at a time', () => {
-  const { create, answered, clock, write, dir } = setupUsage();
-  create();
+  const { create, answered, call, clock, write, restart, dir } = setupUsage();
+  const { key } = create();
   const connection = openServeDatabase(dir);
   const days = connection.prepare<[], number>('SELECT count(DISTINCT day) FROM calls').pluck();
   for (let day = 0; day < 450; day += 1) {
@@ -146,11 +164,16 @@ it('is kept for 400 days with calls, and forgotten a little at a time', () => {
   const old = connection.prepare<[], number>("SELECT count(*) FROM calls WHERE day = '2020-01-01'").pluck();
   clock.advance(DAY_MS);
   answered('news', 200);
-  const left: (number | undefined)[] = [];
-  for (let second = 0; second < 3; second += 1) {
-    write();
-    left.push(old.get());
-  }
-  expect(left).toEqual([700, 200, 0]);
+  write();
+  const left = [old.get()];
+  write();
+  left.push(old.get());
+  for (let n = 0; n < 900; n += 1) insert.run('2020-01-01', `another ${n}`);
+  restart();
+  left.push(old.get());
+  call(key);
+  write();
+  left.push(old.get());
+  expect(left, 'also after a start, before any call is counted').toEqual([700, 200, 600, 100]);
   connection.close();
 });
