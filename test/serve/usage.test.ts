@@ -1,11 +1,14 @@
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { DAY_MS, isoTime } from '../../src/clock.ts';
 import { isRefused } from '../../src/serve/service/admission.ts';
-import { openServeDatabase } from '../../src/serve/service/database.ts';
+import { openServeDatabase, serveFile } from '../../src/serve/service/database.ts';
 import { openSchemas } from '../../src/serve/service/openapi.ts';
 import { type UsageBody, usageBody } from '../../src/serve/service/usage.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { folder, limitsOf, setupAdmission } from './support.ts';
 
 const usageSchema = z.fromJSONSchema(JSON.parse(JSON.stringify(openSchemas().all()['Usage'])));
@@ -176,4 +179,19 @@ it('is kept for 400 days with calls, and forgotten a little at a time', () => {
   left.push(old.get());
   expect(left, 'also after a start, before any call is counted').toEqual([700, 200, 600, 100]);
   connection.close();
+});
+
+it('counts no call of an account that another database, put in place of the open one, does not have', () => {
+  const { create, call, answered, usage, clock, write, dir } = setupUsage();
+  const { key } = create({ name: 'other' }, limitsOf('10/1h'));
+  const copy = join(dir, 'copy.db');
+  new Database(serveFile(dir)).exec(`VACUUM INTO '${copy}'`).close();
+  create();
+  renameSync(copy, serveFile(dir));
+  clock.advance(1_000);
+  call(key);
+  answered('news', 200, 'other');
+  answered('news', 200, 'desk');
+  write();
+  expect([usage('other').calls.today, usage('desk').calls.today]).toEqual([1, 0]);
 });

@@ -48,14 +48,15 @@ export function openCounts(
   report: ReportOutage,
   later: Later = byTimer,
 ) {
-  const writeState = connection.prepare(
-    `INSERT INTO counters (account, at, state) VALUES (?, ?, ?)
+  // An account may be missing: that of a stream that began before another database was put in place of the open one.
+  const writeState = connection.prepare<[number, string, string]>(
+    `INSERT INTO counters (account, at, state) SELECT name, ?, ? FROM accounts WHERE name = ?
      ON CONFLICT (account) DO UPDATE SET at = excluded.at, state = excluded.state`,
   );
   const writeUse = connection.prepare('UPDATE keys SET last_used_at = ? WHERE id = ?');
   const writeCalls = connection.prepare<[AccountCallCount]>(
     `INSERT INTO calls (day, account, endpoint, class, calls, first_at, last_at)
-     VALUES (:day, :account, :endpoint, :class, :calls, :firstAt, :lastAt)
+     SELECT :day, name, :endpoint, :class, :calls, :firstAt, :lastAt FROM accounts WHERE name = :account
      ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,
        first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at)`,
   );
@@ -73,7 +74,7 @@ export function openCounts(
   let isScheduled = false;
 
   const writeAll = connection.transaction(() => {
-    for (const [account, { state, at }] of states) writeState.run(account, at, JSON.stringify(state));
+    for (const [account, { state, at }] of states) writeState.run(at, JSON.stringify(state), account);
     for (const [keyId, at] of uses) writeUse.run(at, keyId);
     for (const count of calls.values()) writeCalls.run(count);
     if (mayForget) mayForget = forgetOldDays();
