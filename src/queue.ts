@@ -2,7 +2,7 @@
 
 import { type Clock, type Random, systemClock } from './clock.ts';
 import { parseRedisUrl } from './config.ts';
-import { toError } from './errors.ts';
+import { Failure, toError } from './errors.ts';
 import type { Log } from './log.ts';
 import { type BreakerTiming, createBreaker, type Outage } from './queue/breaker.ts';
 import { CHANGES, type ChangeQueue, type ChangeSince, openChanges } from './queue/changes.ts';
@@ -93,7 +93,14 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
     random: options.random ?? withoutJitter,
     timing: options.timing ?? {},
   });
-  const { report } = breaker;
+  /** A Failure is an error of the mirror, not of Redis: runs go on, and the next plan tries again. */
+  const report = (error: Error) => {
+    if (!(error instanceof Failure)) return breaker.report(error);
+    log.warn(
+      { reason: error.kind, err: error.message },
+      'the mirror cannot be read to plan runs or to announce changes',
+    );
+  };
   let server: PrivateRedis | undefined;
   let link: Link | undefined;
   let runs: Runs | undefined;

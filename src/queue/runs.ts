@@ -139,7 +139,12 @@ export function startRuns(
   async function wake(name: string): Promise<void> {
     const dataset = datasets.get(name);
     if (!dataset) log.warn({ job: name.slice(0, 100) }, 'dropped a tick for a job without a schedule');
-    if (!dataset || stopping || dataset.running || !isDue(dataset)) return;
+    if (!dataset || stopping || dataset.running) return;
+    try {
+      if (!isDue(dataset)) return;
+    } catch (thrown) {
+      return logFailure(name, thrown);
+    }
     const stop = new AbortController();
     const ended = perform(dataset, stop.signal).finally(() => {
       Object.assign(dataset, { running: null, runsAnyway: false });
@@ -178,10 +183,14 @@ export function startRuns(
     } catch (thrown) {
       if (thrown instanceof Snooze) return thrown.reason === 'shutdown' ? undefined : wait(dataset, thrown);
       if (signal.aborted && !(thrown instanceof Failure)) return;
-      const { message: err, stack } = toError(thrown);
-      if (thrown instanceof Failure) log.warn({ job, reason: thrown.kind, err }, 'failed');
-      else log.error({ job, reason: 'bug', err, stack }, 'failed');
+      logFailure(job, thrown);
     }
+  }
+
+  function logFailure(job: string, thrown: unknown): void {
+    const { message: err, stack } = toError(thrown);
+    if (thrown instanceof Failure) log.warn({ job, reason: thrown.kind, err }, 'failed');
+    else log.error({ job, reason: 'bug', err, stack }, 'failed');
   }
 
   function wait(dataset: Dataset, { until, reason }: Snooze): void {
