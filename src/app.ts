@@ -4,7 +4,7 @@ import type { Account, AccountProblem } from './account.ts';
 import { createApi, type EndpointCheck } from './api.ts';
 import { ageOf, type Clock, type Random } from './clock.ts';
 import { type Config, forCommands, readConfig, readLocalConfig } from './config.ts';
-import { Failure } from './errors.ts';
+import { asFailure, Failure } from './errors.ts';
 import { createGovernor } from './governor.ts';
 import type { Job } from './job.ts';
 import { findJob, ownSchedules } from './job-list.ts';
@@ -152,7 +152,9 @@ function build(
         });
         const change = hook && store.changes.of(job, walk);
         if (change) hook.start(change);
-        await store.prune(job, config.keep, walk.apiCalls + walk.updated + walk.deleted);
+        await store.prune(job, config.keep, walk.apiCalls + walk.updated + walk.deleted).catch((thrown) => {
+          throw pruningFailure(job, thrown);
+        });
         return walk;
       };
       const walk = await mirrorOnce();
@@ -167,6 +169,13 @@ function build(
     endCommands: async () => await hook?.close(),
     close: releases.all,
   };
+}
+
+/** Of a walk that is complete: what it has proven stands. */
+function pruningFailure({ name }: Job, thrown: unknown): Failure {
+  const { kind, message } = asFailure(thrown);
+  const what = `${name}: the walk is complete, but what is older than it is to be kept could not be removed`;
+  return new Failure(kind, `${what}: ${message}`, { cause: thrown });
 }
 
 /** The part of the app that makes no call and therefore needs no key. */

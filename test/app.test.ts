@@ -4,34 +4,60 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sampleKey, startModelApi } from '../model-api/index.ts';
 import { openApp } from '../src/app.ts';
+import { DAY_MS } from '../src/clock.ts';
+import { Database } from '../src/store/sqlite.ts';
 import { virtualClock } from './helpers/virtual-clock.ts';
 
-test('of runs that wait for a call, the dataset furthest behind its schedule goes first', async () => {
+async function setup(environment: Record<string, string>) {
   const dir = mkdtempSync(join(tmpdir(), 'mm-app-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const model = await startModelApi({ rows: 5 });
   onTestFinished(() => model.close());
+  // However slow the machine, no time passes by itself.
+  const clock = virtualClock();
   const app = await openApp({
     environment: {
       MARKET_API_URL: model.url,
       MARKET_API_KEY: sampleKey.key,
       MIRROR_DIR: dir,
-      MIRROR_SCHEDULE_NEWS: 'off',
-      MIRROR_SCHEDULE_MEME_SIGNALS: 'every 12h',
-      MIRROR_SCHEDULE_SMART_WALLETS: 'every 1m',
+      ...environment,
     },
-    // However slow the machine, no time passes before all of them have asked.
-    clock: virtualClock(),
+    clock,
     random: () => 0.5,
   });
   onTestFinished(() => app.close());
+  const mirror = (name: string) => app.mirror(app.job(name), new AbortController().signal);
+  return { app, clock, mirror, model };
+}
+
+test('of runs that wait for a call, the dataset furthest behind its schedule goes first', async () => {
+  const { mirror, model } = await setup({
+    MIRROR_SCHEDULE_NEWS: 'off',
+    MIRROR_SCHEDULE_MEME_SIGNALS: 'every 12h',
+    MIRROR_SCHEDULE_SMART_WALLETS: 'every 1m',
+  });
   // The first goes at once; the others wait for the pace.
-  const asked = ['usage', 'news', 'meme-signals', 'smart-wallets'];
-  await Promise.all(asked.map((name) => app.mirror(app.job(name), new AbortController().signal)));
+  await Promise.all(['usage', 'news', 'meme-signals', 'smart-wallets'].map(mirror));
   expect(model.calls.map(({ endpoint }) => endpoint)).toEqual([
     'usage',
     'smartWallets',
     'memeSignals',
     'news',
   ]);
+});
+
+test('an error of pruning is said to be one: the walk before it is complete, and its proof stands', async () => {
+  const { app, clock, mirror } = await setup({ MIRROR_KEEP_REQUESTS: '1d' });
+  await mirror('news');
+  clock.advance(3 * DAY_MS);
+  await mirror('usage');
+  clock.advance(DAY_MS);
+  const database = new Database(app.store.file);
+  onTestFinished(() => void database.close());
+  database.exec("CREATE TRIGGER kept BEFORE DELETE ON requests BEGIN SELECT RAISE(ABORT, 'it stays'); END");
+  const startedAt = clock.now();
+  await expect(mirror('news')).rejects.toThrow(
+    /^news: the walk is complete, but .* not be removed: .*it stays/,
+  );
+  expect(app.store.completeAsOf('news')).toBe(startedAt);
 });
