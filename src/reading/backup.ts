@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, statSync } from 'node:fs';
+import { copyFile, link, rename, rm } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { openAtomicFile } from '../atomic-file.ts';
 import { ageOf } from '../clock.ts';
@@ -56,8 +57,11 @@ export async function backUp(
         ...heldIn(mirrored.partial, now),
         serve: (await served?.described()) ?? null,
       };
-      await served?.commit();
-      await mirrored.commit();
+      const takeBack = await served?.commitForNow(releases);
+      await mirrored.commit().catch(async (thrown) => {
+        await takeBack?.();
+        throw thrown;
+      });
       return receipt;
     });
   } catch (thrown) {
@@ -76,6 +80,16 @@ async function openCopy(source: string, output: string, force: boolean, releases
   return {
     partial,
     commit,
+    /** Puts it in its place; what it returns puts back what was there before. */
+    async commitForNow(releases: Releases): Promise<() => Promise<void>> {
+      const before = `${partial}.before`;
+      releases.add(() => rm(before, { force: true }));
+      const wasThere = existsSync(output);
+      // Some file systems have no links.
+      if (wasThere) await link(output, before).catch(() => copyFile(output, before));
+      await commit();
+      return () => (wasThere ? rename(before, output) : rm(output, { force: true }));
+    },
     /** Whole and checked, or not at all. */
     async fill(signal: AbortSignal): Promise<void> {
       await copyDatabase(source, partial, signal);

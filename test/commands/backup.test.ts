@@ -178,6 +178,23 @@ test('a place that is taken, or serve.db itself, is refused before the work begi
   expect((await backup(target, '--force')).code).toBe(0);
 });
 
+test.each([false, true])(
+  'where the mirror cannot be put in its place, nor are its keys; with --force: %s',
+  async (force) => {
+    const { cwd, target, served, backup } = await serving();
+    if (force) writeFileSync(served, 'of before');
+    const taken = backup(target, ...(force ? ['--force'] : []));
+    // The place is taken while the copies are being made.
+    while (!readdirSync(cwd).some((name) => name.endsWith('.partial'))) await new Promise(setImmediate);
+    mkdirSync(target);
+    expect(await taken).toMatchObject({ code: 64, stderr: expect.stringContaining('is a folder') });
+    expect(readdirSync(cwd).filter((name) => !['data', 'mirror-backup.db'].includes(name))).toEqual(
+      force ? ['mirror-backup.serve.db'] : [],
+    );
+    if (force) expect(readFileSync(served, 'utf8')).toBe('of before');
+  },
+);
+
 test('a damaged serve.db makes no backup at all, and is named', async () => {
   const { cwd, target, backup } = await serving();
   writeFileSync(join(cwd, 'data/serve.db'), Buffer.alloc(24_576, 'x'));
