@@ -3,6 +3,9 @@
  * theirs, so that nobody shuts out others by taking all. A viewer is an account, or a session by a link.
  */
 
+/** The viewer that an account is, by the page and by `/mirror/v1` alike. */
+export const accountOwner = (account: string): string => `account ${account}`;
+
 export type Share = {
   /** Does nothing for a place that was left, or went to another viewer. */
   leave(): void;

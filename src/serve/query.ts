@@ -8,6 +8,7 @@ import { type Clock, isoTime, isTooOld } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { ListedJob } from '../job-list.ts';
 import { isHeldColumn } from '../reading/columns.ts';
+import { accountOwner } from './fair-shares.ts';
 import type { Call, Route } from './http/handler.ts';
 import {
   compress,
@@ -227,7 +228,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
     account: string,
     question: DatasetQuestion,
   ): Promise<Answer> {
-    const loan = await parts.processes.take(account, gone);
+    const loan = await parts.processes.take(accountOwner(account), gone);
     if (!loan) throw busy('too many questions wait');
     try {
       const bounds = { signal: loan.signal, timeoutMs: QUESTION_MS };

@@ -3,6 +3,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { DAY_MS, isoTime } from '../../clock.ts';
 import { type Connection, guarded, relaxed } from '../../store/sqlite-files.ts';
+import { accountOwner } from '../fair-shares.ts';
 import type { Origin } from '../http/client.ts';
 import type { Caller } from '../service/admission.ts';
 import { openKnownKeys, whyRefused } from '../service/auth.ts';
@@ -84,7 +85,7 @@ export function openSessions(dir: string, lockWaitMs = LOCK_WAIT_MS) {
         return isLocal ? { owner: `session ${hash('sha256', token)}`, caller: null } : undefined;
       const key = found.digest === null ? undefined : current().keys.find(found.digest);
       if (!key || whyRefused(key, { address, scope: PAGE_SCOPE }, now) !== null) return undefined;
-      return { owner: `account ${key.account}`, caller: key };
+      return { owner: accountOwner(key.account), caller: key };
     },
     close,
   };

@@ -48,6 +48,30 @@ test('60 endless questions of one session: the question of another starts within
   await expect.poll(() => ended.join()).toContain('to make room for another viewer');
 });
 
+test('an account that has all places by its page has none left for its questions to /mirror/v1', async () => {
+  const { url, issue, post } = await setupPage({ settings: { query: true } });
+  const leaving = new AbortController();
+  onTestFinished(() => leaving.abort());
+  const { key } = issue({ scopes: ['page:read', 'news:read'] });
+  const login = await fetch(`${url}/page/login`, {
+    method: 'POST',
+    body: new URLSearchParams({ key }),
+    redirect: 'manual',
+  });
+  const headers = { cookie: cookieIn(login.headers) };
+  let refused = 0;
+  for (let question = 0; question < 37; question += 1)
+    post('/page/query', { sql: ENDLESS, limit: 1 }, headers, leaving.signal).then(
+      ({ status }) => {
+        refused += Number(status === 503);
+      },
+      () => undefined,
+    );
+  await expect.poll(() => refused).toBe(1);
+  const asked = await fetch(`${url}/mirror/v1/news`, { headers: { authorization: `Bearer ${key}` } });
+  expect([asked.status, await asked.json()]).toMatchObject([503, { details: 'too many questions wait' }]);
+});
+
 test('200 event streams of one session: another listens, too, and asks', async () => {
   const { greedy, get, other, otherCookie } = await setup();
   // Held on to: what nobody holds is cut off when memory is collected.
