@@ -114,7 +114,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
     },
   });
 
-  function planRows(open: OpenMirror, job: ListJob, call: Call, { account }: Caller): Plan {
+  function planRows(open: OpenMirror, job: ListJob, call: Call, caller: Caller): Plan {
     const request = parseRequest(call.query, clock.now());
     const form = formOf(call.headers.accept);
     const isCounted = countPreference(call) !== undefined;
@@ -130,10 +130,11 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const question = questionAt(point.at);
     return planAnswer(open, call, { ...present, seq: point.seq }, async () => {
       const gone = abortSignalOf(call);
-      let answer = await ask<RowsAnswer>(gone, account, question);
+      let answer = await ask<RowsAnswer>(gone, caller.account, question);
       // A proof has begun to remove rows since: it shows with its end, all at once.
       if (point.at === null && answer.state.isRemoving)
-        answer = await ask<RowsAnswer>(gone, account, questionAt(isoTime(answer.state.seq)));
+        answer = await ask<RowsAnswer>(gone, caller.account, questionAt(isoTime(answer.state.seq)));
+      refuseUnpayable(answer.returned, caller);
       return rowsResponse(answer, request, form, call);
     });
   }
@@ -304,6 +305,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
     async function answer(): Promise<PlannedResponse> {
       const found = await read(abortSignalOf(call), since);
       const { length } = found.changes;
+      refuseUnpayable(length, caller);
       const range = length === 0 ? '*/0' : `0-${length - 1}/*`;
       const headers = { 'Content-Range': range, 'X-Mirror-Seq': String(found.next.seq), Vary };
       const { body, ...response } = jsonResponse(200, null, {
@@ -328,6 +330,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
       const gone = abortSignalOf(call);
       // What is wrong with the position is said before the stream begins.
       let first: FeedAnswer | undefined = await read(gone, since);
+      refuseUnpayable(first.changes.length, caller);
       const body = streams.open({
         ...{ name, account: caller.account, gone, since },
         async read(from) {
@@ -395,6 +398,19 @@ function refuseOthers({ query }: Call, known: readonly string[]): void {
 }
 
 const furtherCallsFor = (rows: number) => Math.max(0, Math.ceil(rows / ROWS_PER_CALL) - 1);
+
+/** Refuses an answer that costs more calls than the quota ever has left: to ask again later would never help. */
+function refuseUnpayable(rows: number, { limits: { quota } }: Caller): void {
+  const calls = 1 + furtherCallsFor(rows);
+  if (!quota || calls <= quota.calls) return;
+  throw new QueryError(
+    400,
+    '54000',
+    `the answer costs ${calls} calls, more than the whole quota of the account (${quota.calls})`,
+    undefined,
+    `Ask for ${quota.calls * ROWS_PER_CALL} rows at most (limit).`,
+  );
+}
 
 const busy = (details = 'the mirror cannot be read now') =>
   new QueryError(503, 'MIRROR503', 'A required service is temporarily unavailable.', details);

@@ -210,12 +210,13 @@ describe('the change feed', () => {
   });
 
   test('that stays open costs a call for each hundred changes from the first on', async () => {
-    const begin = async (calls: number) => {
+    const begin = async (calls: number, used: number) => {
       const quota = { kind: 'fixed' as const, calls, periodMs: 86_400_000 };
-      const { key } = serve.issue({ name: `quota of ${calls}` }, { quota });
+      const { key } = serve.issue({ name: `quota of ${calls} less ${used}` }, { quota });
+      for (let call = 0; call < used; call += 1) await getter(serve.url, key)('/mirror/v1/news?limit=1');
       const gone = new AbortController();
       const headers = { authorization: `Bearer ${key}`, accept: 'text/event-stream' };
-      const { body } = await fetch(`${serve.url}/mirror/v1/changes?limit=1000`, {
+      const { body, status } = await fetch(`${serve.url}/mirror/v1/changes?limit=1000`, {
         headers,
         signal: gone.signal,
       });
@@ -225,10 +226,14 @@ describe('the change feed', () => {
         if (text.includes('data:')) break;
       }
       gone.abort();
-      return text.includes('data:');
+      return [status, text.includes('data:')];
     };
-    expect(await begin(1)).toBe(false);
-    expect(await begin(50)).toBe(true);
+    const { headers } = await get('/mirror/v1/changes?limit=1000');
+    const cost = Math.ceil((Number(/-(\d+)/.exec(String(headers['content-range']))?.[1]) + 1) / 100);
+    expect(cost).toBeGreaterThan(1);
+    expect(await begin(cost - 1, 0), 'more than the whole quota').toEqual([400, false]);
+    expect(await begin(cost, 1), 'more than is left').toEqual([200, false]);
+    expect(await begin(cost, 0)).toEqual([200, true]);
   });
 
   test('stays open for who listens, goes on behind the last event, and ends with its key', async () => {

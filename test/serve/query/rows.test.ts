@@ -255,6 +255,20 @@ describe('calls', () => {
     });
   });
 
+  test('an answer that costs more than the whole quota is refused for good, with the limit that it can pay', async () => {
+    const quota = { kind: 'fixed' as const, calls: 1, periodMs: 86_400_000 };
+    const asked = getter(serve.url, serve.issue({ name: 'poor' }, { quota }).key);
+    for (const path of ['/mirror/v1/news', '/mirror/v1/changes?limit=1000']) {
+      const refused = await asked(path);
+      expect(refused).toMatchObject({
+        status: 400,
+        json: { code: '54000', hint: 'Ask for 100 rows at most (limit).' },
+      });
+      expect(refused.headers['retry-after']).toBeUndefined();
+    }
+    expect((await asked('/mirror/v1/news?limit=100')).status).toBe(200);
+  });
+
   test('the ETag covers form and count', async () => {
     const tags = await Promise.all(
       [{}, { accept: 'text/csv' }, { prefer: 'count=exact' }].map(
