@@ -56,16 +56,10 @@ export async function mirror(
       : await walkThrough(job, session, parts, signal, commitTimer);
   } catch (thrown) {
     const reason = whyItStops(toError(thrown), session, parts.store, unansweredBefore);
-    let commitError: Error | undefined;
-    try {
-      // A commit that fails loses the pages that waited for it, which is worse than the reason.
-      commitError = session.pause(reason, signal.aborted);
-    } catch {
-      // Not even that could be written: the last commit stands, and the reason mostly has the same cause.
-    }
+    const left = session.pause(reason, signal.aborted);
     // A walk that is stopped does not wait for this: its staged values are shown when it has been resumed and has ended.
     if (!signal.aborted) await session.showStaged().catch(() => undefined);
-    throw commitError ?? reason;
+    throw left;
   } finally {
     commitTimer.stop();
     session.release();

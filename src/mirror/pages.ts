@@ -53,6 +53,14 @@ export function createPageReader(
     path: job.path,
     query: { offset, limit: PAGE_ROWS },
   });
+  /** A call was made, though nobody needs its response. */
+  const discard = ({ call }: ApiResponse) => {
+    try {
+      store.recordCall(call);
+    } catch {
+      // What keeps the call from being recorded keeps the next page from being saved, too: that error is thrown.
+    }
+  };
   const parseLater = () => unread;
   const pages = prefetchPages({
     get: (offset, upcoming) =>
@@ -73,18 +81,13 @@ export function createPageReader(
       return checkPage(job, body, page, shape);
     },
     agree: (before, page) => showSameRows(job, before, page),
-    discard({ call }) {
-      try {
-        store.recordCall(call);
-      } catch {
-        // What keeps the call from being recorded keeps the next page from being saved, too: that error is thrown.
-      }
-    },
+    discard,
   });
 
   return {
     async read(offset, at) {
       const { page, response } = await pages.next(at);
+      if (signal.aborted) discard(response);
       signal.throwIfAborted();
       if (page.shape && page.shape !== shape) store.keepShape(job.name, page.shape);
       shape = page.shape;

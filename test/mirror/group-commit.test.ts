@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { Snooze } from '../../src/errors.ts';
 import { mirror, type Progress } from '../../src/mirror.ts';
@@ -127,6 +127,32 @@ describe('pages that wait while a walk is left', () => {
     ]);
     expect(mirroredRows(bench, 'news').size).toBe(0);
   });
+
+  it('and cannot be committed are told of also where the row of the walk cannot be written', async () => {
+    const bench = await setupCounted();
+    failAt(bench, 250);
+    bench.tamper(
+      `CREATE TRIGGER row_fails BEFORE UPDATE OF error ON walks BEGIN SELECT raise(ABORT, 'no row'); END`,
+    );
+    const left = mirrorUntil(bench, 3, new Snooze(bench.clock.now(), 'quota'));
+    await expect(left).rejects.toThrow(/disk.*; nor can the walk's own row be written: no row/);
+  });
+});
+
+test('the call of a page that came as the walk was stopped is recorded, though the page is not kept', async () => {
+  const bench = await setupCounted();
+  const stop = new AbortController();
+  const api = {
+    ...bench.api,
+    async get(...args: Parameters<typeof bench.api.get>) {
+      const response = await bench.api.get(...args);
+      if (bench.model.calls.length === 3) stop.abort(new Error('stopped'));
+      return response;
+    },
+  };
+  await expect(mirror(bench.job('news'), { ...bench, api }, stop.signal)).rejects.toThrow('stopped');
+  expect(commits(bench)).toEqual([199]);
+  expect(bench.sql('SELECT status FROM requests')).toEqual(Array(3).fill({ status: 200 }));
 });
 
 /** Mirrors the news, and throws instead of the call behind so many pages. */
