@@ -30,7 +30,7 @@ const rooms: Record<string, Room> = {
   governor: {
     code: ['src/governor.ts', 'src/governor/**/*.ts'],
     tests: ['test/governor/**/*.test.ts'],
-    without: ['test/governor/worlds.test.ts'],
+    without: ['test/governor/{worlds,over-http,late-responses}.test.ts'],
   },
   store: {
     code: ['src/store/{session,group-commit,rows,retire,orders,rowids}.ts'],

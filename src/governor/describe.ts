@@ -141,8 +141,7 @@ const inARow = (times: number) => (times > 1 ? ` ${times} times in a row` : '');
 function waitsForOthers(state: State, now: number): Wait[] {
   const block = blockedBySilence(state, now);
   if (!block) return [];
-  const calls = block.owners.reduce((sum, owner) => sum + (state.leases[owner]?.permits ?? 0), 0);
-  const permits = calls === 1 ? 'a permit' : `permits for ${calls} calls`;
+  const permits = block.permits === 1 ? 'a permit' : `permits for ${block.permits} calls`;
   const why = `${block.owners.join(' and ')} took ${permits} and fell silent; by then they count as used`;
   return [{ job: null, until: block.until, reason: block.reason, why }];
 }

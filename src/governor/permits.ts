@@ -234,12 +234,13 @@ export function silentOwners({ leases }: State, now: number): string[] {
 export function blockedBySilence(
   state: State,
   now: number,
-): { owners: string[]; until: number; reason: WaitReason } | null {
+): { owners: string[]; permits: number; until: number; reason: WaitReason } | null {
   const silent = Object.entries(state.leases).filter(([, { heardAt }]) => now - heardAt > QUIET_MS);
   const until = Math.max(...silent.map(([, { heardAt }]) => heardAt + OWNER_TTL_MS));
   if (!(until > now)) return null;
   const reason = closedByPermits(state, now);
-  return reason && { owners: silent.map(([owner]) => owner), until, reason };
+  const permits = silent.reduce((sum, [, lease]) => sum + lease.permits, 0);
+  return reason && { owners: silent.map(([owner]) => owner), permits, until, reason };
 }
 
 /** The gate that is closed only because permits were given that have not been answered yet. */

@@ -23,23 +23,29 @@ export async function callFine(governor: Governor): Promise<void> {
   governor.complete('news', fine);
 }
 
-type GovernorOptions = Partial<Pick<GovernorParts, 'lag' | 'isGone' | 'keyDigest' | 'again'>>;
+type GovernorOptions = Partial<Pick<GovernorParts, 'lag' | 'isGone' | 'keyDigest' | 'again' | 'isRemote'>>;
 
 export function setup(parts: GovernorOptions = {}, clock = virtualClock()) {
-  const shared: { state: State | undefined; transactions: number; broken: boolean } = {
-    state: undefined,
-    transactions: 0,
-    broken: false,
-  };
+  const shared: {
+    state: State | undefined;
+    transactions: number;
+    broken: boolean;
+    /** Of a state on another machine: its clock, and what its transactions wait for. */
+    now?: () => number;
+    away?: Promise<void> | undefined;
+  } = { state: undefined, transactions: 0, broken: false };
   const open = (owner: string, others: GovernorOptions = {}) => ({
     clock,
     governor: createGovernor({
       transact: (change) => {
         if (shared.broken) throw new Error('the disk is full');
-        const { state, result } = change(structuredClone(shared.state));
-        shared.state = state;
-        shared.transactions += 1;
-        return result;
+        const transact = () => {
+          const { state, result } = change(shared.state, shared.now?.());
+          shared.state = state;
+          shared.transactions += 1;
+          return result;
+        };
+        return shared.away ? shared.away.then(transact) : transact();
       },
       clock,
       random: () => 0.5,

@@ -102,15 +102,72 @@ describe('what is shown of the governor', () => {
   it('says why things wait, and until when', () => {
     const machine = drive();
     machine.call({ status: 403 }, 'meme-signals');
-    machine.call({ status: 503 }, 'usage');
-    machine.call({ status: 429, retryAfterMs: MINUTE }, 'news');
-    const { waits } = machine.shown;
-    expect(waits.map(({ job, reason }) => [job, reason])).toEqual([
-      [null, 'retry_after'],
-      ['meme-signals', 'forbidden'],
-      ['usage', 'unavailable'],
+    for (let failed = 0; failed < 2; failed += 1) machine.call({ status: 503 }, 'usage');
+    machine.call({ status: 503 }, 'news');
+    machine.call({ status: 429, retryAfterMs: 10_000 }, 'ai-signals');
+    const { pause, jobs } = machine.state;
+    const [forbidden, usage, news] = ['meme-signals', 'usage', 'news'].map((job) => jobs[job]);
+    const others = [
+      {
+        job: 'meme-signals',
+        until: forbidden?.forbidden?.retryAt,
+        reason: 'forbidden',
+        why: 'the key lacks the scope, or may not be used from this address; one call a day tries again, and doctor at once',
+      },
+      {
+        job: 'usage',
+        until: usage?.outage?.resumeAt,
+        reason: 'unavailable',
+        why: 'the endpoint was unavailable 2 times in a row',
+      },
+      {
+        job: 'news',
+        until: news?.outage?.resumeAt,
+        reason: 'unavailable',
+        why: 'the endpoint was unavailable',
+      },
+    ];
+    expect(machine.shown.waits).toEqual([
+      {
+        job: null,
+        until: pause?.resumeAt,
+        reason: 'retry_after',
+        why: 'the API answered 429: the API said for how long',
+      },
+      ...others,
     ]);
-    expect(waits.every(({ until, why }) => until > machine.now && why.length > 10)).toBe(true);
+    machine.pass((pause?.resumeAt ?? 0) - machine.now);
+    expect(machine.shown.waits, 'what is over keeps nobody').toEqual(others.slice(0, 1));
+    machine.call({ status: 429 }, 'ai-signals');
+    const again = machine.state.pause;
+    expect(machine.shown.waits[0]).toEqual({
+      job: null,
+      until: again?.resumeAt,
+      reason: 'rate',
+      why: 'the API answered 429 2 times in a row: most likely for its rate',
+    });
+    machine.call({ status: 401 }, 'ai-signals');
+    expect(machine.shown.waits[0]).toEqual({
+      job: null,
+      until: machine.now + 60 * MINUTE,
+      reason: 'key_refused',
+      why: 'the API refused the key; one call an hour tries it again, and doctor at once',
+    });
+  });
+
+  it('says of an endpoint that has used up the tries of all when one of them goes again', () => {
+    const machine = drive();
+    machine.call({ status: 503 }, 'news');
+    for (let failed = 0; failed < 10; failed += 1) {
+      machine.pass(20 * MINUTE);
+      machine.call({ status: 503 }, `job ${failed % 3}`);
+    }
+    const { unpaidRetryAt, jobs } = machine.state;
+    const [wait] = machine.shown.waits.filter(({ job }) => job === 'news');
+    expect(unpaidRetryAt).toBeGreaterThan(jobs['news']?.outage?.resumeAt ?? 0);
+    expect(wait?.until).toBe(unpaidRetryAt);
+    const asked = machine.now;
+    expect(asked + machine.call({}, 'news')).toBe(unpaidRetryAt);
   });
 
   it('gives the pace with what lasted and what did not', () => {
@@ -118,8 +175,51 @@ describe('what is shown of the governor', () => {
     for (let call = 0; call < 20; call += 1) machine.call();
     machine.call({ status: 429 });
     machine.call();
-    const { rate } = machine.shown;
-    expect(rate.perSecond).toBeGreaterThan(0);
-    expect(rate).toMatchObject({ confidence: 'guess' });
+    expect(machine.shown.rate).toEqual({
+      perSecond: machine.state.rate.perSecond,
+      confidence: 'guess',
+      evidence: 'the API throttled once, and the pace is being measured',
+    });
+    for (let call = 0; call < 40; call += 1) machine.call();
+    machine.call({ status: 429 });
+    machine.call();
+    expect(machine.shown.rate.evidence).toMatch(/^[\d.]+ a second lasted, [\d.]+ did not$/);
+  });
+
+  it('gives the number at once with what was accepted, or refused', () => {
+    const machine = drive();
+    expect(machine.shown.concurrency).toEqual({
+      allowed: 2,
+      confidence: 'none',
+      evidence: '1 at once were accepted; more were never refused',
+    });
+    machine.call({ status: 429, inFlight: 2 });
+    machine.call();
+    expect(machine.shown.concurrency).toEqual({
+      allowed: 1,
+      confidence: 'likely',
+      evidence: '2 at once were refused; 1 are proven',
+    });
+  });
+
+  it('says on what evidence more calls come', () => {
+    const machine = drive();
+    const evidence = () => machine.shown.quota.refill.evidence;
+    const at = (second: number, remaining: number) => {
+      machine.pass(T0 + second * 1_000 - 50 - machine.now);
+      machine.call({ limit: 100, remaining });
+    };
+    expect(evidence()).toBe('nothing was seen of it yet');
+    at(1, 50);
+    expect(evidence()).toBe('nothing was seen of it yet');
+    at(59, 49);
+    expect(evidence()).toBe('it did not reset in 58s');
+    at(60, 99);
+    at(119, 60);
+    at(120, 99);
+    expect(evidence()).toBe('it was seen to reset twice, 59s to 1m apart');
+    at(179, 60);
+    at(180, 99);
+    expect(evidence()).toBe('it was seen to reset 3 times, 60s to 1m apart');
   });
 });

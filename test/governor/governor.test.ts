@@ -3,6 +3,8 @@ import { virtualClock } from '../../lab/simulate/clock.ts';
 import { Failure, Snooze } from '../../src/errors.ts';
 import { callFine, fine, never, setup } from './bench.ts';
 
+const HOUR = 3_600_000;
+
 describe('the governor', () => {
   it('lets a first sync of 30 calls through with at most 3 s of waiting, and 1,000 with at most 10 s', async () => {
     const { clock, governor } = setup();
@@ -21,6 +23,23 @@ describe('the governor', () => {
     expect(thrown).toBeInstanceOf(Snooze);
     expect((thrown as Snooze).reason).toBe('retry_after');
     expect((thrown as Snooze).until).toBeGreaterThanOrEqual(clock.now() + 60_000);
+  });
+
+  it('waits out a pause of three seconds, and snoozes a call at a longer one', async () => {
+    // The jitter adds a twentieth.
+    for (const [retryAfterMs, isWaitedFor] of [
+      [2_857, true],
+      [2_858, false],
+    ] as const) {
+      const { clock, governor } = setup();
+      await governor.acquire('news', never);
+      governor.complete('news', { ...fine, status: 429, retryAfterMs });
+      const until = clock.now() + 1.05 * retryAfterMs;
+      const ended = await governor.acquire('news', never).catch((error: unknown) => error);
+      expect(ended instanceof Snooze).toBe(!isWaitedFor);
+      if (isWaitedFor) expect(clock.now()).toBeCloseTo(until, 3);
+      else expect(ended).toMatchObject({ until: expect.closeTo(until, 3), reason: 'retry_after' });
+    }
   });
 
   it('refuses every call after a 401 until the key changes', async () => {
@@ -192,6 +211,76 @@ describe('the governor', () => {
     await expect(governor.acquire('news', never)).rejects.toThrow('disk');
     shared.broken = false;
     await callFine(governor);
+  });
+});
+
+describe('a state on another machine', () => {
+  it.each([1, -1])('lives by its own clock, which ours may be %i h from', async (hours) => {
+    const { clock, governor, shared } = setup({ isRemote: true });
+    shared.now = () => clock.now() + hours * HOUR;
+    const begin = clock.now();
+    for (let call = 0; call < 30; call += 1) await callFine(governor);
+    expect(clock.now() - begin).toBeLessThan(3_000);
+    await governor.acquire('news', never);
+    governor.complete('news', { ...fine, status: 429, retryAfterMs: 60_000 });
+    const until = clock.now() + 62_500 + 5 * 100;
+    await expect(governor.acquire('news', never)).rejects.toMatchObject({ until: expect.closeTo(until, -4) });
+    await clock.sleep(70_000);
+    await governor.acquire('news', never);
+    governor.complete('news', { ...fine, status: 401 });
+    const again = new Date(clock.now() + HOUR).toISOString();
+    await expect(governor.acquire('news', never)).rejects.toThrow(again);
+  });
+
+  it('hears nothing of a clock that was set here, and one on this machine does', async () => {
+    for (const isRemote of [true, false]) {
+      const { clock, governor, shared } = setup({ isRemote });
+      await callFine(governor);
+      await clock.sleep(1_000);
+      const before = shared.transactions;
+      governor.clockJumped();
+      await clock.sleep(1_000);
+      expect(shared.transactions - before).toBe(isRemote ? 0 : 1);
+    }
+  });
+
+  it.each([
+    ['what a response said ten seconds ago', true, 200, 10_000, 'header', 49],
+    ['what one said longer ago, though it counts as made', true, 200, 10_001, null, null],
+    ['a refusal, however old', true, 429, 60_000, null, null],
+    ['on this machine, all of it', false, 200, 60_000, 'header', 49],
+  ])('is told %s, once it can be told', async (_, isRemote, status, ms, source, level) => {
+    const { clock, governor, shared } = setup({ isRemote });
+    await governor.acquire('news', never);
+    shared.broken = true;
+    governor.complete('news', { ...fine, status, limit: 100, remaining: 49 });
+    await clock.sleep(ms);
+    shared.broken = false;
+    await governor.close();
+    expect(shared.state?.quota).toMatchObject({ source, level, responses: 1 });
+    expect(shared.state?.prefetch.requests).toBe(1);
+    expect(shared.state?.pause === null).toBe(status === 200);
+    expect(shared.state?.jobs['news']?.outage).toBe(null);
+  });
+
+  it('that is out of reach keeps nobody waiting longer than three seconds, and is used once it is back', async () => {
+    const { clock, governor, shared } = setup({ isRemote: true });
+    await callFine(governor);
+    await clock.sleep(5_000);
+    let comesBack = () => {};
+    shared.away = new Promise((resolve) => {
+      comesBack = resolve;
+    });
+    const begin = clock.now();
+    const refused = { reason: 'account', until: begin + 5_000 };
+    await expect(governor.acquire('news', never)).rejects.toMatchObject(refused);
+    expect(clock.now() - begin).toBe(3_000);
+    await expect(governor.acquire('usage', never)).rejects.toMatchObject(refused);
+    expect(clock.now() - begin, 'nor the next one at all').toBe(3_000);
+    shared.away = undefined;
+    comesBack();
+    await clock.sleep(1);
+    for (let call = 0; call < 5; call += 1) await callFine(governor);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { allowedInFlight } from '../../src/governor/concurrency.ts';
-import { initialState, readState } from '../../src/governor/state.ts';
+import { initialState, isNewer, readState } from '../../src/governor/state.ts';
 import { drive, T0 } from './drive.ts';
 
 const HOUR = 3_600_000;
@@ -183,6 +183,17 @@ describe('the kept state', () => {
     ['with a part of the wrong kind', { ...initialState(), quota: [] }],
   ])('is begun anew when it is %s', (_, kept) => {
     expect(readState(kept)).toEqual(initialState());
+  });
+
+  it.each([
+    ['nothing', undefined, false],
+    ['null', null, false],
+    ['a text', '99', false],
+    ['one without a version', {}, false],
+    ['one of this release', initialState(), false],
+    ['one of a newer release', { version: initialState().version + 1 }, true],
+  ])('%s is taken for that of a newer release as it should', (_, kept, newer) => {
+    expect(isNewer(kept)).toBe(newer);
   });
 
   it('survives being written down as JSON at any time', () => {
