@@ -57,7 +57,9 @@ function batchesOf(connection: Connection, job: Job, keep: Keep, now: number): B
     ...from(keep.requestsMs, (horizon) => deleting(connection, 'requests', 'at < ? ORDER BY at', horizon)),
     ...(versions ? from(keep.historyMs, (horizon) => pruneHistory(connection, job, versions, horizon)) : []),
     ...(job.reading === 'snapshot'
-      ? from(keep.usageMs, (horizon) => pruneFront(connection, job, quoted(job.rows), '_fetched_at', horizon))
+      ? from(keep.usageMs, (horizon) =>
+          pruneFront(connection, job, { table: quoted(job.rows), ...SNAPSHOTS }, horizon),
+        )
       : []),
     ...from(keep.quarantineMs, (horizon) =>
       deleting(connection, 'quarantine', 'job = ? AND resolved_at < ?', job.name, horizon),
@@ -81,21 +83,25 @@ function deleting(connection: Connection, table: string, condition: string, ...v
 function pruneHistory(connection: Connection, job: Job, versions: string, horizon: string): Batch {
   const served = servedSince(connection, job.name);
   const until = served !== undefined && served < horizon ? served : horizon;
-  return pruneFront(connection, job, quoted(versions), '_valid_to', until);
+  return pruneFront(connection, job, { table: quoted(versions), ...VERSIONS }, until);
 }
 
-/** Versions enter a history as they end, and snapshots their table as they come, so the first rows are the oldest. */
+/** Versions enter a history as they end. */
+const VERSIONS = { time: '_valid_to', order: 'rowid' };
+/** The key of a snapshot begins with its time. One that was refused and fits when it is retried comes later than its time. */
+const SNAPSHOTS = { time: '_fetched_at', order: '_key' };
+
+/** @param order the column by which the first rows of the table are the oldest. */
 function pruneFront(
   connection: Connection,
   job: Job,
-  table: string,
-  column: '_valid_to' | '_fetched_at',
+  { table, time, order }: { table: string; time: string; order: string },
   horizon: string,
 ): Batch {
-  const oldest = connection.prepare<[number], { rowid: number; until: string }>(
-    `SELECT rowid, ${column} AS until FROM ${table} ORDER BY rowid LIMIT ?`,
+  const oldest = connection.prepare<[number], { place: number | string; until: string }>(
+    `SELECT ${order} AS place, ${time} AS until FROM ${table} ORDER BY ${order} LIMIT ?`,
   );
-  const remove = connection.prepare<[number]>(`DELETE FROM ${table} WHERE rowid <= ?`);
+  const remove = connection.prepare<[number | string]>(`DELETE FROM ${table} WHERE ${order} <= ?`);
   const note = connection.prepare<[string, string]>(
     `INSERT INTO datasets (job, history_from) VALUES (?, ?)
      ON CONFLICT DO UPDATE SET history_from = max(excluded.history_from, coalesce(history_from, ''))`,
@@ -104,7 +110,7 @@ function pruneFront(
     const due = upTo(oldest.all(ROWS_AT_ONCE), ({ until }) => until > horizon);
     const last = due.at(-1);
     if (!last) return false;
-    remove.run(last.rowid);
+    remove.run(last.place);
     note.run(job.name, last.until);
     return due.length === ROWS_AT_ONCE;
   };
