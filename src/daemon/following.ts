@@ -70,8 +70,7 @@ export function keepFollowing(parts: FollowingParts): Following {
       for (const job of only) due.add(job);
       return problemOf(asFailure(thrown));
     }
-    if (refused.size > 0) problems.remains();
-    else if (problems.over()) log.info({}, words.goesOn);
+    if (problems.over()) log.info({}, words.goesOn);
     if (everyMs > 0 && Object.keys(seqs).length > 0) await sleep(everyMs);
     return undefined;
   }
@@ -79,12 +78,15 @@ export function keepFollowing(parts: FollowingParts): Following {
   function noteArrival({ job, to, problems: lacks, failure }: Arrival): void {
     if (to !== null) seqs[job] = to;
     for (const lack of lacks) log.warn({ job }, `${words.lacks}: ${lack}`);
-    if (!failure) return void refused.delete(job);
+    if (!failure) {
+      problems.solved(job);
+      return void refused.delete(job);
+    }
     due.add(job);
     resting.add(job);
     const failures = (refused.get(job) ?? 0) + 1;
     refused.set(job, failures);
-    void sleep(problems.failed(problemOf(failure), failures)).then(() => {
+    void sleep(problems.failed(problemOf(failure), failures, job)).then(() => {
       resting.delete(job);
       wake();
     });

@@ -14,13 +14,14 @@ export const usualPauses: Pauses = { firstMs: 1_000, longestMs: 60_000, hopeless
 /** Why an attempt failed, in words, and whether trying again soon can help. */
 export type Problem = { message: string; isHopeless: boolean };
 
+/** A part may have several problems at once, each `of` something else; the latest is shown. */
 type ProblemNote = {
-  /** Something else has moved on: the problem is noted again as it is. */
-  remains(): void;
-  /** It works again. @returns whether it did not. */
+  /** One of several is solved, which the next `over` shows. */
+  solved(of: string): void;
+  /** What is of nothing in particular is solved. @returns whether all is well again. */
   over(): boolean;
   /** @param failures in a row, with this one. @returns how many milliseconds to wait before it is tried again. */
-  failed(problem: Problem, failures: number): number;
+  failed(problem: Problem, failures: number, of?: string): number;
 };
 
 export function noteProblems(parts: {
@@ -33,28 +34,37 @@ export function noteProblems(parts: {
   logOnChange: (message: string, nextTry: string) => void;
 }): ProblemNote {
   const { clock, random, pauses, note, logOnChange } = parts;
-  let present: Trouble | null = null;
-  let logged = '';
+  const present = new Map<string, Trouble>();
+  let shown: Trouble | null = null;
+  const show = () => {
+    shown = [...present.values()].at(-1) ?? null;
+    note(shown);
+  };
   return {
-    remains: () => note(present),
+    solved: (of) => void present.delete(of),
     over() {
-      const was = present !== null;
-      [present, logged] = [null, ''];
-      note(null);
-      return was;
+      const wasWell = shown === null;
+      present.delete(EVERYTHING);
+      show();
+      return !wasWell && shown === null;
     },
-    failed({ message, isHopeless }, failures) {
+    failed({ message, isHopeless }, failures, of = EVERYTHING) {
       const waitMs = isHopeless ? pauses.hopelessMs : backoffMs(failures, pauses, random());
       const at = clock.now();
       const nextTry = isoTime(at + waitMs);
-      present = { message, since: present?.since ?? isoTime(at), nextTry };
-      note(present);
-      if (message !== logged) logOnChange(message, nextTry);
-      logged = message;
+      const isKnown = [...present.values()].some((trouble) => trouble.message === message);
+      const since = present.get(of)?.since ?? isoTime(at);
+      present.delete(of);
+      present.set(of, { message, since, nextTry });
+      show();
+      if (!isKnown) logOnChange(message, nextTry);
       return waitMs;
     },
   };
 }
+
+/** What a problem is of that keeps the whole part from its work. */
+const EVERYTHING = '';
 
 /**
  * Attempts it until `signal` is aborted, at once after one that went well and after a pause where it failed.

@@ -103,3 +103,22 @@ test('a dataset that a target refuses delays no other: what comes of another mea
   expect(asked.map(({ only }) => only).slice(2)).toEqual([['news'], ['news']]);
   expect(said).toEqual([`nothing arrives: ${failure.message}; mirroring goes on`, 'it goes on']);
 });
+
+test('the problem that is shown is that of a dataset that still has one', async () => {
+  const refuse = (job: string): Arrival => ({
+    ...{ job, to: null, problems: [] },
+    failure: { kind: 'incomplete', message: `${job} is busy` },
+  });
+  const rests: (() => void)[] = [];
+  const { notes, asked } = follow(
+    [[refuse('ai-signals'), refuse('news')]],
+    () => new Promise((resolve) => void rests.push(() => resolve(undefined))),
+  );
+  await expect.poll(() => rests.length).toBe(2);
+  expect(notes.at(-1)?.trouble?.message).toBe('news is busy');
+  rests[1]?.();
+  await expect.poll(() => asked.length).toBe(2);
+  await expect.poll(() => notes.at(-1)?.trouble?.message).toBe('ai-signals is busy');
+  rests[0]?.();
+  await expect.poll(() => notes.at(-1)?.trouble).toBeNull();
+});
