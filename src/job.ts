@@ -14,17 +14,17 @@ import {
 } from 'drizzle-orm/sqlite-core';
 import type { z } from 'zod';
 import {
-  columnName,
   columnsOf,
   declaredColumns,
   type RowValues,
   rowJsonSql,
-  type Schema,
   schemaOf,
   valueReader,
 } from './job/columns.ts';
+import { columnName, type Schema } from './properties.ts';
 
-export type { RowValues, Schema, SqlValue } from './job/columns.ts';
+export type { RowValues, SqlValue } from './job/columns.ts';
+export type { Schema } from './properties.ts';
 
 /** A view that makes a dataset pleasant to report on; it stands in the database beside the tables. */
 export type View = {

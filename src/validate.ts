@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Body } from './api/response.ts';
 import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
+import { columnName } from './properties.ts';
 import type {
   CheckedPage,
   CheckedRows,
@@ -110,10 +111,18 @@ export function checkSnapshot(text: string, json: unknown, key: string, fetchedA
   };
 }
 
-/** A row that was refused before, looked at again, by the shape discovered of its dataset. */
+/**
+ * A row that was refused before, looked at again, by the shape discovered of its dataset. Where nothing was discovered yet it
+ * stays refused: a single row does not show which field is the key.
+ */
 export function checkAgain(job: Job, body: string, known: DiscoveredShape | undefined): CheckedRows {
   const rows = [JSON.parse(body)];
-  return checkRows(job, { rows, path: [], bodies: () => [body.trim()], suspicious: true, drifts: [] }, known);
+  const received = { rows, path: [], bodies: () => [body.trim()], suspicious: true, drifts: [] };
+  const checked = checkRows(job, received, known);
+  if (job.contract || known || checked.refused.length > 0) return checked;
+  const problem = { path: '', expected: 'a page that shows the key of its rows', received: 'none yet' };
+  const refused = { key: null, identity: identityOf(body, undefined), body, problems: [problem] };
+  return { keys: [null], accepted: [], refused: [refused], drifts: [], fields: noFields };
 }
 
 type ReceivedRows = {
@@ -194,16 +203,9 @@ function identityOf(body: string, contract: Job['contract']): string {
 /** Every value that is no object or array, under the names that lead to it, as a column would be named. */
 function* membersOf(value: unknown, path: readonly string[]): Generator<Member> {
   if (typeof value !== 'object' || value === null) {
-    if (path.length > 0) yield [columnOf(path), value];
+    if (path.length > 0) yield [columnName(path), value];
   } else if (path.length < MAX_IDENTITY_LEVELS)
     for (const [name, inner] of Object.entries(value)) yield* membersOf(inner, [...path, name]);
-}
-
-function columnOf(path: readonly string[]): string {
-  return path
-    .join('_')
-    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .toLowerCase();
 }
 
 function isStableText(value: unknown): boolean {

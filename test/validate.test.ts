@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { defineJob } from '../src/job.ts';
+import type { DiscoveredShape } from '../src/validate/checked.ts';
 import { checkAgain, checkPage, checkSnapshot, describeBreach } from '../src/validate.ts';
 import { checkNews, checkSignals, job, signal, signalPage } from './validate/support.ts';
 
@@ -48,6 +51,31 @@ describe('a first page of which no row fits', () => {
   it('shows no character that a terminal would obey', () => {
     const page = checkNews(['{"\\u001b[31m":"\\ud800"}']);
     expect(describeBreach(page)).toMatch(/^[\x20-\x7e]+$/);
+  });
+});
+
+describe('a row that was refused', () => {
+  it('stays so where no page has shown yet which field is its key', () => {
+    const again = (known?: DiscoveredShape) => checkAgain(job('news'), '{"id":"n-1"}', known);
+    expect(again()).toMatchObject({ accepted: [], refused: [{ problems: [{ received: 'none yet' }] }] });
+    const shape = { rowsPath: [], keyField: 'id', sharedKeys: [] };
+    expect(again(shape)).toMatchObject({ accepted: [{ key: 'n-1' }], refused: [] });
+  });
+
+  it('is known again without a key, whatever its volatile columns say, however they are named', () => {
+    const odd = defineJob('odd', {
+      ...{ about: '', path: '/odd', scope: 'odd:read', schedule: 'off' },
+      contract: {
+        page: z.strictObject({}),
+        row: z.strictObject({ id: z.string(), name: z.string(), ageMS: z.number() }),
+        key: ({ id }) => id,
+        volatile: ['ageMS'],
+      },
+    });
+    const identities = [1, 2].map(
+      (ageMS) => checkAgain(odd, JSON.stringify({ name: 'x', ageMS }), undefined).refused[0]?.identity,
+    );
+    expect(identities[0]).toBe(identities[1]);
   });
 });
 

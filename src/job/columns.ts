@@ -6,19 +6,7 @@
 import { integer, real, type SQLiteColumnBuilderBase, text } from 'drizzle-orm/sqlite-core';
 import * as z from 'zod';
 import { numberSql } from '../output/answer.ts';
-
-/** The part of JSON Schema in which zod describes our contracts; objects that the specification names have its name as `title`. */
-export type Schema = Readonly<{
-  title?: string;
-  type?: string | readonly string[];
-  const?: string;
-  properties?: Readonly<Record<string, Schema>>;
-  required?: readonly string[];
-  additionalProperties?: boolean | Schema;
-  items?: Schema;
-  anyOf?: readonly Schema[];
-  [keyword: string]: unknown;
-}>;
+import { columnName, type Schema } from '../properties.ts';
 
 /** What a mirrored column holds: text, numbers, booleans as 0 or 1, arrays and objects as JSON text. */
 export type SqlValue = string | number | null;
@@ -59,9 +47,6 @@ export function columnsOf({ properties = {}, required = [] }: Schema, around?: C
     return members.length > 0 && !mayLack ? members : [...members, column];
   });
 }
-
-export const columnName = (path: readonly string[]) =>
-  path.map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)).join('_');
 
 /** What a property holds where it is not null; the schema itself where it never is. */
 function valueSchemaOf(schema: Schema): Schema {

@@ -1,14 +1,16 @@
 /** What `/mirror/v1/datasets` tells of a dataset: its columns, what they mean, and how fresh it is. */
 
 import { ageOf } from '../../clock.ts';
-import type { Schema } from '../../job-list.ts';
+import { propertiesOf } from '../../properties.ts';
 import type { DatasetState } from './read.ts';
 import type { Column, ListJob } from './sql.ts';
 
 export function describeDataset(job: ListJob, columns: readonly Column[], state: DatasetState, now: number) {
   const { completeAsOf } = state;
   const age = completeAsOf === null ? null : ageOf(Date.parse(completeAsOf), now);
-  const specified = new Map(job.schemas ? membersOf(job.schemas.row, []) : []);
+  const specified = new Map<string, string>();
+  for (const { column, path, description } of job.schemas ? propertiesOf(job.schemas.row) : [])
+    specified.set(column, `\`${path.join('.')}\`${description === undefined ? '' : `: ${description}`}`);
   return {
     dataset: job.table,
     job: job.name,
@@ -26,19 +28,6 @@ export function describeDataset(job: ListJob, columns: readonly Column[], state:
     seq: state.seq,
     historyFrom: state.historyFrom,
   };
-}
-
-/** By the names of their columns. */
-function membersOf({ properties = {} }: Schema, path: readonly string[]): [string, string][] {
-  return Object.entries(properties).flatMap(([name, given]): [string, string][] => {
-    const schema = given.anyOf?.find(({ type }) => type !== 'null') ?? given;
-    const here = [...path, name];
-    const column = here
-      .map((part) => part.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
-      .join('_');
-    const about = `\`${here.join('.')}\`${schema['description'] === undefined ? '' : `: ${schema['description']}`}`;
-    return [[column, about], ...membersOf(schema, here)];
-  });
 }
 
 const ownColumns: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 /** What the columns of a dataset mean, in Markdown: by the contract of its job, and by the mirror where the column is its own. */
 
 import type { ListedJob, Schema } from '../../job-list.ts';
+import { propertiesOf } from '../../properties.ts';
 
 /** Columns that mean the same in every dataset that has them. */
 export const sharedMeanings: Readonly<Record<string, string>> = {
@@ -27,26 +28,14 @@ export function meaningsOf({
 }: Pick<ListedJob, 'schemas' | 'volatile'>): Map<string, string> {
   const meanings = new Map<string, string>();
   if (!schemas) return meanings;
-  collect(schemas.row, [], meanings);
+  for (const { column, path, description, value } of propertiesOf(schemas.row)) {
+    const rule = [description, ruleOf(value)].filter(Boolean).join('; ');
+    meanings.set(column, `\`${path.join('.')}\`${rule && `: ${rule}`}`);
+  }
   for (const column of volatile)
     meanings.set(column, `${meanings.get(column)}; volatile: kept current, but makes no version`);
   return meanings;
 }
-
-function collect(shape: Schema, path: readonly string[], meanings: Map<string, string>): void {
-  const value = shapeOfValue(shape);
-  if (path.length > 0) {
-    const rule = [shape['description'], ruleOf(value)].filter(Boolean).join('; ');
-    meanings.set(path.map(inSnakeCase).join('_'), `\`${path.join('.')}\`${rule && `: ${rule}`}`);
-  }
-  for (const [name, inner] of Object.entries(value.properties ?? {}))
-    collect(inner, [...path, name], meanings);
-}
-
-const inSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-/** The shape of a value that is not null. */
-const shapeOfValue = (shape: Schema): Schema => shape.anyOf?.find(({ type }) => type !== 'null') ?? shape;
 
 function ruleOf({ type, enum: values, minimum, maximum, items }: Schema): string {
   const kinds = [type].flat();

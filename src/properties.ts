@@ -1,0 +1,35 @@
+/** The properties of rows as their schema lists them, and the columns that hold them. */
+
+/** The part of JSON Schema in which zod describes our contracts; objects that the specification names have its name as `title`. */
+export type Schema = Readonly<{
+  title?: string;
+  type?: string | readonly string[];
+  const?: string;
+  properties?: Readonly<Record<string, Schema>>;
+  required?: readonly string[];
+  additionalProperties?: boolean | Schema;
+  items?: Schema;
+  anyOf?: readonly Schema[];
+  [keyword: string]: unknown;
+}>;
+
+/** In snake_case, with names that lead to a value joined by `_`. */
+export const columnName = (path: readonly string[]) =>
+  path.map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)).join('_');
+
+/** `value`: the schema of a value that is not null. */
+type Property = { column: string; path: readonly string[]; description: string | undefined; value: Schema };
+
+/** Those of an object and of the objects within, each before its members. */
+export function* propertiesOf(
+  { properties = {} }: Schema,
+  around: readonly string[] = [],
+): Generator<Property> {
+  for (const [name, schema] of Object.entries(properties)) {
+    const path = [...around, name];
+    const value = schema.anyOf?.find(({ type }) => type !== 'null') ?? schema;
+    const description = (schema['description'] ?? value['description']) as string | undefined;
+    yield { column: columnName(path), path, description, value };
+    yield* propertiesOf(value, path);
+  }
+}
