@@ -47,9 +47,11 @@ export async function greet(
   });
   const errors: Error[] = [];
   client.on('error', (error: Error) => void errors.push(error));
+  let asked: ReturnType<typeof tlsMismatch> | undefined;
+  const askForTls = () => (asked ??= tlsMismatch(target));
   const over = new AbortController();
   const doubt = delay(TLS_DOUBT_MS, undefined, { signal: over.signal }).then(async () => {
-    const mismatch = await tlsMismatch(target);
+    const mismatch = await askForTls();
     return mismatch ? Promise.reject(mismatch) : new Promise<never>(() => undefined);
   });
   try {
@@ -58,7 +60,7 @@ export async function greet(
     return isThere ? undefined : new RedisError('silent', 'no greeting');
   } catch (thrown) {
     signal?.throwIfAborted();
-    const refusal = [...errors, thrown as Error].find(isRefusal) ?? (await tlsMismatch(target));
+    const refusal = [...errors, thrown as Error].find(isRefusal) ?? (await askForTls());
     if (refusal) throw settingFailure(target, refusal);
     return new RedisError('unreachable', (errors[0] ?? (thrown as Error)).message);
   } finally {

@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parseRedisUrl } from '../../src/config.ts';
 import { connect, greet } from '../../src/queue/connection.ts';
@@ -110,6 +110,19 @@ describe('the connection', () => {
       expect(absence && diagnose(absence).code).toBe('silent');
     },
   );
+
+  test('that is closed after a while is asked for TLS once', async () => {
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => {
+      // The greeting is held until the question for TLS has been hung up on.
+      if (sockets.push(socket) > 1) socket.on('close', () => sockets[0]?.destroy()).destroy();
+    });
+    const { port, close } = await listenOnLoopback(server);
+    onTestFinished(close);
+    const absence = await greet(parseRedisUrl(`redis://127.0.0.1:${port}`));
+    expect(absence && diagnose(absence).code).toBe('unreachable');
+    expect(sockets).toHaveLength(2);
+  });
 
   test('reports that Redis has come to refuse the password', async () => {
     const server = await redisServer({ password: 'old' });
