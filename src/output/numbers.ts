@@ -18,8 +18,10 @@ const SIZE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 
 /** `812 B`, `1.2 kB`, `34 MB`. */
 export function bytes(value: number): string {
-  const power = value < 1_000 ? 0 : Math.min(SIZE_UNITS.length - 1, Math.floor(Math.log10(value) / 3));
-  const scaled = value / 1_000 ** power;
+  let power = 0;
+  let scaled = value;
+  // What would be rounded to a thousand is one of the next unit.
+  for (; scaled >= 999.5 && power < SIZE_UNITS.length - 1; power += 1) scaled /= 1_000;
   return `${number(scaled, scaled < 10 && power > 0 ? 1 : 0)} ${SIZE_UNITS[power]}`;
 }
 

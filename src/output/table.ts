@@ -48,8 +48,11 @@ export async function* table(
   /** One value a line, a block a row. */
   function asRecords(): string {
     const label = widest(measure, heads);
-    const line = (text: string, at: number) =>
-      `${paint('bold', (heads[at] ?? '').padEnd(label))}  ${clip(text, width - label - GAP)}`;
+    const line = (text: string, at: number) => {
+      const head = heads[at] ?? '';
+      const gap = ' '.repeat(label - measure(head) + GAP);
+      return `${paint('bold', head)}${gap}${clip(text, width - label - GAP)}`;
+    };
     return rows
       .map((row, at) => [paint('dim', `── row ${at + 1}`), ...row.map(line), ''].join('\n'))
       .join('\n');

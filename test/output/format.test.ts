@@ -170,6 +170,11 @@ describe('a table', () => {
     expect(cut).toBe(true);
   });
 
+  it('has its values in one column though names take two columns a letter', async () => {
+    const { lines } = await tableOf(20, ['漢字', 'b', 'c'], ['1234567890', null, 'y'.repeat(40)]);
+    expect(lines).toEqual(['── row 1', '漢字  1234567890', 'b     NULL', `c     ${'y'.repeat(13)}…`]);
+  });
+
   it('shows nothing that a terminal would obey, in values and in names', async () => {
     const { lines } = await tableOf(80, ['a\u001b[2J'], ['x\u001b]0;title\u0007\ny\u202ez']);
     expect(lines).toEqual(['a\\u{1b}[2J', 'x\\u{1b}]0;title\\u{7}\\ny\\u{202e}z']);

@@ -65,6 +65,8 @@ test('a time is told against now', () => {
 test.each([
   [812, '812 B'],
   [1_200, '1.2 kB'],
+  [999_499, '999 kB'],
+  [999_999, '1 MB'],
   [34_000_000, '34 MB'],
 ])('%s bytes are %s', (value, text) => {
   expect(bytes(value)).toBe(text);
