@@ -131,7 +131,11 @@ async function configureSession(client: pg.Client, name: string): Promise<void> 
 
 /** By the first characters of an error's code: whether trying again can help (`incomplete`), and what it means for people. */
 const meanings: readonly [RegExp, FailureKind, string][] = [
-  [/^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET|EPIPE|ENOENT$|EACCES$)/, 'incomplete', 'cannot be reached'],
+  [
+    /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET|EPIPE|ENOENT$|EACCES$|EPERM$)/,
+    'incomplete',
+    'cannot be reached',
+  ],
   [/^(08|57P0)/, 'incomplete', 'is not there for now'],
   [/^53300/, 'incomplete', 'takes no more connections for now'],
   [/^28/, 'incomplete', 'refuses the user or the password of MIRROR_SHIP'],
@@ -157,10 +161,10 @@ const NAMES_ALONE = /^(0A|23|2BP01|42|55)/;
 export function failureOf(thrown: unknown, name: string): unknown {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
   const errors = thrown instanceof AggregateError ? (thrown.errors as Error[]) : [thrown];
-  const [{ code = '', message = '' } = thrown as Error & { code?: string }] = errors as (Error & {
-    code?: string;
-  })[];
-  const isCode = /^[0-9A-Z]{5}$/.test(code);
+  const [first = thrown] = errors as (Error & { code?: string })[];
+  const { code = '', message } = first as Error & { code?: string };
+  // Names of errors of the system have five letters, too: EPERM.
+  const isCode = /^[0-9A-Z]{5}$/.test(code) && !('syscall' in first);
   // What a server says with a code may hold any word: of a trigger, of a column.
   const isLost =
     !isCode && /terminated|timeout expired|Connection ended|not queryable|Client was closed/i.test(message);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ColumnType } from '../../../src/reading/columns.ts';
+import { failureOf } from '../../../src/sinks/postgres/client.ts';
 import {
   digestOf,
   digestSql,
@@ -89,5 +90,14 @@ describe('a key', () => {
   test('that Postgres cannot hold stays another than all others', () => {
     expect(new Set([sentKey('a\0'), sentKey('a\uFFFD'), sentKey('a\0\0')]).size).toBe(3);
     expect(sentKey('a\0')).not.toContain('\0');
+  });
+});
+
+test.each([
+  [{ code: 'EPERM', syscall: 'connect' }, /^Postgres cannot be reached \(EPERM\)$/],
+  [{ code: '99999' }, /^Postgres refuses a statement \(99999\)$/],
+])('an error of the system is none of a statement: %j', (error, message) => {
+  expect(failureOf(Object.assign(new Error('said so'), error), 'Postgres')).toMatchObject({
+    message: expect.stringMatching(message),
   });
 });
