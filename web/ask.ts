@@ -20,11 +20,14 @@ export type Query<T> = {
   again(): void;
 };
 
-/** Another value of `changed` asks the same question again, unless `isLive` is false. */
-type Refresh = { changed?: unknown; isLive?: boolean };
+/** Another value of `changed` asks the same question again, unless `isLive` is false, of the latest value. */
+type Refresh<T> = { changed?: unknown; isLive?: boolean | ((value: T | null) => boolean) };
+
+/** What is there stays as it is; where there is nothing, the first rows are shown as they come. */
+export const whileEmpty = (answer: Answer | null): boolean => answer?.rows.length === 0;
 
 /** The answer to a question, or nothing for null. */
-export function useAnswer(question: PageQuestion | null, refresh: Refresh = {}): Query<Answer> {
+export function useAnswer(question: PageQuestion | null, refresh: Refresh<Answer> = {}): Query<Answer> {
   const key = question === null ? null : JSON.stringify(question);
   return useFetched(key, (signal) => answerTo(JSON.parse(key ?? '') as PageQuestion, signal), refresh);
 }
@@ -67,7 +70,7 @@ type FetchState<T> = {
 function useFetched<T>(
   key: string | null,
   get: (signal: AbortSignal) => Promise<Outcome<T>>,
-  { changed, isLive = true }: Refresh,
+  { changed, isLive = true }: Refresh<T>,
 ): Query<T> {
   const [state, setState] = useState<FetchState<T>>({
     key: null,
@@ -109,7 +112,11 @@ function useFetched<T>(
   const problem = key === null || isLoading ? null : state.problem;
   // A question that somebody stopped is not asked again because something has changed.
   const isDue =
-    key !== null && isLive && !isLoading && changed !== askedFor.current && problem?.kind !== 'stopped';
+    key !== null &&
+    !isLoading &&
+    changed !== askedFor.current &&
+    problem?.kind !== 'stopped' &&
+    (typeof isLive === 'boolean' ? isLive : isLive(state.value));
   useEffect(() => {
     if (!isDue) return;
     const timer = setTimeout(again, Math.max(MIN_PAUSE_MS, tookMs.current * PAUSE_RATIO));

@@ -24,3 +24,10 @@ test.each([
   expect(await window.page.locator('main').innerText()).toMatch(words);
   expect(await faultsOf(window)).toEqual([]);
 });
+
+test('a dataset that was empty when it was opened has its rows, and values to choose from, after its first walk', async () => {
+  const { page } = await sight.visit('/datasets/ai-signals');
+  await sight.bench.mirror('ai-signals');
+  await page.getByRole('region', { name: 'Rows of ai-signals' }).waitFor();
+  await page.getByRole('region', { name: 'Values of quality_grade' }).waitFor();
+});

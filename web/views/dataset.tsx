@@ -2,7 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import type { Overview } from '../../src/serve/ui/wire.ts';
-import { useAnswer, useSchema } from '../ask.ts';
+import { useAnswer, useSchema, whileEmpty } from '../ask.ts';
 import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading, Tabs } from '../parts/heading.tsx';
@@ -95,14 +95,11 @@ function DatasetContent({ dataset, status, at }: { dataset: Dataset; status: Sta
   const { search } = usePlace();
   const { historyFrom } = useSchema().value ?? {};
   const state = readState(search);
-  const query = useAnswer({
-    ...sampleSql(
-      dataset.table,
-      dataset.declared.map(({ name }) => name),
-      SAMPLE_ROWS,
-    ),
-    limit: SAMPLE_ROWS,
-  });
+  const names = dataset.declared.map(({ name }) => name);
+  const query = useAnswer(
+    { ...sampleSql(dataset.table, names, SAMPLE_ROWS), limit: SAMPLE_ROWS },
+    { changed: status.lastChange, isLive: whileEmpty },
+  );
   const sample = query.value?.rows;
   const columns = useMemo(() => sample && columnsOf(dataset.declared, sample), [sample, dataset.declared]);
   const isNew = status.rows === 0 && status.completeAsOf === null && at === null;

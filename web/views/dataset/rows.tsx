@@ -2,7 +2,7 @@
 
 import { useRef, useState } from 'preact/hooks';
 import type { PageCell, PageQuestion } from '../../../src/serve/ui/wire.ts';
-import { type Query, useAnswer } from '../../ask.ts';
+import { type Query, useAnswer, whileEmpty } from '../../ask.ts';
 import { bytes, count, duration, number } from '../../formats.ts';
 import { isIdentity } from '../../kinds.ts';
 import { useLive } from '../../live.ts';
@@ -53,12 +53,10 @@ export function Rows({ dataset, columns, state, at }: Props) {
   const listing = listingOf(dataset, columns, state, shown);
   const isAll = listing.where.length === 0 && !isRemoved && at === null;
   // Rows under the pointer do not move: what is new is counted, and shown when somebody asks for it.
-  const isEmpty = useRef(false);
   const page = useAnswer(
     { ...pageSql(listing, PAGE_ROWS, state.offset), asOf: at, limit: PAGE_ROWS },
-    { changed: status?.lastChange, isLive: at === null && isEmpty.current },
+    { changed: status?.lastChange, isLive: at === null && whileEmpty },
   );
-  isEmpty.current = page.value?.rows.length === 0;
   const refresh = { changed: page.value?.seq };
   // Rows come first: to count all that are found takes as long as to find them.
   const count = { ...countSql(listing), asOf: at, limit: 1 };
