@@ -209,6 +209,9 @@ test('queries that were run are kept in this browser, saved under a name, and ta
   await page.keyboard.press('Enter');
   const saved = page.getByRole('button', { name: 'My one', exact: true });
   await saved.waitFor();
+  const other = await page.context().newPage();
+  await other.goto(`${lived.url}/sql`);
+  await other.getByText('Saved (1)').waitFor();
   const [file] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Export' }).click(),
@@ -216,6 +219,8 @@ test('queries that were run are kept in this browser, saved under a name, and ta
   const path = await file.path();
   await page.getByRole('button', { name: 'Delete My one' }).click();
   await saved.waitFor({ state: 'detached' });
+  await other.getByText('Saved (0)').waitFor();
+  await other.close();
   await page.getByText('Saved (0)').click();
   await page.getByLabel('Import').setInputFiles(path);
   await saved.click();

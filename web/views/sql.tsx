@@ -19,15 +19,12 @@ import {
   type Draft,
   draftOf,
   keepDraft,
-  keepPast,
-  keepSaved,
   keptDraft,
-  keptPast,
-  keptSaved,
   linkedQuery,
   MAX_ADDRESS_LETTERS,
-  type PastQuery,
-  type SavedQuery,
+  past,
+  saved,
+  useKept,
   withoutQuery,
   withQuery,
   withSaved,
@@ -50,8 +47,8 @@ export const SqlView: ViewOf<'sql'> = () => {
   );
   const [version, setVersion] = useState(0);
   const [limit, setLimit] = useState<number>(LIMITS[0]);
-  const [past, setPast] = useState(keptPast);
-  const [saved, setSaved] = useState<readonly SavedQuery[]>(keptSaved);
+  const [pastQueries, changePast] = useKept(past);
+  const [savedQueries, changeSaved] = useKept(saved);
   const isWide = useMedia('(min-width: 1100px)');
   const { run, start, stop } = useRunner();
   // The answer before stays until the next one is there.
@@ -72,25 +69,12 @@ export const SqlView: ViewOf<'sql'> = () => {
     edit(draftOf(query));
     setVersion((before) => before + 1);
   };
-  const keep = (next: PastQuery[]) => {
-    setPast(next);
-    keepPast(next);
-  };
-  const keepAll = (next: readonly SavedQuery[]) => {
-    setSaved(next);
-    keepSaved(next);
-  };
   async function answer(question: Sql): Promise<void> {
     query.current = keyOf(question, at);
     const done = await start(question, at, limit);
     if (done.end?.problem?.kind === 'stopped' && done.count === 0) return;
-    keep(
-      withQuery(keptPast(), {
-        ...question,
-        ranAt: new Date(serviceNow()).toISOString(),
-        rows: rowsOf(done),
-      }),
-    );
+    const ranAt = new Date(serviceNow()).toISOString();
+    changePast((list) => withQuery(list, { ...question, ranAt, rows: rowsOf(done) }));
   }
   function runDraft(): void {
     const question = questionOf(latest.current);
@@ -129,7 +113,11 @@ export const SqlView: ViewOf<'sql'> = () => {
             run={runDraft}
           />
           <RunBar run={run} limit={limit} limits={LIMITS} choose={setLimit} start={runDraft} stop={stop}>
-            <SaveMenu save={(name) => keepAll(withSaved(saved, [{ name, ...questionOf(latest.current) }]))} />
+            <SaveMenu
+              save={(name) =>
+                changeSaved((list) => withSaved(list, [{ name, ...questionOf(latest.current) }]))
+              }
+            />
           </RunBar>
           {shown && <AnswerOf run={shown} isOld={shown !== run} />}
         </div>
@@ -137,11 +125,11 @@ export const SqlView: ViewOf<'sql'> = () => {
           <summary>Queries and tables</summary>
           <div class="stack">
             <Examples tables={tables} open={open} />
-            <Saved saved={saved} open={open} keep={keepAll} />
+            <Saved saved={savedQueries} open={open} change={changeSaved} />
             <History
-              past={past}
+              past={pastQueries}
               open={open}
-              forget={(query) => keep(query ? withoutQuery(past, query) : [])}
+              forget={(query) => changePast((list) => (query ? withoutQuery(list, query) : []))}
             />
             <Tables tables={tables} open={open} />
           </div>

@@ -1,5 +1,6 @@
 /** What this browser keeps of queries: the draft, those that were run, and those that somebody named. The address holds short ones. */
 
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { remember, remembered } from '../../preferences.ts';
 import type { Sql } from '../../sql.ts';
 import { type Typed, typedOf } from './parameters.ts';
@@ -18,8 +19,6 @@ export type PastQuery = Sql & {
 export type SavedQuery = Sql & { name: string };
 
 const DRAFT_KEY = 'market-mirror-sql';
-const PAST_KEY = 'market-mirror-queries';
-const SAVED_KEY = 'market-mirror-saved';
 
 /** Longer addresses are cut by programs that they are sent with. */
 export const MAX_ADDRESS_LETTERS = 6_000;
@@ -37,10 +36,40 @@ export function keptDraft(): Draft | null {
 }
 
 export const keepDraft = (draft: Draft): void => remember(DRAFT_KEY, draft);
-export const keptPast = (): PastQuery[] => readPast(remembered<unknown>(PAST_KEY, []));
-export const keepPast = (past: readonly PastQuery[]): void => remember(PAST_KEY, past);
-export const keptSaved = (): SavedQuery[] => readSaved(remembered<unknown>(SAVED_KEY, []));
-export const keepSaved = (saved: readonly SavedQuery[]): void => remember(SAVED_KEY, saved);
+
+/** A list that all tabs of this browser share. */
+type Kept<T> = { key: string; read(kept: unknown): readonly T[] };
+
+export const past: Kept<PastQuery> = { key: 'market-mirror-queries', read: readPast };
+export const saved: Kept<SavedQuery> = { key: 'market-mirror-saved', read: readSaved };
+
+export type Change<T> = (list: readonly T[]) => readonly T[];
+
+/** Changes what is kept by now: another tab may have written since. @param shown where nothing can be kept. */
+export function changeKept<T>({ key, read }: Kept<T>, shown: readonly T[], change: Change<T>): readonly T[] {
+  const kept = remembered<unknown>(key, null);
+  const next = change(kept === null ? shown : read(kept));
+  remember(key, next);
+  return next;
+}
+
+/** @returns what is kept, and what changes it. */
+export function useKept<T>(kept: Kept<T>): [list: readonly T[], change: (change: Change<T>) => void] {
+  const [list, setList] = useState(() => kept.read(remembered(kept.key, null)));
+  const latest = useRef(list);
+  const show = (next: readonly T[]) => {
+    latest.current = next;
+    setList(next);
+  };
+  useEffect(() => {
+    const hear = ({ key }: StorageEvent) => {
+      if (key === kept.key || key === null) show(kept.read(remembered(kept.key, null)));
+    };
+    addEventListener('storage', hear);
+    return () => removeEventListener('storage', hear);
+  }, [kept]);
+  return [list, (change) => show(changeKept(kept, latest.current, change))];
+}
 
 /** What a link asks for behind its `#`, or null. */
 export function linkedQuery(hash: URLSearchParams): Sql | null {

@@ -6,7 +6,7 @@ import { useAnswer } from '../../ask.ts';
 import { count, number } from '../../formats.ts';
 import { Ago } from '../../parts/time.tsx';
 import { name, type Sql } from '../../sql.ts';
-import { type PastQuery, readSavedFile, type SavedQuery, savedFile, withSaved } from './kept.ts';
+import { type Change, type PastQuery, readSavedFile, type SavedQuery, savedFile, withSaved } from './kept.ts';
 
 type Open = (query: Sql) => void;
 
@@ -84,15 +84,19 @@ export function Tables({ tables, open }: { tables: Schema['tables']; open: Open 
   );
 }
 
-type SavedProps = { saved: readonly SavedQuery[]; open: Open; keep(saved: readonly SavedQuery[]): void };
+type SavedProps = {
+  saved: readonly SavedQuery[];
+  open: Open;
+  change(change: Change<SavedQuery>): void;
+};
 
 /** Queries with a name, which go to another browser as a file. */
-export function Saved({ saved, open, keep }: SavedProps) {
+export function Saved({ saved, open, change }: SavedProps) {
   const [problem, setProblem] = useState<string | null>(null);
   const read = async (file: File | undefined) => {
     const queries = file ? readSavedFile(await file.text()) : [];
     setProblem(queries ? null : `${file?.name} holds no saved queries`);
-    if (queries) keep(withSaved(saved, queries));
+    if (queries) change((list) => withSaved(list, queries));
   };
   return (
     <details open={saved.length > 0}>
@@ -107,7 +111,7 @@ export function Saved({ saved, open, keep }: SavedProps) {
               type="button"
               class="small"
               aria-label={`Delete ${query.name}`}
-              onClick={() => keep(saved.filter((other) => other !== query))}
+              onClick={() => change((list) => list.filter(({ name }) => name !== query.name))}
             >
               ×
             </button>

@@ -1,11 +1,13 @@
 /** What is remembered of queries that were run. */
 
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import {
+  changeKept,
   MAX_PAST,
   type PastQuery,
   readPast,
   readSavedFile,
+  saved,
   savedFile,
   withoutQuery,
   withQuery,
@@ -72,4 +74,20 @@ test('saved queries go to another browser as a file; of two with one name the ad
   expect(withSaved([{ ...mine, sql: 'SELECT 9' }], read ?? [])).toEqual([other, mine]);
   for (const text of ['', '[]', '{}', '{"queries":5}', 'null']) expect(readSavedFile(text)).toBeNull();
   expect(readSavedFile('{"queries":[{"name":5,"sql":"x","params":{}},{"name":"x"},null]}')).toEqual([]);
+});
+
+test('what another tab has saved meanwhile stays', () => {
+  const kept = new Map<string, string>();
+  vi.stubGlobal('localStorage', {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, text: string) => kept.set(key, text),
+  });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const named = (name: string) => ({ name, sql: 'SELECT 1', params: {} });
+  const save = (name: string) => changeKept(saved, [], (list) => withSaved(list, [named(name)]));
+  expect(save('a')).toEqual([named('a')]);
+  expect(save('b')).toEqual([named('a'), named('b')]);
+  // Where nothing can be kept, what is shown is changed.
+  vi.stubGlobal('localStorage', undefined);
+  expect(changeKept(saved, [named('c')], (list) => [...list, named('d')])).toHaveLength(2);
 });
