@@ -70,7 +70,10 @@ const MAX_FACET_VALUES = 20;
  * column do not narrow its own values, so that another of them can be chosen.
  */
 export function facetSql({ table, where, isRead }: Listing, columns: readonly string[]): Sql {
-  const isOf = (condition: Condition, column: string) => 'column' in condition && condition.column === column;
+  const isOf = (condition: Condition, column: string): boolean =>
+    'either' in condition
+      ? condition.either.every((one) => isOf(one, column))
+      : 'column' in condition && condition.column === column;
   const params: Sql['params'] = {};
   const foundSql = (source: string, conditions: readonly Condition[], chosen: readonly string[]) => {
     const found = fastWhere(conditions, isRead, `${source}_`);

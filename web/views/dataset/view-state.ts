@@ -2,7 +2,7 @@
 
 import type { Schema } from '../../../src/serve/ui/wire.ts';
 import type { Search } from '../../router.ts';
-import type { Comparison, Condition, Order, Value } from '../../sql.ts';
+import type { Comparison, Condition, Order } from '../../sql.ts';
 import { type Bucket, buckets } from './chart-sql.ts';
 import { type Column, searchedColumns } from './columns.ts';
 
@@ -126,17 +126,32 @@ export function conditionsOf(
 ): Condition[] {
   const conditions = filters.flatMap(({ column, is, value }): Condition[] => {
     const known = columns.find(({ name }) => name === column);
-    return known ? [{ column, is, value: boundValue(known, is, value) }] : [];
+    return known ? conditionsFor(known, is, value) : [];
   });
   return search === '' ? conditions : [{ anyOf: searchedColumns(columns), contains: search }, ...conditions];
 }
 
-/** SQLite holds that no number equals a text. */
-function boundValue({ kind }: Column, is: Comparison, text: string): Value {
-  if (kind === 'boolean' && (text === 'true' || text === 'false')) return Number(text === 'true');
+/** SQLite holds that no number equals a text. Where a column holds both, a value that is written alike is meant. */
+function conditionsFor(
+  { name: column, kind, hasNumbers }: Column,
+  is: Comparison,
+  text: string,
+): Condition[] {
+  const asText = { column, is, value: text };
+  if (kind === 'boolean' && (text === 'true' || text === 'false'))
+    return [{ column, is, value: Number(text === 'true') }];
+  const value = numberOf(text);
+  if (value === null || is === 'contains' || is === 'starts') return [asText];
+  if (kind === 'number' || kind === 'boolean') return [{ column, is, value }];
+  if (!hasNumbers) return [asText];
+  const both = [{ column, is, value }, asText];
+  if (is === '=') return [{ either: both }];
+  return is === '<>' ? both : [asText];
+}
+
+function numberOf(text: string): number | { integer: string } | null {
   const number = Number(text);
-  const isNumber = (kind === 'number' || kind === 'boolean') && text.trim() !== '' && Number.isFinite(number);
-  if (!isNumber || is === 'contains' || is === 'starts') return text;
+  if (text.trim() === '' || !Number.isFinite(number)) return null;
   return Number.isSafeInteger(number) || !/^-?\d+$/.test(text) ? number : { integer: text };
 }
 

@@ -2,8 +2,9 @@
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Database } from '../../../../src/store/sqlite.ts';
-import type { Sql } from '../../../../web/sql.ts';
+import type { Comparison, Sql } from '../../../../web/sql.ts';
 import { chartSql, endOf, extentSql, suitingBucket } from '../../../../web/views/dataset/chart-sql.ts';
+import { columnsOf } from '../../../../web/views/dataset/columns.ts';
 import {
   countSql,
   cutsOf,
@@ -14,6 +15,7 @@ import {
   plainSql,
   wholeSql,
 } from '../../../../web/views/dataset/rows-sql.ts';
+import { conditionsOf } from '../../../../web/views/dataset/view-state.ts';
 
 const db = new Database(':memory:');
 const all = ({ sql, params }: Sql) => db.prepare<[typeof params], unknown[]>(sql).raw().all(params);
@@ -128,6 +130,23 @@ test('an integer too large for a number is compared to its last digit', () => {
     all(countSql({ ...listing, table: 'large', where: where(integer), isRead: false }));
   db.exec('CREATE TABLE large AS SELECT 9007199254740993 AS n');
   expect([count('9007199254740993'), count('9007199254740992')]).toEqual([[[1]], [[0]]]);
+});
+
+test('a number is found in a column that holds texts as well, and so is the text that looks like it', () => {
+  db.exec(
+    `CREATE TABLE mixed (_key, v); INSERT INTO mixed VALUES ('n', 5), ('t', '5'), ('x', 'x'), ('0', NULL)`,
+  );
+  const columns = columnsOf([{ name: 'v', type: '', kind: 'mixed' }], [['x']]);
+  const mixed = { ...listing, table: 'mixed', columns: ['v'], order: [], isRead: false };
+  const where = (is: Comparison, value: string) =>
+    conditionsOf({ filters: [{ column: 'v', is, value }], search: '' }, columns);
+  const found = (is: Comparison, value: string) =>
+    keysOf(all(plainSql({ ...mixed, where: where(is, value) }, ['v'])));
+  expect(found('=', '5')).toEqual(['n', 't']);
+  expect(found('<>', '5')).toEqual(['0', 'x']);
+  expect(found('=', 'x')).toEqual(['x']);
+  // Another value of the column can still be chosen.
+  expect(all(facetSql({ ...mixed, where: where('=', '5') }, ['v']))).toHaveLength(4);
 });
 
 describe('a chart', () => {
