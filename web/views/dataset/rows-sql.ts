@@ -158,7 +158,9 @@ export function fastWhere(where: Listing['where'], isRead: boolean, prefix = 'p'
   const { sql, params } = whereOf(where, prefix);
   if (first === undefined || !('anyOf' in first) || !isRead) return { sql, params };
   if (!plainText.test(first.contains) || likeNumber.test(first.contains)) return { sql, params };
-  const inBody = `("_body" LIKE :${prefix}1 ESCAPE '\\' OR instr("_body", '\\u') > 0)`;
+  // A key may be a digest, which no body holds.
+  const ofKey = first.anyOf.includes('_key') ? `"_key" LIKE :${prefix}1 ESCAPE '\\' OR ` : '';
+  const inBody = `(${ofKey}"_body" LIKE :${prefix}1 ESCAPE '\\' OR instr("_body", '\\u') > 0)`;
   return { sql: sql.replace('WHERE ', () => `WHERE ${inBody}\n  AND `), params };
 }
 

@@ -109,6 +109,11 @@ describe('a search', () => {
     expect(search('100%')).toEqual(['k3']);
   });
 
+  test('finds a key that the body does not hold, such as a digest', () => {
+    expect(search('k5', ['_key', 'title'])).toEqual(['k5']);
+    expect(search('bitcoin', ['_key', 'title'])).toEqual(['k3', 'k1']);
+  });
+
   test('finds numbers and truth values as they are shown, not as the body writes them', () => {
     expect(search('100.0', ['a"b'])).toEqual(['k5']);
     expect(search('Inf', ['a"b'])).toEqual(['k6']);
