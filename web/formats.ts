@@ -59,6 +59,17 @@ export function zoneName(at: number, zone: Zone): string {
   return `${offset < 0 ? '−' : '+'}${String(hours).padStart(2, '0')}:${String(minutes).padStart(2, '0')}`;
 }
 
+/** The zone that a column of times names once, in its head; null where they have none in common. */
+export function sharedZone(times: Iterable<unknown>, zone: Zone): string | null {
+  const names = new Set<string>();
+  for (const time of times) {
+    const at = Date.parse(String(time));
+    if (!Number.isNaN(at)) names.add(zoneName(at, zone));
+  }
+  const [name = null] = names;
+  return names.size === 1 ? name : null;
+}
+
 /** A day, or a time with minutes or seconds, as clocks show it: `2026-11-22 15:20`. In epoch milliseconds; null for no time. */
 export function fromClock(text: string, zone: Zone): number | null {
   const [, day, time = '00:00'] =

@@ -10,9 +10,11 @@ import {
   momentOf,
   number,
   relative,
+  sharedZone,
   shortNumber,
   zoneName,
 } from '../../web/formats.ts';
+import { inZone } from './in-zone.ts';
 
 test.each([
   [0, '0'],
@@ -92,4 +94,14 @@ test('UTC is shown as UTC wherever one is', () => {
   expect(`${clockTime(at, 'utc')} ${zoneName(at, 'utc')}`).toBe('2026-11-22 15:20:01 UTC');
   const offset = -new Date(at).getTimezoneOffset();
   expect(clockTime(at, 'local')).toBe(clockTime(at + offset * 60_000, 'utc'));
+});
+
+test('times have one zone in their head unless the clock was changed between them', () => {
+  const [summer, winter] = ['2026-10-24T12:00:00Z', '2026-10-26T12:00:00Z'];
+  inZone('Europe/Berlin', () => {
+    expect(sharedZone([null, summer, summer], 'local')).toBe('+02:00');
+    expect(sharedZone([winter], 'local')).toBe('+01:00');
+    expect(sharedZone([summer, null, winter], 'local')).toBeNull();
+    expect(sharedZone([summer, winter], 'utc')).toBe('UTC');
+  });
 });

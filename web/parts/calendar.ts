@@ -1,7 +1,7 @@
 /** When something changed: days and moments, as clocks show them. */
 
 import type { PageQuestion } from '../../src/serve/ui/wire.ts';
-import { clockTime, DAY_MS, fromClock, HOUR_MS, type Zone } from '../formats.ts';
+import { clockTime, DAY_MS, fromClock, MINUTE_MS, type Zone } from '../formats.ts';
 import type { Answer } from '../service.ts';
 
 /** `2026-11-22`. */
@@ -30,20 +30,22 @@ export function weeksOf(month: Month): (Day | null)[][] {
   return Array.from({ length: places.length / 7 }, (_, week) => places.slice(week * 7, week * 7 + 7));
 }
 
-/** By the hour: a day by the clock of some place begins at any of them. */
+/** A day by the clock of some place begins at any of them. */
+const QUARTER_MS = 15 * MINUTE_MS;
+
 export function changesOfMonth(month: Month, zone: Zone): PageQuestion {
   return {
-    sql: `SELECT last_seq / ${HOUR_MS} AS hour, sum(inserted + updated + deleted) AS changes
+    sql: `SELECT last_seq / ${QUARTER_MS} AS quarter, sum(inserted + updated + deleted) AS changes
 FROM walks WHERE last_seq >= :from AND last_seq < :until GROUP BY 1`,
     params: { from: startOf(`${month}-01`, zone), until: startOf(`${monthAfter(month, 1)}-01`, zone) },
-    limit: 1_000,
+    limit: 4_000,
   };
 }
 
-export function changesByDay({ rows }: Answer, zone: Zone): Map<Day, number> {
+export function changesByDay({ rows }: Pick<Answer, 'rows'>, zone: Zone): Map<Day, number> {
   const days = new Map<Day, number>();
-  for (const [hour, changes] of rows) {
-    const day = dayOf(Number(hour) * HOUR_MS, zone);
+  for (const [quarter, changes] of rows) {
+    const day = dayOf(Number(quarter) * QUARTER_MS, zone);
     days.set(day, (days.get(day) ?? 0) + Number(changes));
   }
   return days;

@@ -64,6 +64,8 @@ export function MomentChoice({ at, close }: Props) {
 
 function Typed({ shown, zone, show }: { shown: number; zone: Zone; show(ms: number): void }) {
   const [complaint, setComplaint] = useState('');
+  // The clock may have been changed between what is shown and what is typed.
+  const [typed, setTyped] = useState(shown);
   const field = useRef<HTMLInputElement>(null);
   const take = (event: Event) => {
     event.preventDefault();
@@ -75,7 +77,7 @@ function Typed({ shown, zone, show }: { shown: number; zone: Zone; show(ms: numb
   return (
     <form class="tools" onSubmit={take}>
       <label>
-        As of ({zoneName(shown, zone)}){' '}
+        As of ({zoneName(typed, zone)}){' '}
         <input
           ref={field}
           type="text"
@@ -83,6 +85,7 @@ function Typed({ shown, zone, show }: { shown: number; zone: Zone; show(ms: numb
           autocomplete="off"
           spellcheck={false}
           defaultValue={clockTime(shown, zone)}
+          onInput={(event) => setTyped(fromClock(event.currentTarget.value, zone) ?? shown)}
           aria-describedby="moment-complaint"
         />
       </label>

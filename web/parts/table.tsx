@@ -3,7 +3,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { PageCell } from '../../src/serve/ui/wire.ts';
-import { number, zoneName } from '../formats.ts';
+import { number, sharedZone } from '../formats.ts';
 import { type Kind, kindOf } from '../kinds.ts';
 import { usePreferences } from '../preferences.ts';
 import type { Order } from '../sql.ts';
@@ -56,8 +56,13 @@ export function Table(props: Props) {
     if (column.isHidden) return [];
     const kind = column.kind ?? kindOf(column.type ?? null, valuesOf(rows, at));
     const decimals = kind === 'number' ? decimalsOf(valuesOf(rows, at)) : 0;
-    const look: CellLook = { times: 'clock', decimals, ...column.look };
-    return [{ column, at, kind, look, label: column.label ?? column.name }];
+    const { times = 'clock' } = column.look ?? {};
+    // Where the head names no zone, each time has its own.
+    const headZone =
+      kind === 'time' && times === 'clock' && !column.show ? sharedZone(valuesOf(rows, at), zone) : null;
+    const isByClock = times === 'clock' && headZone === null;
+    const look: CellLook = { decimals, ...column.look, times: isByClock ? undefined : times };
+    return [{ column, at, kind, look, headZone, label: column.label ?? column.name }];
   });
   const pickIn = (event: MouseEvent, row: readonly PageCell[]) => {
     const cell = (event.target as Element).closest('td');
@@ -71,7 +76,7 @@ export function Table(props: Props) {
         <caption class="unseen">{caption}</caption>
         <thead>
           <tr>
-            {shown.map(({ column: { name, about, show }, at, kind, look, label }) => (
+            {shown.map(({ column: { name, about }, at, kind, headZone, label }) => (
               <th
                 key={at}
                 scope="col"
@@ -89,9 +94,7 @@ export function Table(props: Props) {
                 ) : (
                   label
                 )}
-                {kind === 'time' && look.times === 'clock' && !show && (
-                  <span class="zone"> {zoneOf(rows, at, zone)}</span>
-                )}
+                {headZone !== null && <span class="zone"> {headZone}</span>}
               </th>
             ))}
           </tr>
@@ -153,12 +156,6 @@ export function NumberTable({ label, heads: [first, ...others], lines }: NumberT
       </table>
     </Scroll>
   );
-}
-
-/** The zone of the times in a column, which its head says once. */
-function zoneOf(rows: Props['rows'], at: number, zone: 'utc' | 'local'): string {
-  const ms = rows.map((row) => Date.parse(String(row[at]))).find((each) => !Number.isNaN(each));
-  return zoneName(ms ?? 0, zone);
 }
 
 type ColumnChoiceProps = {

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { PageCell, WalkMark } from '../../src/serve/ui/wire.ts';
 import { type Query, useCurrentAnswer } from '../ask.ts';
+import { serviceNow } from '../clock.ts';
 import { clockTime, count, duration, fromClock, zoneName } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Cell } from '../parts/cell.tsx';
@@ -270,7 +271,7 @@ function TimeFilter({ name, label }: { name: string; label: string }) {
   return (
     <label>
       <span class="note">
-        {label} <span class="zone">{zoneName(Number.isNaN(at) ? 0 : at, zone)}</span>
+        {label} <span class="zone">{zoneName(Number.isNaN(at) ? serviceNow() : at, zone)}</span>
       </span>
       <input type="datetime-local" value={shown} onChange={(event) => choose(event.currentTarget.value)} />
     </label>

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { PageCell, Schema } from '../../src/serve/ui/wire.ts';
 import { useAnswer, useCurrentAnswer, useSchema } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
-import { clockTime, count, cutMiddle, DAY_MS, HOUR_MS, number, plural, zoneName } from '../formats.ts';
+import { clockTime, count, cutMiddle, DAY_MS, HOUR_MS, number, plural, sharedZone } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading, Tabs } from '../parts/heading.tsx';
 import { Awaited, Empty, Failed, Loading, Scroll } from '../parts/states.tsx';
@@ -190,6 +190,10 @@ type TableProps = { rows: readonly (readonly PageCell[])[]; schema: Schema; isLo
 
 function ChangeTable({ rows, schema, isLoading }: TableProps) {
   const { zone } = usePreferences();
+  const headZone = sharedZone(
+    rows.map(([, at]) => at),
+    zone,
+  );
   const changed = rows.flatMap(([, at, job, key, change]) =>
     change === 'update' ? [{ at: String(at), job: String(job), key: String(key) }] : [],
   );
@@ -205,7 +209,7 @@ function ChangeTable({ rows, schema, isLoading }: TableProps) {
           <thead>
             <tr>
               <th scope="col">
-                Time <span class="zone">{zoneName(Date.parse(String(rows[0]?.[1])), zone)}</span>
+                Time <span class="zone">{headZone}</span>
               </th>
               <th scope="col">Dataset</th>
               <th scope="col">Change</th>
@@ -221,7 +225,10 @@ function ChangeTable({ rows, schema, isLoading }: TableProps) {
               return (
                 <tr key={`${at} ${job} ${key} ${change}`}>
                   <td class="time">
-                    <Time at={String(at)} text={clockTime(Date.parse(String(at)), zone)} />
+                    <Time
+                      at={String(at)}
+                      {...(headZone !== null && { text: clockTime(Date.parse(String(at)), zone) })}
+                    />
                   </td>
                   <td>
                     <JobLink job={job ?? null} />
