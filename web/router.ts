@@ -35,11 +35,9 @@ export function linkToSql({ sql, params }: Sql, at: string | null = place.get().
   return `${linkTo('/sql', { at })}#${hash}`;
 }
 
-/** The answer as JSON, at the same moment. */
-export function linkToJson({ sql, params }: Sql): string {
-  return addressOf('/page/query.json', new URLSearchParams(), {
-    ...{ sql, params: JSON.stringify(params), asOf: place.get().at },
-  });
+/** The answer as JSON. @param asOf the moment of what is shown: another one may have been chosen since. */
+export function linkToJson({ sql, params }: Sql, asOf: string | null): string {
+  return addressOf('/page/query.json', new URLSearchParams(), { sql, params: JSON.stringify(params), asOf });
 }
 
 /** The present address with other parameters; null or undefined takes one away. */

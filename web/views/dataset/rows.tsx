@@ -95,7 +95,7 @@ export function Rows({ dataset, columns, state, at }: Props) {
           name={fileNameOf(isRemoved ? `${dataset.name}_removed` : dataset.name, state)}
           asOf={at}
         />
-        <a href={linkToJson(plainSql(listing, undefined, onePage))} target="_blank" rel="noopener">
+        <a href={linkToJson(plainSql(listing, undefined, onePage), at)} target="_blank" rel="noopener">
           JSON
         </a>
         <a href={linkToSql(plainSql(listing, listing.columns))}>Open as SQL</a>

@@ -65,7 +65,7 @@ function Rows({ run, opened }: { run: Run; opened: OpenedQuery }) {
         <span class="spread" />
         {rows.length > 0 && <View shown={shown} choose={setShown} />}
         <DownloadMenu question={run.question} asOf={at} />
-        <a href={linkToJson(run.question)} target="_blank" rel="noopener">
+        <a href={linkToJson(run.question, at)} target="_blank" rel="noopener">
           JSON
         </a>
       </header>
