@@ -175,13 +175,16 @@ export function openQueryTurns(
       if (!isRefused(permit)) return permit;
       const isInTime = clock.monotonic() + (permit.retryAfter ?? 0) * 1_000 <= until;
       if (permit.limit === null || !isInTime) throw new LimitError(permit);
-      await sleep(LIMITS_TRY_MS, undefined, { signal });
+      await sleep(LIMITS_TRY_MS, undefined, { signal }).catch(() => {
+        throw new ClientGone();
+      });
     }
   }
 
   return {
     /**
      * Waits for the limits of the account, and for a process.
+     * @throws ClientGone
      * @returns a response where there is none: 429 where the limits allow it too late, 503 where too many wait or the query had to
      * give way.
      */

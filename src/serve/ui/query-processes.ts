@@ -138,8 +138,11 @@ export function openQueryProcesses(
         const process = await processFor(owner, signal);
         // There are as many shares as processes that may be busy.
         const share = running.take(owner, giveWay);
+        // That it is busy says nothing: it may be so for another query by now.
+        let isBack = false;
         const giveBackOnce = () => {
-          if (!busy.has(process)) return;
+          if (isBack) return;
+          isBack = true;
           share?.leave();
           place.leave();
           giveBack(process);

@@ -70,6 +70,19 @@ test('above a rate it waits until it may', async () => {
   expect(rowsIn((await second).lines)).toEqual([[1]]);
 });
 
+test('whoever leaves while it waits is no mistake of ours', async () => {
+  const { question, ask, log } = await setup({ rate: { calls: 1, periodMs: 60_000, burst: 1 } });
+  await question();
+  const leaving = new AbortController();
+  const second = question('SELECT 2', leaving.signal);
+  for (let times = 0; times < 3; times += 1) await ask({ sql: 'SELECT 1' });
+  leaving.abort();
+  await expect(second).rejects.toThrow();
+  await expect.poll(log).toMatch(/"route":"page-query"[^\n]*"status":499/);
+  await ask({ sql: 'SELECT 1' });
+  expect(log()).not.toContain('AbortError');
+});
+
 test('above a concurrency it waits for the one before', async () => {
   const { question, ask } = await setup({ concurrency: 1 });
   const leaving = new AbortController();

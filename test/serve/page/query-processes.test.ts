@@ -135,13 +135,26 @@ describe('query processes', () => {
     await expect(take('a', AbortSignal.abort())).rejects.toThrow('stopped');
   });
 
-  test('are given back once, however often that is said', async () => {
-    const { take, living } = setup();
-    const [first] = [await take(), await take()];
+  test('are given back once, however often that is said, also where another has them by then or they have ended', async () => {
+    const { take, living } = setup({ warm: 0 });
+    const [first, second] = [await take(), await take()];
+    const next = take();
     first?.giveBack();
+    const used = (await next)?.queries;
+    expect(used).toBe(first?.queries);
+    const last = take('b');
+    // The process is another's by now.
     first?.giveBack();
-    await take();
+    await vi.advanceTimersByTimeAsync(0);
+    (second?.queries as Made).ended = true;
+    second?.giveBack();
+    second?.giveBack();
+    expect((await last)?.queries).not.toBe(used);
     expect(living()).toBeLessThan(4);
+    // Their places are free again.
+    const more = [take('c'), take('d')];
+    expect(await take('e')).toBeUndefined();
+    await expect(Promise.race([more[0], 'waits'])).resolves.toBe('waits');
   });
 
   test('end when nothing was asked for long, and with the service', async () => {
