@@ -7,12 +7,8 @@ import { usePreferences } from '../preferences.ts';
 import { linkTo } from '../router.ts';
 import { outcomeOf, outcomes } from './proof.tsx';
 
-/** As many as can be told apart on a small screen. */
-const MOST = 24;
-
 /** What is under the pointer, or has the focus, is told in the line below; else the latest. */
-export function Strip({ walks: all, label }: { walks: readonly WalkMark[]; label: string }) {
-  const walks = all.slice(-MOST);
+export function Strip({ walks, label }: { walks: readonly WalkMark[]; label: string }) {
   const { zone } = usePreferences();
   const [chosen, setChosen] = useState<number | null>(null);
   const told = walks.find(({ id }) => id === chosen) ?? walks.at(-1);

@@ -8,6 +8,7 @@ import type { Dataset, ListedJob } from '../../job-list.ts';
 import { planJson, planOf, type Spending } from '../../plan.ts';
 import { kindsOf } from '../../reading/columns.ts';
 import { statusOf } from '../../reading/status.ts';
+import { SHOWN_WALKS } from '../../shown-walks.ts';
 import { type Connection, readMirror, storeFailure } from '../../store/read.ts';
 import { threadOnDemand } from '../../worker.ts';
 import { meaningsOf, sharedMeanings } from './column-meanings.ts';
@@ -74,9 +75,6 @@ export function readForPage({ what, parts, now }: OverviewRequest): string {
     throw storeFailure(thrown, parts.dir);
   }
 }
-
-/** In the strip of a dataset. */
-const SHOWN_WALKS = 40;
 
 function overviewOf(
   connection: Connection,

@@ -5,6 +5,7 @@ import { datasetsOf, ownSchedules } from '../../../src/job-list.ts';
 import { planJson, readPlan } from '../../../src/plan.ts';
 import { readStatus } from '../../../src/reading/status.ts';
 import type { Overview, Schema } from '../../../src/serve/ui/wire.ts';
+import { SHOWN_WALKS } from '../../../src/shown-walks.ts';
 import { setupPage } from './support.ts';
 
 const HOUR = 3_600_000;
@@ -36,6 +37,15 @@ describe('the overview', () => {
     );
     expect(expected).toHaveLength(2);
     expect(datasets.find(({ job }) => job === 'news')?.walks).toEqual(expected);
+    // As many as the page shows.
+    for (let more = 0; more < SHOWN_WALKS; more += 1)
+      bench.tamper(
+        `CREATE TEMP TABLE copied AS SELECT * FROM walks WHERE id = 1; UPDATE copied SET id = NULL;
+         INSERT INTO walks SELECT * FROM copied; DROP TABLE copied`,
+      );
+    const later = (await (await get('/page/overview')).json()) as Overview;
+    const ids = later.datasets.find(({ job }) => job === 'news')?.walks.map(({ id }) => id);
+    expect(ids).toEqual(Array.from({ length: SHOWN_WALKS }, (_, at) => 4 + at));
   });
 
   test('has the changes of each hour of the last day, quiet hours among them', async () => {

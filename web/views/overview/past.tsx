@@ -1,6 +1,7 @@
 /** The datasets as they stood at a moment of the past: all of it asked for in SQL. */
 
 import type { DatasetDay, DatasetStatus, PageQuestion, WalkMark } from '../../../src/serve/ui/wire.ts';
+import { SHOWN_WALKS } from '../../../src/shown-walks.ts';
 import { useAnswer } from '../../ask.ts';
 import { duration, HOUR_MS } from '../../formats.ts';
 import { Fact } from '../../parts/heading.tsx';
@@ -71,8 +72,6 @@ function PastDataset({ job, table, at, day }: PastProps) {
 
 /** What the overview asks of a moment of the past, beside the rows: walks and changes up to then. */
 
-/** As many as a strip shows. */
-const WALKS = 24;
 const HOURS = 24;
 
 /** A walk that ended later was under way then. */
@@ -82,13 +81,13 @@ function walksBefore(jobs: readonly string[], at: string): PageQuestion {
   SELECT job, id, CASE WHEN finished_at > :at THEN 'running' ELSE status END AS status, verdict, started_at,
     CASE WHEN finished_at <= :at THEN finished_at END AS finished_at, "rows", api_calls,
     CASE WHEN finished_at <= :at THEN error END AS error
-  FROM walks WHERE job = :job${place} AND kind = 'walk' AND started_at <= :at ORDER BY id DESC LIMIT ${WALKS})`,
+  FROM walks WHERE job = :job${place} AND kind = 'walk' AND started_at <= :at ORDER BY id DESC LIMIT ${SHOWN_WALKS})`,
   );
   const names = Object.fromEntries(jobs.map((job, place) => [`job${place}`, job]));
   return {
     sql: `${ofJob.join('\nUNION ALL\n')}\nORDER BY id`,
     params: { at, ...names },
-    limit: jobs.length * WALKS,
+    limit: jobs.length * SHOWN_WALKS,
   };
 }
 
