@@ -57,11 +57,10 @@ export function accepted(it: Concurrency, inFlight: number): void {
   if (it.refused !== null && it.proven >= it.refused) it.refused = null;
 }
 
-/** A request was refused because `inFlight` were in flight. */
+/** A request was refused because `inFlight` were in flight: more than is proven. */
 export function refusedAt(it: Concurrency, inFlight: number): void {
   if (it.refused !== null) it.callsBeforeTrial = callsAfterRefusal(it.callsBeforeTrial);
-  it.refused = Math.max(2, inFlight);
-  it.proven = Math.min(it.proven, it.refused - 1);
+  it.refused = inFlight;
   it.streak = 0;
   it.steadyCalls = 0;
 }

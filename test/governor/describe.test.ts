@@ -97,6 +97,55 @@ describe('what is shown of the governor', () => {
       },
     ]);
     expect(describeKept(machine.state, machine.now).waits).toEqual([]);
+    const { remaining, reserve } = machine.shown.quota;
+    for (const [left, waits] of [
+      [1, []],
+      [0, [{ reason: 'reserve' }]],
+    ] as const) {
+      const permits = (remaining ?? 0) - reserve - left;
+      const lease = { permits, maxInFlight: 1, inFlight: 1, heardAt: machine.now };
+      const held = { ...kept, leases: { 'desk:7': lease } };
+      expect(describeKept(held, machine.now + 20_000).waits).toMatchObject(waits);
+    }
+  });
+
+  it('says of a shared account which gate the permits of a silent process keep closed', () => {
+    const kept = ({ state, now }: ReturnType<typeof drive>) => ({
+      ...state,
+      account: { name: 'desk', processes: 2, heardAt: now },
+    });
+    const waits = (machine: ReturnType<typeof drive>) => describeKept(kept(machine), machine.now).waits;
+    const crowded = drive();
+    crowded.on({ type: 'holds', owner: 'desk:7', permits: 3, maxInFlight: 2, inFlight: 1 });
+    crowded.on({ type: 'holds', owner: 'desk:8', permits: 1, maxInFlight: 1, inFlight: 1 });
+    const heardAt = crowded.now;
+    crowded.pass(10_001);
+    const why = 'took permits for 4 calls and fell silent; by then they count as used';
+    expect(waits(crowded)).toEqual([
+      { job: null, until: heardAt + 2 * MINUTE, reason: 'concurrency', why: `desk:7 and desk:8 ${why}` },
+    ]);
+    crowded.on({ type: 'gone', owner: 'desk:7' });
+    expect(waits(crowded), 'one more may go').toEqual([]);
+
+    const refused = drive();
+    refused.call();
+    refused.pass(1_000);
+    refused.ask('news', 'desk:7');
+    const askedAt = refused.now;
+    refused.call({ status: 429, retryAfterMs: 20_000 }, 'usage');
+    refused.pass(15_000);
+    expect(waits(refused), 'until the pause is over').toMatchObject([{ reason: 'retry_after' }]);
+    refused.pass(10_000);
+    expect(waits(refused)).toEqual([
+      {
+        job: null,
+        until: askedAt + 2 * MINUTE,
+        reason: 'retry_after',
+        why: 'desk:7 took a permit and fell silent; by then they count as used',
+      },
+    ]);
+    refused.pass(2 * MINUTE);
+    expect(waits(refused)).toEqual([]);
   });
 
   it('says why things wait, and until when', () => {

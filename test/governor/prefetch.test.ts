@@ -165,6 +165,23 @@ describe('no prefetch is sent', () => {
     expect(left(3_500, 900)).toBe(0);
   });
 
+  it('where less is left than is usually called until the quota resets: in a day, unless the period is known', () => {
+    const left = (isPeriodKnown: boolean) => {
+      const machine = acquainted(2_000);
+      const limit = 3_000;
+      for (let hour = 0; isPeriodKnown && hour < 3; hour += 1) {
+        machine.pass(HOUR - 1_000 - (machine.now % HOUR));
+        machine.call({ limit, remaining: 1_000 });
+        machine.pass(HOUR - (machine.now % HOUR));
+        machine.call({ limit, remaining: limit - 1 });
+      }
+      machine.call({ limit, remaining: 2_500 });
+      machine.pass(100);
+      return budget(machine);
+    };
+    expect([left(true), left(false)]).toEqual([5, 0]);
+  });
+
   it('at a quota of which nobody tells, once a call was refused for want of it', () => {
     const machine = acquainted(510);
     expect(budget(machine)).toBe(5);

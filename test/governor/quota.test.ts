@@ -202,6 +202,42 @@ describe('the quota', () => {
     expect(machine.state.quota.window.most).toBeLessThanOrEqual(20 * MINUTE);
   });
 
+  it('of a known period that begins with its first call is probed the less often the later it is', () => {
+    const machine = drive();
+    const limit = 100;
+    const at = (second: number, remaining: number) => {
+      machine.pass(T0 + second * 1_000 - 50 - machine.now);
+      machine.call({ limit, remaining });
+    };
+    for (const minute of [1, 2, 3]) {
+      at(minute * 60 - 1, 50);
+      at(minute * 60, limit - 1);
+    }
+    at(4 * 60 - 1, 1);
+    const due = T0 + 4 * MINUTE;
+    for (const lateMs of [500, 3_000, 40_000]) {
+      const late = drive(machine.state, machine.now);
+      /** Of each probe from then on, how late it was. */
+      const probes: number[] = [];
+      for (let isFound = false; !isFound; ) {
+        for (let asked = late.ask(); !('permits' in asked); asked = late.ask())
+          late.pass('wait' in asked ? Math.max(1, asked.wait.until - late.now) : 1);
+        const at = late.now - due;
+        isFound = at >= lateMs;
+        if (at >= 0) probes.push(at);
+        late.pass(50);
+        late.answer({ limit, remaining: isFound ? limit - 1 : 1 });
+      }
+      expect(probes[0]).toBe(0);
+      expect(probes.at(-1)).toBeLessThan(2 * lateMs + 1_500);
+      // As long after the last response as that was late, and a second at least.
+      for (const [index, next] of probes.slice(1, 7).entries()) {
+        const answeredAt = (probes[index] ?? 0) + 50;
+        expect(next).toBe(answeredAt + Math.max(1_000, answeredAt));
+      }
+    }
+  });
+
   it('whose period changes is followed', () => {
     const machine = drive();
     const minute = pool(machine, 50, MINUTE);
