@@ -93,21 +93,40 @@ function kindOf(value: unknown, before: Surveyed): Surveyed {
   return before !== 'text' && microsOf(value) !== undefined ? 'timestamp' : 'text';
 }
 
-const rfc3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:Z|([+-])(\d\d):(\d\d))$/i;
+const rfc3339 =
+  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ])((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d+))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
+
+/** `local`: such as `2026-11-22T01:02:03`, which is `offsetMs` ahead of UTC; null for UTC itself. */
+type Time = { local: string; hasSpace: boolean; fraction: string; offsetMs: number | null };
+
+/** An RFC 3339 time, of a day that there is and without a leap second; undefined for any other text. */
+export function parseTime(text: string): Time | undefined {
+  const [found, year, month, day, between, clock, fraction = '', sign, hours, minutes] =
+    rfc3339.exec(text) ?? [];
+  if (found === undefined || Number(day) > daysOf(Number(year), Number(month))) return undefined;
+  const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1);
+  return {
+    local: `${year}-${month}-${day}T${clock}`,
+    hasSpace: between === ' ',
+    fraction,
+    offsetMs: sign === undefined ? null : offsetMs,
+  };
+}
+
+function daysOf(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+}
 
 /**
- * Microseconds since 1970 in UTC, or undefined for a text that is no RFC 3339 time, for one finer than a
+ * Microseconds since 1970 in UTC, or undefined for a text that is no RFC 3339 time, for one with a space, for one finer than a
  * microsecond and for a leap second, which no count of seconds can tell from its neighbour.
  */
 export function microsOf(text: string): bigint | undefined {
-  const [, clock, fraction = '', sign, hours = '0', minutes = '0'] = rfc3339.exec(text) ?? [];
-  if (clock === undefined) return undefined;
-  const second = `${clock.toUpperCase()}Z`;
-  const local = Date.parse(second);
-  // Date.parse carries 30 February and 24:00 over into what follows.
-  if (Number.isNaN(local) || !new Date(local).toISOString().startsWith(second.slice(0, -1))) return undefined;
-  const offset = (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -1 : 1);
-  return BigInt(local - offset * 60_000) * 1_000n + BigInt(fraction.padEnd(6, '0'));
+  const time = parseTime(text);
+  if (!time || time.hasSpace || time.fraction.length > 6) return undefined;
+  const { local, fraction, offsetMs } = time;
+  return BigInt(Date.parse(`${local}Z`) - (offsetMs ?? 0)) * 1_000n + BigInt(fraction.padEnd(6, '0'));
 }
 
 /** The forms in which rows are printed. */

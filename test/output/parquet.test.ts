@@ -124,6 +124,7 @@ describe('a time', () => {
     '2026-13-01T00:00:00Z',
     '2026-03-01 12:00:00Z',
     '2026-03-01T12:00:00+0200',
+    '2026-03-01T12:00:00+24:00',
   ])('%s stays text', (text) => {
     expect(microsOf(text)).toBeUndefined();
   });
