@@ -24,7 +24,7 @@ import {
 } from './config/values.ts';
 import { generalEnvironment } from './environment.ts';
 import { Failure, toError } from './errors.ts';
-import { type KeySource, keyFromFile, keyFromValue } from './key.ts';
+import { type KeySource, keyFromFile, keyFromValue, WORLD_PERMISSION_BITS } from './key.ts';
 import { nearest } from './near.ts';
 import { isLoopback } from './networks.ts';
 import { parseSchedule, type Schedule } from './schedule.ts';
@@ -348,8 +348,6 @@ export function refuseOpenAddress(
       'or MIRROR_SERVE_TRUST to the address of the proxy before it',
   );
 }
-
-const WORLD_PERMISSION_BITS = 0o007;
 
 /** Their text. @throws Failure `config` for one that cannot be read. */
 export function readTlsFiles({ certFile, keyFile }: TlsFiles): { cert: string; key: string } {

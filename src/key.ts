@@ -6,6 +6,9 @@ import { dirname } from 'node:path';
 import { inspect } from 'node:util';
 import { Failure } from './errors.ts';
 
+/** What every user may do with a file. One that holds a secret allows nothing of it; its group may read it. */
+export const WORLD_PERMISSION_BITS = 0o007;
+
 /** A value that no log, error or dump can print. */
 export type Secret = {
   /** The value itself; only the HTTP client, which sends it, may ask for it. */
@@ -52,7 +55,7 @@ export function keyFromFile(file: string): KeySource {
 
 function readKeyFile(file: string): Secret {
   const { mode } = attempt(file, () => statSync(file));
-  if (mode & 0o007)
+  if (mode & WORLD_PERMISSION_BITS)
     throw new Failure('config', `MARKET_API_KEY_FILE: ${file} can be used by every user: chmod 600 it`);
   const text = attempt(file, () => readFileSync(file, 'utf8'));
   return checkKey(text.replace(/\r?\n$/, ''), 'MARKET_API_KEY_FILE');

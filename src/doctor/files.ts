@@ -4,10 +4,10 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync 
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { allSettings, type Environment, secretsIn } from '../config/settings.ts';
+import { WORLD_PERMISSION_BITS } from '../key.ts';
 import { filesystemAt, mirrorFile, refuseNetworkFilesystem } from '../store/read.ts';
 import { type Check, ok, problem, problemOf, warning } from './check.ts';
 
-const WORLD_PERMISSION_BITS = 0o007;
 const ALL_BUT_OWNER = 0o077;
 
 /** @param environment with the settings that are used. */
