@@ -2,7 +2,7 @@
 
 import { type Clock, type Random, systemClock } from './clock.ts';
 import { parseRedisUrl } from './config.ts';
-import { Failure, toError } from './errors.ts';
+import { asFailure, Failure, toError } from './errors.ts';
 import type { Log } from './log.ts';
 import { type BreakerTiming, createBreaker, type Outage } from './queue/breaker.ts';
 import { CHANGES, type ChangeQueue, type ChangeSince, openChanges } from './queue/changes.ts';
@@ -72,7 +72,9 @@ const withoutJitter = () => 0.5;
  */
 export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
   const { redis, log, prefix = 'market-mirror', clock = systemClock, signal } = options;
-  const { schedules, changeSince = () => null } = options;
+  const { schedules } = options;
+  const lastRun = (job: string) => readMirror(() => options.lastRun(job));
+  const changeSince: ChangeSince = (job, seq) => readMirror(() => options.changeSince?.(job, seq) ?? null);
   const timing = { ...defaults, ...options.timing };
   const closing = new AbortController();
   const target = 'url' in redis ? parseRedisUrl(redis.url) : privateTarget(redis.dir);
@@ -139,7 +141,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
     const ended = async (job: string) => {
       if (isWell()) await announce(job).catch(report);
     };
-    runs = startRuns({ ...options, options: shared, ended, report, log, clock });
+    runs = startRuns({ ...options, lastRun, options: shared, ended, report, log, clock });
     runs.forgetTimes(dueAtOpen);
   }
 
@@ -187,4 +189,13 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
     isAlive: () => runs?.isAlive() ?? true,
     close: () => (closed ??= close()),
   };
+}
+
+/** An error that is told from those of Redis: a Failure. */
+function readMirror<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (thrown) {
+    throw asFailure(thrown);
+  }
 }

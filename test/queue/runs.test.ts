@@ -197,25 +197,32 @@ describe('a run that ends', () => {
   });
 });
 
-test('an error of SQLite is no outage of Redis: it is in the log, and the next plan finds what is due', async () => {
-  const damaged = new Failure('disk', 'mirror.db: the disk reports an error');
-  const state = { isDamaged: false, isDue: false };
-  const { runs, said, wakes } = await running({
-    timing: { restore: 50 },
-    lastRun() {
-      if (state.isDamaged) throw damaged;
-      return state.isDue ? null : Date.now();
-    },
-  });
-  state.isDamaged = true;
-  await until('a plan that fails', () => said(/cannot be read/).length > 0);
-  await wakes.add('news', {});
-  await until('a wake that fails', () => said(/^failed$/).length > 0);
-  expect(said(/^failed$/)).toMatchObject([{ job: 'news', reason: 'disk', err: damaged.message }]);
-  Object.assign(state, { isDamaged: false, isDue: true });
-  await until('the run', () => runs.length > 0);
-  expect(said(/Redis/)).toEqual([]);
-});
+test.each([
+  ['disk', new Failure('disk', 'mirror.db: the disk reports an error')],
+  ['bug', new TypeError('The database connection is not open')],
+])(
+  'an error of SQLite is no outage of Redis: it is in the log, and the next plan finds what is due: %s',
+  async (reason, damaged) => {
+    const state = { isDamaged: false, isDue: false };
+    const { runs, said, wakes } = await running({
+      timing: { restore: 50 },
+      lastRun() {
+        if (state.isDamaged) throw damaged;
+        return state.isDue ? null : Date.now();
+      },
+    });
+    state.isDamaged = true;
+    await until('a plan that fails', () => said(/cannot be read/).length > 0);
+    await wakes.add('news', {});
+    await until('a wake that fails', () => said(/^failed$/).length > 0);
+    expect(said(/^failed$/)).toMatchObject([
+      { job: 'news', reason, err: expect.stringContaining(damaged.message) },
+    ]);
+    Object.assign(state, { isDamaged: false, isDue: true });
+    await until('the run', () => runs.length > 0);
+    expect(said(/Redis/)).toEqual([]);
+  },
+);
 
 describe('what is in Redis', () => {
   const timing = { restore: 100 };
