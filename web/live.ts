@@ -1,6 +1,6 @@
 /** Keeps the overview current: asks for it when the service says that something is new, and goes on asking when it is away. */
 
-import type { Overview } from '../src/serve/ui/wire.ts';
+import type { Overview, PageListening } from '../src/serve/ui/wire.ts';
 import { localNow, setServiceTime } from './clock.ts';
 import { fetchOverview, type QueryProblem } from './service.ts';
 import { store, useStore } from './store.ts';
@@ -40,6 +40,8 @@ export function keepLive(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
   let events: Events = 'opening';
+  /** Since which commit changes come by themselves; undefined once the overview was found to be as new. */
+  let listeningSince: Overview['commit'] | undefined;
 
   const askIn = (ms: number) => {
     clearTimeout(timer);
@@ -51,6 +53,13 @@ export function keepLive(): void {
   const hear = () => {
     hasNews = true;
     askSoon();
+  };
+  /** What was committed after the overview was read, and before we listened, is asked for. */
+  const closeGap = () => {
+    const { overview } = live.get();
+    if (listeningSince === undefined || !overview) return;
+    if (overview.commit !== listeningSince) hear();
+    listeningSince = undefined;
   };
 
   async function refresh(): Promise<void> {
@@ -65,6 +74,7 @@ export function keepLive(): void {
       setServiceTime(value.at);
       const version = live.get().version + (isNew ? 1 : 0);
       show({ overview: value, connection: byEvents[events], problem: null, version });
+      closeGap();
       // What came meanwhile may not be in it.
       return askIn(hasNews ? LEAST_BETWEEN_MS : MOST_BETWEEN_MS);
     }
@@ -78,6 +88,10 @@ export function keepLive(): void {
 
   keepEvents({
     news: hear,
+    listening({ commit }) {
+      listeningSince = commit;
+      closeGap();
+    },
     became(next) {
       const wasOpening = events === 'opening';
       events = next;
@@ -97,9 +111,14 @@ function show(changes: Partial<Live>): void {
 }
 
 /** The browser connects again by itself, but for answers that refuse; then we do. */
-function keepEvents(on: { news(): void; became(next: Events): void }): void {
+function keepEvents(on: {
+  news(): void;
+  listening(since: PageListening): void;
+  became(next: Events): void;
+}): void {
   const source = new EventSource('/page/events');
   source.addEventListener('message', on.news);
+  source.addEventListener('listening', ({ data }) => on.listening(JSON.parse(data) as PageListening));
   source.addEventListener('open', () => on.became('open'));
   source.addEventListener('error', () => {
     on.became('lost');

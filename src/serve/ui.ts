@@ -93,10 +93,10 @@ export function openUi(parts: UiParts): Ui {
   const assets = openAssets(parts.folder ?? builtFolder());
   const turns = openQueryTurns(processes, admission, clock);
   const overview = openOverview({ dir, jobs, datasets, spending, version, access }, clock, mirrorVersion);
-  const events = openLiveEvents(
-    () => JSON.stringify([mirrorVersion(), unlessFailed(() => readDaemon(dir))]),
-    clock.now,
-  );
+  const events = openLiveEvents(() => {
+    const commit = mirrorVersion() ?? null;
+    return { commit, state: JSON.stringify([commit, unlessFailed(() => readDaemon(dir))]) };
+  }, clock.now);
   const queries: QueryParts = { dir, tables: tablesOf(jobs), turns, clock, onError };
   const downloads = openDownloads(queries, `market-mirror ${version}`);
 

@@ -3,7 +3,7 @@
 import { isoTime } from '../../clock.ts';
 import { openFairShares } from '../fair-shares.ts';
 import { ClientGone, EVENT_STREAM, type Stream, type Write } from '../http/stream.ts';
-import type { PageEvent } from './wire.ts';
+import type { PageEvent, PageListening } from './wire.ts';
 
 /** Runs `work` again and again; @returns what ends it. */
 export type Repeat = (work: () => void, ms: number) => () => void;
@@ -15,12 +15,14 @@ const byTimer: Repeat = (work, ms) => {
 
 type Listener = { send: Send; leave(): void; mayListen(): boolean };
 
-/** @param state another text when there is something to send. */
-export function openLiveEvents(state: () => string, now: () => number, repeat: Repeat = byTimer) {
+/** `state`: another text when there is something to send. */
+type Look = PageListening & { state: string };
+
+export function openLiveEvents(look: () => Look, now: () => number, repeat: Repeat = byTimer) {
   const listeners = new Set<Listener>();
   const places = openFairShares(EVENT_STREAM.maxStreams);
   let stop = () => {};
-  let known = '';
+  let known: Look = { state: '', commit: null };
   let isOver = false;
 
   function sendAll(text: string, isNews: boolean): void {
@@ -30,15 +32,15 @@ export function openLiveEvents(state: () => string, now: () => number, repeat: R
   }
 
   function check(): void {
-    const present = state();
-    if (present === known) return;
+    const present = look();
+    if (present.state === known.state) return;
     known = present;
     const event: PageEvent = { at: isoTime(now()) };
     sendAll(`data: ${JSON.stringify(event)}\n\n`, true);
   }
 
   function begin(): void {
-    known = state();
+    known = look();
     const stopChecking = repeat(check, EVENT_STREAM.checkMs);
     const stopKeepingAlive = repeat(() => sendAll(EVENT_STREAM.keepAlive, false), EVENT_STREAM.keepAliveMs);
     stop = () => {
@@ -70,7 +72,10 @@ export function openLiveEvents(state: () => string, now: () => number, repeat: R
           if (ended.aborted) return;
           listeners.add(listener);
           if (listeners.size === 1) begin();
-          listener.send(EVENT_STREAM.retry, false);
+          // By the last look: what came since is told by the next one.
+          const listening: PageListening = { commit: known.commit };
+          const first = `${EVENT_STREAM.retry}event: listening\ndata: ${JSON.stringify(listening)}\n\n`;
+          listener.send(first, false);
         });
         await Promise.race([failed, aborted(ended)]).finally(place.leave);
         if (gone.aborted) throw new ClientGone();

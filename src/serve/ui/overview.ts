@@ -28,6 +28,7 @@ type OverviewRequest = {
   readonly what: 'overview' | 'schema';
   readonly parts: OverviewParts;
   readonly now: number;
+  readonly commit: Overview['commit'];
 };
 
 type OverviewReader = {
@@ -55,7 +56,7 @@ export function openOverview(
       const present = version();
       if (cached && cached.version === present && clock.monotonic() - cached.at < CACHED_MS)
         return await cached.json;
-      const json = last.then(() => thread.call({ what, parts, now: clock.now() }));
+      const json = last.then(() => thread.call({ what, parts, now: clock.now(), commit: present ?? null }));
       last = json.catch(() => cache.delete(what));
       cache.set(what, { json, at: clock.monotonic(), version: present });
       return await json;
@@ -65,10 +66,10 @@ export function openOverview(
 }
 
 /** The task of the thread. @returns an Overview or a Schema, as JSON. */
-export function readForPage({ what, parts, now }: OverviewRequest): string {
+export function readForPage({ what, parts, now, commit }: OverviewRequest): string {
   try {
     const read = readMirror(parts.dir, (connection) =>
-      what === 'overview' ? overviewOf(connection, parts, now) : schemaOf(connection, parts.jobs),
+      what === 'overview' ? overviewOf(connection, parts, now, commit) : schemaOf(connection, parts.jobs),
     );
     return JSON.stringify(read);
   } catch (thrown) {
@@ -80,11 +81,13 @@ function overviewOf(
   connection: Connection,
   { dir, jobs, datasets, spending, version, access }: OverviewParts,
   now: number,
+  commit: Overview['commit'],
 ): Overview {
   const plan = planOf(connection, datasets, spending, now);
   return {
     version,
     access,
+    commit,
     at: isoTime(now),
     status: statusOf(connection, dir, datasets, spending, now),
     plan: planJson(plan),

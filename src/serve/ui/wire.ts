@@ -20,6 +20,8 @@ export type Overview = {
   version: string;
   /** `open`: everybody on this machine sees it, and there is no session to end. */
   access: Exclude<PageAccess, 'off'>;
+  /** Nothing is older than this commit, whose number another commit changes; null while the mirror cannot be read. */
+  commit: number | null;
   at: string;
   status: Status;
   plan: PlanJson;
@@ -126,5 +128,9 @@ export type DownloadQuestion = Omit<PageQuestion, 'limit'> & {
 };
 export type Download = { path: string; receiptPath: string };
 
-/** `GET /page/events`, server-sent: something was committed, or the state of the daemon changed. */
+/**
+ * `GET /page/events`, server-sent. First, as an event `listening`, the commit after which all are told; then that something was
+ * committed, or the state of the daemon changed.
+ */
+export type PageListening = Pick<Overview, 'commit'>;
 export type PageEvent = { at: string };

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openLiveEvents } from '../../../src/serve/ui/live.ts';
+import type { Overview } from '../../../src/serve/ui/wire.ts';
 import { setupPage } from './support.ts';
 
 /** A listener over HTTP. */
@@ -26,9 +27,15 @@ describe('whoever listens', () => {
     const answer = await get('/page/events');
     expect(answer.headers.get('content-type')).toBe('text/event-stream');
     const { text } = listening(answer);
-    await expect.poll(text).toBe('retry: 2000\n\n');
+    const first = /^retry: 2000\n\nevent: listening\ndata: \{"commit":(\d+)\}\n\n/;
+    await expect.poll(text).toMatch(first);
+    const commitOf = async () => ((await (await get('/page/overview')).json()) as Overview).commit;
+    const [begin = '', commit] = first.exec(text()) ?? [];
+    expect([text(), await commitOf()]).toEqual([begin, Number(commit)]);
     await bench.mirror('news');
-    await expect.poll(text).toMatch(/^retry: 2000\n\n(data: \{"at":"2026-11-21T12:00:\d\d\.\d{3}Z"\}\n\n)+$/);
+    await expect.poll(() => text().length).toBeGreaterThan(begin.length);
+    expect(text().slice(begin.length)).toMatch(/^(data: \{"at":"2026-11-21T12:00:\d\d\.\d{3}Z"\}\n\n)+$/);
+    expect(await commitOf()).not.toBe(Number(commit));
   });
 
   test('is let go, well, when the service ends', async () => {
@@ -54,7 +61,7 @@ describe('whoever listens', () => {
     revoke(record.id);
     await bench.mirror('news');
     await expect.poll(isOver).toBe(true);
-    expect(text()).not.toContain('data:');
+    expect(text()).not.toContain('"at"');
   });
 });
 
@@ -66,7 +73,7 @@ describe('looking', () => {
     const events = openLiveEvents(
       () => {
         looks += 1;
-        return state;
+        return { state, commit: 5 };
       },
       () => 0,
       (work, ms) => {
@@ -123,7 +130,10 @@ describe('looking', () => {
     for (const { told, leave } of listeners) {
       await expect
         .poll(() => told)
-        .toEqual(['retry: 2000\n\n', 'data: {"at":"1970-01-01T00:00:00.000Z"}\n\n']);
+        .toEqual([
+          'retry: 2000\n\nevent: listening\ndata: {"commit":5}\n\n',
+          'data: {"at":"1970-01-01T00:00:00.000Z"}\n\n',
+        ]);
       leave();
     }
     expect(repeats.size).toBe(0);
