@@ -158,6 +158,37 @@ describe('the quota', () => {
     expect(machine.shown.quota.remaining).toBe(86);
   });
 
+  it('that was emptied only by a request which the API may not have counted did not reset where the next one goes', () => {
+    const machine = drive();
+    const send = (job: string) => {
+      for (let asked = machine.ask(job); !('permits' in asked); asked = machine.ask(job))
+        machine.pass('wait' in asked ? Math.max(1, asked.wait.until - machine.now) : 1);
+      machine.pass(50);
+    };
+    machine.call({ limit: 100, remaining: 1 }, 'ai-signals');
+    send('news');
+    machine.on({ type: 'lost', owner: 'me', job: 'news', roll: 0.5, stopped: true });
+    expect(machine.shown.quota.remaining).toBe(0);
+    send('usage');
+    machine.answer({}, 'usage');
+    expect(machine.state.quota.window.last, 'one was left').toBeNull();
+    send('usage');
+    machine.answer({}, 'usage');
+    expect(machine.state.quota.window.last, 'none was').not.toBeNull();
+  });
+
+  it('learns nothing of the pool of an endpoint across a request that may have been counted', () => {
+    const machine = drive();
+    for (let left = 90, round = 0; round < 4; round += 1, left -= 2) {
+      machine.call({ limit: 100, remaining: left }, 'ai-signals');
+      machine.call({}, 'usage');
+      machine.pass(1_000);
+      machine.ask('ai-signals');
+      machine.on({ type: 'lost', owner: 'me', job: 'ai-signals', roll: 0.5, stopped: true });
+    }
+    expect(machine.state.quota.members).toEqual({});
+  });
+
   it('takes a pair of headers that contradict each other for none', () => {
     const machine = drive();
     machine.call({ limit: 100, remaining: 500 });

@@ -58,6 +58,33 @@ describe('the pace', () => {
     expect(api.refused).toBe(0);
   });
 
+  it('is tried faster after 400 calls at the one that lasts, and no call sooner', () => {
+    const { machine, api } = learnt(5, 10);
+    Object.assign(api, { perSecond: 1_000, burst: 1_000 });
+    while (machine.state.rate.trial) api.call();
+    let calls = machine.state.rate.steadyCalls;
+    for (; !machine.state.rate.trial; calls += 1) api.call();
+    expect(calls).toBe(400);
+  });
+
+  it('that lasts and is refused after a rest falls by a twentieth; refused twice within twenty calls, it is measured anew', () => {
+    const after = (restMs: number) => {
+      const { machine, api } = learnt(5, 10);
+      while (machine.state.rate.trial) api.call();
+      const before = machine.state.rate.perSecond;
+      for (let refusal = 0; refusal < 2; refusal += 1) {
+        machine.pass(restMs);
+        for (let call = 0; call < 5; call += 1) machine.call();
+        machine.call({ status: 429 });
+        machine.call();
+      }
+      const { rate } = machine.state;
+      return [hasSettled(rate), rate.perSecond / before];
+    };
+    expect(after(60_000)).toEqual([true, expect.closeTo(0.95 ** 2, 5)]);
+    expect(after(0)[0]).toBe(false);
+  });
+
   it('that was refused though it had lasted is tried again after ten seconds, not after one', () => {
     const { machine } = learnt(5, 10);
     machine.call({ status: 429 });

@@ -308,6 +308,7 @@ test('a full disk is told once; what could not be written then is written when t
   connection.pragma(`max_page_count = ${connection.pragma('page_count', { simple: true })}`);
   const { state } = takeCall(nothingCounted, 1, limits, 0, true);
   for (const account of accounts) written.saveState(account, state, 1);
+  expect(due, 'all of them are written at once').toHaveLength(1);
   aSecondLater();
   written.saveState('account 0', takeCall(state, 2, limits, 0, true).state, 2);
   aSecondLater();
@@ -403,6 +404,14 @@ describe('limits of an account', () => {
       expect(outcome(call(key)), 'then there are more').toMatch(/left$/);
     },
   );
+
+  test('whatever a call turns out to cost, the rate keeps it', () => {
+    const { create, call } = setupAdmission();
+    const { key } = create({}, limitsOf('9/1h', '2/1h'));
+    (call(key) as Permit).giveBack();
+    (call(key) as Permit).takeMore(1);
+    expect(call(key)).toMatchObject({ status: 429, limit: 'rate', report: { remaining: 7 } });
+  });
 
   test('a call that costs more than its quota holds takes nothing; without a quota it costs nothing', () => {
     const { create, call } = setupAdmission();

@@ -253,17 +253,24 @@ describe('what is no limit is refused, with what one looks like', () => {
   test.each([
     ...['', '1000', '1000/', '/1h', '0/1h', '-1/1h', '1.5/1h', '1e3/1h', '1000/1', '1000/0s', '1000/367d'],
     ...['1000/1h,fixd', '1000/1h,', '1000/1h,sliding,refill', '1000/1h+5', '1000/1h ', '2000000000/1h'],
-    '1000000000/366d,refill',
+    ...['1000000000/366d,refill', '1000000001/1h', '00000000001/1h', '1/1h/1h', 'x1/1h', '1/h'],
   ])('a quota of %j', (text) => {
     expect(() => parseQuota(text)).toThrow(/such as 1000\/1h|fewer calls/);
   });
 
-  test.each(['', '10', '10/1s+', '10/1s+0', '10/1s+1.5', '0/1s', '10/1s,refill', '1000000000/366d'])(
-    'a rate of %j',
-    (text) => {
-      expect(() => parseRate(text)).toThrow(/such as 10\/1s|fewer calls/);
-    },
-  );
+  test.each([
+    '',
+    '10',
+    '10/1s+',
+    '10/1s+0',
+    '10/1s+1.5',
+    '0/1s',
+    '10/1s,refill',
+    '1000000000/366d',
+    '1/1s+1000000001',
+  ])('a rate of %j', (text) => {
+    expect(() => parseRate(text)).toThrow(/such as 10\/1s|fewer calls/);
+  });
 
   test.each(['', '0', '-1', '1.5', '4x', '10001', '1e2'])('a concurrency of %j', (text) => {
     expect(() => parseConcurrency(text)).toThrow(/a whole number from 1 to 10000/);
@@ -271,5 +278,8 @@ describe('what is no limit is refused, with what one looks like', () => {
 
   test('but the ends of the range are limits', () => {
     expect(['1', '10000'].map(parseConcurrency)).toEqual([1, 10_000]);
+    for (const text of ['1/1ms', '1/366d', '1000000000/1h', '1/1H'])
+      expect(parseQuota(text)).toMatchObject({ calls: Number(text.split('/')[0]), kind: 'fixed' });
+    expect(parseRate('1/1s+1000000000')).toMatchObject({ calls: 1, burst: 1_000_000_000 });
   });
 });

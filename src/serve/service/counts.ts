@@ -156,8 +156,7 @@ function joined(one: CallCount | undefined, other: CallCount): CallCount {
 function latestFirst(one: CallCount, other: CallCount): number {
   return (
     Number(one.day < other.day) - Number(one.day > other.day) ||
-    Number(one.endpoint > other.endpoint) - Number(one.endpoint < other.endpoint) ||
-    one.class - other.class
+    Number(one.endpoint > other.endpoint) - Number(one.endpoint < other.endpoint)
   );
 }
 
