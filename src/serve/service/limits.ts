@@ -99,7 +99,6 @@ const units: readonly [ms: number, unit: string][] = [
   [3_600_000, 'h'],
   [60_000, 'm'],
   [1_000, 's'],
-  [1, 'ms'],
 ];
 
 /** As it is read again; never rounded. */
