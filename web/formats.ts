@@ -1,6 +1,6 @@
 /** Numbers, durations and times as people read them: pure, the same in every browser. */
 
-import { exactDuration, number } from '../src/output/numbers.ts';
+import { exactDuration } from '../src/output/numbers.ts';
 
 export { bytes, count, number, plural } from '../src/output/numbers.ts';
 
@@ -11,17 +11,16 @@ export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** At most six significant digits of a fraction: `34,482.2`, `0.000123457`; an integer keeps all of its digits. */
-export function shortNumber(value: number): string {
-  return Number.isInteger(value) ? number(value) : number(Number(value.toPrecision(6)));
-}
-
-/** A long text with its middle left out, such as an address: `0x3f5c…9e21`. @param most letters that are kept. */
+/** A long text with its middle left out: both ends tell things apart that begin alike. @param most letters that are kept. */
 export function cutMiddle(text: string, most: number): string {
   if (text.length <= most) return text;
-  const tail = Math.floor((most - 1) / 2);
-  return `${text.slice(0, most - 1 - tail)}…${text.slice(text.length - tail)}`;
+  const tail = Math.floor((most - 1) / 3);
+  return `${cutAt(text, most - 1 - tail)}…${text.slice(-tail).replace(/^[\uDC00-\uDFFF]/, '')}`;
 }
+
+/** Never between the two halves of a letter. */
+export const cutAt = (text: string, length: number): string =>
+  text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
 
 /** `42s`, `3m 5s`, `2h`, `3d 4h`. */
 export const duration = (seconds: number) => exactDuration(seconds * SECOND_MS);

@@ -37,7 +37,7 @@ export async function signOut(): Promise<void> {
 export const prepareDownload = (question: DownloadQuestion, signal?: AbortSignal) =>
   fetchJson<Download>('/page/downloads', signal, asJson(question));
 
-export type Listening = {
+type Listening = {
   opened?(opened: OpenedQuery): void;
   rows?(rows: readonly (readonly PageCell[])[]): void;
 };

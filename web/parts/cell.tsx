@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import type { PageCell } from '../../src/serve/ui/wire.ts';
-import { bytes, clockTime, momentOf, number } from '../formats.ts';
+import { bytes, clockTime, cutAt, cutMiddle, momentOf, number } from '../formats.ts';
 import { laidOut, webAddress } from '../kinds.ts';
 import { usePreferences } from '../preferences.ts';
 import { Dialog } from './menus.tsx';
@@ -89,14 +89,14 @@ function TextCell({ text, label, times }: TextProps) {
   if (address !== null)
     return (
       <a href={address} target="_blank" rel="noopener noreferrer" title={text}>
-        {cutInside(text.replace(/^https?:\/\/(www\.)?/i, ''), MAX_ADDRESS_LETTERS)}
+        {cutMiddle(text.replace(/^https?:\/\/(www\.)?/i, ''), MAX_ADDRESS_LETTERS)}
       </a>
     );
   if (text === '') return <span class="null">empty</span>;
   if (text.length > MAX_UNBROKEN && /^[\w:.-]+$/.test(text))
     return (
       <span class="unbroken" title={text}>
-        {cutInside(text, 16)}
+        {cutMiddle(text, 16)}
       </span>
     );
   return <LongText text={listText(text) ?? text} whole={text} label={label} />;
@@ -112,13 +112,6 @@ function listText(text: string): string | null {
   } catch {
     return null;
   }
-}
-
-/** Both ends tell things apart that begin alike. */
-export function cutInside(text: string, letters: number): string {
-  if (text.length <= letters) return text;
-  const tail = Math.floor((letters - 1) / 3);
-  return `${cutAt(text, letters - 1 - tail)}…${text.slice(-tail).replace(/^[\uDC00-\uDFFF]/, '')}`;
 }
 
 function LongText({ text, whole, label }: { text: string; whole: string; label: string }) {
@@ -191,9 +184,4 @@ export function Copy({ text, what, label = 'Copy' }: CopyProps) {
       {shown}
     </button>
   );
-}
-
-/** Never between the two halves of a letter. */
-function cutAt(text: string, length: number): string {
-  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
 }

@@ -123,23 +123,39 @@ type Props = {
 };
 
 export function List({ caption, unit, listed, empty }: Props) {
-  const { columns, query, rows, total, sql } = listed;
   return (
     <section class="stack" aria-label={caption}>
+      <ListPage {...listed} caption={`${caption}, newest first`} empty={empty}>
+        <Turns {...listed} />
+        {listed.total !== null && <span class="note">{count(listed.total, unit)} in all</span>}
+      </ListPage>
+    </section>
+  );
+}
+
+type PageProps = Pick<Listed, 'columns' | 'query' | 'rows' | 'sql'> &
+  Pick<Props, 'caption' | 'empty'> & {
+    /** What stands below it. */
+    children: ComponentChildren;
+  };
+
+/** A page of a list. */
+export function ListPage({ caption, columns, query, rows, sql, empty, children }: PageProps) {
+  return (
+    <>
       <Awaited query={query} />
       {query.value !== null && rows.length === 0 && <Empty>{empty}</Empty>}
       {rows.length > 0 && (
         <div class="card list">
-          <Table caption={`${caption}, newest first`} columns={columns} rows={rows} isLoading={query.isOld} />
+          <Table caption={caption} columns={columns} rows={rows} isLoading={query.isOld} />
         </div>
       )}
       <div class="tools">
-        <Turns {...listed} />
-        {total !== null && <span class="note">{count(total, unit)} in all</span>}
+        {children}
         <span class="spread" />
         <a href={linkToSql(sql)}>Open as SQL</a>
       </div>
-    </section>
+    </>
   );
 }
 
@@ -229,18 +245,25 @@ export function DatasetChoice() {
 /** Nobody wants an answer for every letter. */
 const WRITTEN_AFTER_MS = 300;
 
-export function TextFilter({ name, label, size = 18 }: { name: string; label: string; size?: number }) {
-  const { search } = usePlace();
-  const here = search.get(name) ?? '';
+/** What is typed into a field, and asked for once nothing more is typed. @param here what the address has. */
+export function useTyped(here: string, ask: (text: string) => void) {
   const [text, setText] = useState(here);
   // It may have been cleared, or come back to.
   useEffect(() => setText(here), [here]);
   useEffect(() => {
-    const written = text.trim();
-    if (written === here) return;
-    const timer = setTimeout(() => go(filteredBy({ [name]: written || null }), 'replace'), WRITTEN_AFTER_MS);
+    if (text === here) return;
+    const timer = setTimeout(() => ask(text), WRITTEN_AFTER_MS);
     return () => clearTimeout(timer);
   }, [text]);
+  return [text, setText] as const;
+}
+
+export function TextFilter({ name, label, size = 18 }: { name: string; label: string; size?: number }) {
+  const { search } = usePlace();
+  const here = search.get(name) ?? '';
+  const [text, setText] = useTyped(here, (typed) =>
+    go(filteredBy({ [name]: typed.trim() || null }), 'replace'),
+  );
   return (
     <label>
       <span class="note">{label}</span>

@@ -7,10 +7,10 @@ import { useLive } from '../live.ts';
 import { Cell } from '../parts/cell.tsx';
 import { Heading } from '../parts/heading.tsx';
 import { ProblemList, problemsOf } from '../parts/problems.tsx';
-import { Awaited, Empty, Loading } from '../parts/states.tsx';
-import { hiding, namesOf, Table, type TableColumn, usePages } from '../parts/table.tsx';
+import { Loading } from '../parts/states.tsx';
+import { hiding, namesOf, type TableColumn, usePages } from '../parts/table.tsx';
 import { Ago } from '../parts/time.tsx';
-import { linkTo, linkToSql, usePlace } from '../router.ts';
+import { linkTo, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { pathOf } from '../routes.ts';
 import { type Condition, type Order, select } from '../sql.ts';
@@ -23,6 +23,7 @@ import {
   Filters,
   jobColumn,
   List,
+  ListPage,
   PAGE,
   reading,
   requestColumn,
@@ -191,19 +192,10 @@ function Whole({ table, title, caption, note, unit, order, columns, empty }: Who
         <h2 id={table}>{title}</h2>
         <span class="note">{note}</span>
       </div>
-      <Awaited query={query} />
-      {query.value !== null && rows.length === 0 && <Empty>{empty}</Empty>}
-      {rows.length > 0 && (
-        <div class="card list">
-          <Table caption={caption} columns={columns} rows={shown} isLoading={query.isOld} />
-        </div>
-      )}
-      <div class="tools">
+      <ListPage {...{ caption, columns, query, rows: shown, sql, empty }}>
         {pager}
         {rows.length > 0 && <span class="note">{count(rows.length, unit)}</span>}
-        <span class="spread" />
-        <a href={linkToSql(sql)}>Open as SQL</a>
-      </div>
+      </ListPage>
     </section>
   );
 }

@@ -1,6 +1,6 @@
 /** Which rows: a text that is searched for, conditions on columns, and values to choose from. The database looks for them. */
 
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useRef, useState } from 'preact/hooks';
 import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import { number } from '../../formats.ts';
 import { closeMenu } from '../../parts/menus.tsx';
@@ -9,6 +9,7 @@ import { prefer, usePreferences } from '../../preferences.ts';
 import { go, linkHere } from '../../router.ts';
 import type { Comparison } from '../../sql.ts';
 import { useMedia } from '../../store.ts';
+import { useTyped } from '../browsing.tsx';
 import type { Column } from './columns.ts';
 import {
   comparisons,
@@ -20,16 +21,8 @@ import {
   withFilter,
 } from './view-state.ts';
 
-const TYPING_MS = 400;
-
 export function SearchBox({ state }: { state: ViewState }) {
-  const [text, setText] = useState(state.search);
-  useEffect(() => setText(state.search), [state.search]);
-  useEffect(() => {
-    if (text === state.search) return;
-    const timer = setTimeout(() => go(linkHere(searchFor({ search: text })), 'replace'), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
+  const [text, setText] = useTyped(state.search, (search) => go(linkHere(searchFor({ search })), 'replace'));
   return (
     <input
       type="search"

@@ -3,10 +3,10 @@
 import { useRef, useState } from 'preact/hooks';
 import type { PageCell, PageQuestion } from '../../../src/serve/ui/wire.ts';
 import { type Query, useAnswer, whileEmpty } from '../../ask.ts';
-import { bytes, count, duration, number } from '../../formats.ts';
+import { bytes, count, cutMiddle, duration, number } from '../../formats.ts';
 import { isIdentity } from '../../kinds.ts';
 import { useLive } from '../../live.ts';
-import { cutInside, WholeText } from '../../parts/cell.tsx';
+import { WholeText } from '../../parts/cell.tsx';
 import { DownloadMenu } from '../../parts/download.tsx';
 import { Sources } from '../../parts/proof.tsx';
 import { Empty, Failed, Loading, Running } from '../../parts/states.tsx';
@@ -398,7 +398,7 @@ const Held = ({ since }: { since: string }) => (
 /** A key may be a digest: its whole stands on the row's page. */
 const RowLink = ({ job, rowKey }: { job: string; rowKey: string }) => (
   <a class="unbroken" href={linkTo(pathOf({ view: 'row', job, key: rowKey }))} title={rowKey}>
-    {cutInside(rowKey, 20).toWellFormed() || 'empty'}
+    {cutMiddle(rowKey, 20).toWellFormed() || 'empty'}
   </a>
 );
 
