@@ -17,6 +17,10 @@ describe('what is shown of the governor', () => {
     expect(shown.waits).toEqual([]);
   });
 
+  it.each([undefined, null, 'a text', {}, { version: 1 }])('knows nothing of a state kept as %j', (kept) => {
+    expect(describeKept(kept, T0)).toEqual(describeState(initialState(), T0));
+  });
+
   it('says what is left and that the refill is not known yet', () => {
     const machine = drive();
     machine.call({ limit: 100, remaining: 80 });
@@ -106,6 +110,8 @@ describe('what is shown of the governor', () => {
       const lease = { permits, maxInFlight: 1, inFlight: 1, heardAt: machine.now };
       const held = { ...kept, leases: { 'desk:7': lease } };
       expect(describeKept(held, machine.now + 20_000).waits).toMatchObject(waits);
+      const empty = { ...held, quota: { ...held.quota, level: reserve } };
+      expect(describeKept(empty, machine.now + 20_000).waits, 'nobody would go anyway').toEqual([]);
     }
   });
 
@@ -119,7 +125,9 @@ describe('what is shown of the governor', () => {
     crowded.on({ type: 'holds', owner: 'desk:7', permits: 3, maxInFlight: 2, inFlight: 1 });
     crowded.on({ type: 'holds', owner: 'desk:8', permits: 1, maxInFlight: 1, inFlight: 1 });
     const heardAt = crowded.now;
-    crowded.pass(10_001);
+    crowded.pass(10_000);
+    expect(waits(crowded), 'hardly any response takes longer').toEqual([]);
+    crowded.pass(1);
     const why = 'took permits for 4 calls and fell silent; by then they count as used';
     expect(waits(crowded)).toEqual([
       { job: null, until: heardAt + 2 * MINUTE, reason: 'concurrency', why: `desk:7 and desk:8 ${why}` },

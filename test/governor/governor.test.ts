@@ -58,6 +58,7 @@ describe('the governor', () => {
     const waiting = governor.acquire('news', stop.signal);
     stop.abort(new Error('stop'));
     await expect(waiting).rejects.toThrow('stop');
+    await expect(governor.acquire('news', stop.signal), 'and begins none').rejects.toThrow('stop');
     governor.complete('news', fine);
     await governor.acquire('news', never);
   });

@@ -235,6 +235,19 @@ describe('the governor', () => {
     expect(wasted()).toBeCloseTo(1, 2);
   });
 
+  it('asks for budget where a walk wants prefetches, though it holds permits', async () => {
+    const { governor, shared, clock } = setup();
+    for (let call = 0; call < 600; call += 1) await callFine(governor);
+    await clock.sleep(1_000);
+    await callFine(governor);
+    const before = shared.transactions;
+    await callFine(governor);
+    expect(shared.transactions - before, 'it holds one').toBe(0);
+    expect(governor.reservePrefetch()).toBe(false);
+    await governor.acquire('news', never, { upcoming: 100 });
+    expect(governor.reservePrefetch()).toBe(true);
+  });
+
   it('lets whoever waits go before them', async () => {
     const { governor, clock } = await underWay();
     const went: string[] = [];

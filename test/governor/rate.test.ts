@@ -91,6 +91,18 @@ describe('the pace', () => {
     expect(machine.call()).toBeGreaterThan(10_000);
   });
 
+  it.each([
+    ['a header tells that calls are left', { limit: 10_000, remaining: 9_000 }, false],
+    ['a faster one was being tried', {}, true],
+  ])('that was refused where %s is tried again soon', (_, told, isTrial) => {
+    const { machine, api } = learnt(5, 10);
+    while (machine.state.rate.trial) api.call();
+    while (isTrial && !machine.state.rate.trial) machine.call();
+    for (let call = 0; call < 25; call += 1) machine.call(told);
+    machine.call({ status: 429 });
+    expect(machine.call()).toBeLessThan(5_000);
+  });
+
   it('that took a minute to recover from once is not asked again after a second', () => {
     const machine = drive();
     machine.call({ status: 429 });
