@@ -29,16 +29,19 @@ export function setup(parts: GovernorOptions = {}, clock = virtualClock()) {
   const shared: {
     state: State | undefined;
     transactions: number;
+    /** Those that have begun, and may not have ended. */
+    begun: number;
     broken: boolean;
     /** Of a state on another machine: its clock, and what its transactions wait for. */
     now?: () => number;
     away?: Promise<void> | undefined;
-  } = { state: undefined, transactions: 0, broken: false };
+  } = { state: undefined, transactions: 0, begun: 0, broken: false };
   const open = (owner: string, others: GovernorOptions = {}) => ({
     clock,
     governor: createGovernor({
       transact: (change) => {
         if (shared.broken) throw new Error('the disk is full');
+        shared.begun += 1;
         const transact = () => {
           const { state, result } = change(shared.state, shared.now?.());
           shared.state = state;

@@ -264,6 +264,27 @@ describe('a state on another machine', () => {
     expect(shared.state?.jobs['news']?.outage).toBe(null);
   });
 
+  it('is changed by one transaction of a process at a time', async () => {
+    const { clock, governor, shared } = setup({ isRemote: true });
+    await callFine(governor);
+    await clock.sleep(1_000);
+    let comesBack = () => {};
+    shared.away = new Promise((resolve) => {
+      comesBack = resolve;
+    });
+    const before = shared.begun;
+    const waiting = governor.acquire('news', never);
+    governor.keyChanged();
+    // No time may pass meanwhile: after three seconds it would be out of reach.
+    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+    expect(shared.begun - before).toBe(1);
+    shared.away = undefined;
+    comesBack();
+    await waiting;
+    await clock.sleep(1);
+    expect(shared.begun - before).toBeGreaterThan(1);
+  });
+
   it('that is out of reach keeps nobody waiting longer than three seconds, and is used once it is back', async () => {
     const { clock, governor, shared } = setup({ isRemote: true });
     await callFine(governor);
