@@ -1,7 +1,7 @@
 /** A walk as the mirror holds it: it saves pages, ends with a verdict or stays at its checkpoint, and lets go. */
 
 import { ageOf, isoTime } from '../clock.ts';
-import { asFailure, Failure, type FailureKind, toError } from '../errors.ts';
+import { type FailureKind, toError } from '../errors.ts';
 import type { Job } from '../job.ts';
 import { type Checkpoint, withAnomalies } from '../walk/checkpoint.ts';
 import type { Verdict, WalkKind } from '../walk.ts';
@@ -197,16 +197,12 @@ function createSession(
     /**
      * Leaves the walk at its committed checkpoint, since this was thrown; the next run goes on from there.
      * @returns what it is left for: what was thrown, unless pages that waited could not be committed, which is worse. Where
-     * only the walk's own row cannot be written, the last commit stands, and the reason mostly has the same cause.
+     * the walk's own row cannot be written, the last commit stands, and the reason mostly has the same cause.
      */
     pause(thrown: Error, stopped: boolean): Error {
       const lost = failureOf(() => guarded(file, writer.flush));
-      const unwritten = failureOf(() =>
-        guarded(file, () => pauseWalk(connection, walk, lost ?? thrown, stopped && !lost)),
-      );
-      if (!lost || !unwritten) return lost ?? thrown;
-      const message = `${lost.message}; nor can the walk's own row be written: ${unwritten.message}`;
-      return new Failure(asFailure(lost).kind, message, { cause: lost });
+      failureOf(() => guarded(file, () => pauseWalk(connection, walk, lost ?? thrown, stopped && !lost)));
+      return lost ?? thrown;
     },
     /** Shows the volatile values that a walk which does not go on for now has received; those of others are shown as they end. */
     async showStaged(): Promise<void> {
