@@ -1,7 +1,7 @@
 /** The page in a real browser, over a mirror of the model API: opened once a file, and looked at in a window for each test. */
 
 import type { Browser, Page } from 'playwright-core';
-import { expect, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import {
   applyLooks,
   createWindow,
@@ -86,27 +86,43 @@ export async function faultsOf(window: Window): Promise<string[]> {
 /** The same without what hinders some people alone: to look for that in large tables takes seconds. */
 export async function faultsToTheEye({ page, messages, elsewhere }: Window): Promise<string[]> {
   const asked = elsewhere.map((address) => `asked elsewhere: ${address}`);
-  return [...messages, ...asked, ...(await tooWide(page)), ...(await cutTexts(page))];
+  return [...messages, ...asked, ...(await outOfPlace(page))];
 }
 
-/**
- * What is found at `path` on screens of all widths, without opening it anew. Dark on the smallest and light on the others: widths do not
- * depend on colours, and contrasts not on the width.
- */
-export async function expectNoFaults({ visit }: Sight, path: string): Promise<void> {
-  const window = await visit(path, { width: 390, colorScheme: 'dark' });
-  const found = (await faultsOf(window)).map((fault) => `390 dark: ${fault}`);
-  await window.page.emulateMedia({ colorScheme: 'light' });
-  for (const width of [768, 1_920, 1_440]) {
-    await window.page.setViewportSize({ width, height: 800 });
-    await settled(window.page);
-    await drawnAnew(window.page);
-    const outOfPlace = [...(await tooWide(window.page)), ...(await cutTexts(window.page))];
-    found.push(...outOfPlace.map((fault) => `${width}: ${fault}`));
+/** What depends on the size of the window, once what follows it, such as a chart, has followed it. */
+export async function outOfPlace(page: Page): Promise<string[]> {
+  await drawnAnew(page);
+  return [...(await tooWide(page)), ...(await cutTexts(page))];
+}
+
+/** Goes to a view of the page that is open, as a link would: to load all of it anew takes longer than most views. */
+export async function go({ page, messages, elsewhere }: Window, path: string): Promise<void> {
+  messages.length = 0;
+  elsewhere.length = 0;
+  await page.evaluate((path) => {
+    performance.clearResourceTimings();
+    Object.assign(globalThis, { asked: -1 });
+    history.pushState(null, '', path);
+    dispatchEvent(new PopStateEvent('popstate'));
+  }, path);
+  await drawnAnew(page);
+  await settled(page);
+}
+
+/** What a test says of the views at these paths, in one window; each line begins with the path. */
+export async function sweep(
+  { visit }: Sight,
+  paths: readonly string[],
+  look: Partial<Looks>,
+  faultsAt: (window: Window, path: string) => Promise<readonly string[]>,
+): Promise<string[]> {
+  const window = await visit('/', look);
+  const found: string[] = [];
+  for (const path of paths) {
+    await go(window, path);
+    found.push(...(await faultsAt(window, path)).map((fault) => `${path}: ${fault}`));
   }
-  found.push(...(await obstacles(window.page)).map((fault) => `1440 light: ${fault}`));
-  expect(found).toEqual([]);
-  expect(await window.page.getByRole('heading', { level: 1 }).count()).toBe(1);
+  return found;
 }
 
 /** What reaches over the edge of the window, so that all of the page would have to be moved sideways. */
