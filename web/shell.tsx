@@ -6,7 +6,7 @@ import type { DatasetStatus } from '../src/serve/ui/wire.ts';
 import { useLive } from './live.ts';
 import { Late } from './parts/late.tsx';
 import { problemsOf } from './parts/problems.tsx';
-import { outcomes, Sign, StateBadge } from './parts/proof.tsx';
+import { NamedSign, StateBadge } from './parts/proof.tsx';
 import { Select } from './parts/select.tsx';
 import { Empty } from './parts/states.tsx';
 import { Ago, Time } from './parts/time.tsx';
@@ -108,16 +108,10 @@ function Side({ path }: { path: string }) {
   );
 }
 
-/** What needs no look takes no room: its verdict alone. */
+/** A fresh dataset shows its verdict alone. */
 function DatasetBadge({ dataset }: { dataset: DatasetStatus }) {
   if (!dataset.fresh) return <StateBadge dataset={dataset} />;
-  const outcome = dataset.verdict ?? 'none';
-  return (
-    <span title={outcomes[outcome].label}>
-      <Sign outcome={outcome} />
-      <span class="unseen">{outcomes[outcome].label}</span>
-    </span>
-  );
+  return <NamedSign outcome={dataset.verdict ?? 'none'} />;
 }
 
 /** To where it is said how the page opens again. */
@@ -157,8 +151,6 @@ function Switches() {
   );
 }
 
-/** Whether what is shown is current: said in a word always, and in a sentence where something is to be known. */
-
 const words = {
   connecting: 'connecting',
   live: 'connected',
@@ -175,6 +167,7 @@ const tones: Readonly<Partial<Record<keyof typeof words, string>>> = {
   login: 'bad',
 };
 
+/** Whether the page is current: a word always, and a sentence where there is more to know. */
 function Connection() {
   const { connection, overview, problem } = useLive();
   const isOld = overview !== null && ['stale', 'away', 'unread'].includes(connection);
@@ -207,10 +200,9 @@ function Connection() {
   );
 }
 
-/** Which view a route shows. The overview is there at once; the others are loaded when they are opened. */
-
 type Load<Name extends ViewName> = () => Promise<ViewOf<Name>>;
 
+/** The overview is there at once; the other views are loaded when they are opened. */
 const late: { [Name in Exclude<ViewName, 'overview'>]: Load<Name> } = {
   dataset: async () => (await import('./views/dataset.tsx')).DatasetView,
   row: async () => (await import('./views/row.tsx')).RowView,
@@ -244,10 +236,9 @@ function Help() {
   );
 }
 
-/** The moment that every view shows: now, or a time of the past; and the way to another. */
-
 const loadChoice = async () => (await import('./parts/moment-choice.tsx')).MomentChoice;
 
+/** The moment that every view shows: now, or a time of the past. */
 function Moment() {
   const { at } = usePlace();
   const [isOpen, setOpen] = useState(false);

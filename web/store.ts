@@ -26,8 +26,6 @@ export function store<T>(initial: T): Store<T> {
   };
 }
 
-/** What views are connected with: stores, and media queries. */
-
 export function useStore<T>(from: Store<T>): T {
   const [, render] = useState({});
   useEffect(() => {

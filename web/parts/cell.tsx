@@ -76,9 +76,7 @@ export function decimalsOf(values: Iterable<PageCell>): number {
   return most <= MAX_ALIGNED ? most : 0;
 }
 
-type TextProps = { text: string; label: string; times: CellLook['times'] };
-
-function TextCell({ text, label, times }: TextProps) {
+function TextCell({ text, label, times }: { text: string; label: string; times: CellLook['times'] }) {
   const { zone } = usePreferences();
   const at = momentOf(text);
   if (at !== null) {
@@ -115,28 +113,18 @@ function listText(text: string): string | null {
 }
 
 function LongText({ text, whole, label }: { text: string; whole: string; label: string }) {
-  const line = text.replace(/\s+/g, ' ');
-  if (line.length <= MAX_LETTERS && line === text) return <>{text}</>;
-  return (
-    <>
-      {line.length <= MAX_LETTERS ? line : `${cutAt(line, MAX_LETTERS)}…`}{' '}
-      <ShowAll
-        label={`${number(whole.length)} characters: show all of ${label}`}
-        text={whole}
-        title={label}
-      />
-    </>
-  );
-}
-
-function ShowAll({ label, text, title }: { label: string; text: string; title: string }) {
   const [isOpen, setOpen] = useState(false);
+  const line = text.replace(/\s+/g, ' ');
+  const isLong = line.length > MAX_LETTERS;
+  if (!isLong && line === text) return <>{text}</>;
+  const about = `${number(whole.length)} characters: show all of ${label}`;
   return (
     <>
-      <button type="button" class="small" onClick={() => setOpen(true)} aria-label={label} title={label}>
+      {isLong ? `${cutAt(line, MAX_LETTERS)}…` : line}{' '}
+      <button type="button" class="small" onClick={() => setOpen(true)} aria-label={about} title={about}>
         Show all
       </button>
-      {isOpen && <WholeText text={text} label={title} close={() => setOpen(false)} />}
+      {isOpen && <WholeText text={whole} label={label} close={() => setOpen(false)} />}
     </>
   );
 }

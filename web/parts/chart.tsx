@@ -9,7 +9,7 @@ import { Failed } from './states.tsx';
 import { NumberTable } from './table.tsx';
 
 export function Chart(props: ChartProps) {
-  const { title, note, series, height = 220 } = props;
+  const { title, note, series } = props;
   return (
     <figure class="chart">
       <figcaption class="heading">
@@ -24,7 +24,7 @@ export function Chart(props: ChartProps) {
           ))}
         </ul>
       </figcaption>
-      <Drawing {...props} height={height} />
+      <Drawing {...props} />
       <Numbers {...props} />
     </figure>
   );
@@ -50,7 +50,7 @@ function Swatch({ colour, kind, isDashed }: { colour: string; kind: Series['kind
   );
 }
 
-function Drawing(props: ChartProps & { height: number }) {
+function Drawing(props: ChartProps) {
   const { x, isTime, series, height, marks, unit, brush } = props;
   const { zone, theme } = usePreferences();
   const isDark = useMedia('(prefers-color-scheme: dark)');
@@ -60,7 +60,7 @@ function Drawing(props: ChartProps & { height: number }) {
   latest.current = props;
   const [at, setAt] = useState<number | null>(null);
   const [isMissing, setMissing] = useState(false);
-  const data = useMemo(() => dataOf(x, isTime, series), [x, isTime, series]);
+  const data = useMemo(() => dataOf(props), [x, isTime, series]);
   const drawn = useRef(data);
   drawn.current = data;
   // Of what is drawn, all but the values: another shape needs another drawing.
@@ -80,13 +80,7 @@ function Drawing(props: ChartProps & { height: number }) {
     import('uplot').then(
       ({ default: UPlot }) => {
         if (!isCurrent || !here) return;
-        const options = optionsOf(
-          UPlot,
-          () => latest.current,
-          zone,
-          { width: here.clientWidth, height },
-          setAt,
-        );
+        const options = optionsOf(UPlot, () => latest.current, zone, here.clientWidth, setAt);
         plot.current = new UPlot(options, drawn.current, here);
         plot.current.root.querySelector('canvas')?.setAttribute('aria-hidden', 'true');
         resized = new ResizeObserver(() => plot.current?.setSize({ width: here.clientWidth, height }));
@@ -128,7 +122,7 @@ function Drawing(props: ChartProps & { height: number }) {
   );
 }
 
-function dataOf(x: readonly number[], isTime: boolean, series: readonly Series[]): uPlot.AlignedData {
+function dataOf({ x, isTime, series }: ChartProps): uPlot.AlignedData {
   const places = isTime ? x.map((ms) => ms / 1_000) : [...x];
   return [places, ...series.map(({ values }) => [...values])] as uPlot.AlignedData;
 }
@@ -178,8 +172,6 @@ function Numbers({ title, x, isTime, xLabel, series }: ChartProps) {
   );
 }
 
-/** What uPlot is told: colours from the style sheet, times in the zone that was chosen, 24 hours a day. */
-
 export type Series = {
   label: string;
   /** As many as there are of `x`. */
@@ -198,7 +190,7 @@ type ChartProps = {
   isTime: boolean;
   xLabel: string;
   series: readonly Series[];
-  height?: number;
+  height: number;
   /** The least that the value axis reaches to. */
   reachesTo?: number;
   /** The least that the other axis spans; as far as `x` unless given. */
@@ -220,24 +212,26 @@ type ChartProps = {
 /** The CSS variable of the colour that a series has by its place. */
 const colourAt = (at: number) => `--series-${(at % 9) + 1}`;
 
-type Size = { width: number; height: number };
-
-/** @param props what is drawn now. @param moved told of the place under the pointer. */
+/**
+ * Colours come from the style sheet, times are in the chosen zone.
+ * @param props what is drawn now. @param moved gets the place under the pointer.
+ */
 function optionsOf(
   UPlot: typeof uPlot,
   props: () => ChartProps,
   zone: Zone,
-  size: Size,
+  width: number,
   moved: (at: number | null) => void,
 ): uPlot.Options {
-  const { isTime, series, reachesTo, unit } = props();
+  const { isTime, series, unit, height, brush } = props();
   const aside = isTime ? 12 * 3_600 : 1;
   return {
-    ...size,
+    width,
+    height,
     legend: { show: false },
     cursor: {
       y: false,
-      drag: { x: true, y: false, setScale: props().brush === undefined },
+      drag: { x: true, y: false, setScale: brush === undefined },
       points: { size: 7 },
     },
     tzDate: (seconds) =>
@@ -264,7 +258,7 @@ function optionsOf(
         range: (_, min, max) => {
           if (props().fromZero === false && min !== max)
             return UPlot.rangeNum(min ?? 0, max ?? 1, 0.08, true);
-          const top = Math.max(max ?? 1, props().reachesTo ?? reachesTo ?? Number.NEGATIVE_INFINITY);
+          const top = Math.max(max ?? 1, props().reachesTo ?? Number.NEGATIVE_INFINITY);
           return UPlot.rangeNum(Math.min(0, min ?? 0), top <= 0 ? (min === max ? 1 : 0) : top, 0.08, true);
         },
       },

@@ -23,15 +23,13 @@ import {
 import { Failed, Loading } from './states.tsx';
 import { Time } from './time.tsx';
 
-type Props = { at: string | null; close(): void };
-
 export const whilesAgo = [
   ['an hour ago', HOUR_MS],
   ['a day ago', DAY_MS],
   ['a week ago', 7 * DAY_MS],
 ] as const;
 
-export function MomentChoice({ at, close }: Props) {
+export function MomentChoice({ at, close }: { at: string | null; close(): void }) {
   const { zone } = usePreferences();
   const panel = useRef<HTMLDivElement>(null);
   const shown = at === null ? serviceNow() : Date.parse(at);
@@ -116,13 +114,10 @@ function useCloseFromOutside(panel: { current: HTMLElement | null }, close: () =
   }, [panel]);
 }
 
-/** A month, with the days on which something changed marked: the more changes, the longer the mark. */
-
-type CalendarProps = { chosen: Day; zone: Zone; choose(day: Day): void };
-
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
-function Calendar({ chosen, zone, choose }: CalendarProps) {
+/** A month. Days on which something changed are marked: the more changes, the longer the mark. */
+function Calendar({ chosen, zone, choose }: { chosen: Day; zone: Zone; choose(day: Day): void }) {
   const [month, setMonth] = useState<Month>(() => monthOf(chosen));
   const { overview } = useLive();
   const lastChange = overview?.status.datasets.map((dataset) => dataset.lastChange).join();
@@ -211,12 +206,11 @@ function moveFocus(event: KeyboardEvent, table: HTMLTableElement | null): void {
   next?.focus();
 }
 
-/** What changed on a day, each with the moment at which it was there. */
-
 type DayChangesProps = { day: Day; zone: Zone; at: string | null; show(ms: number): void };
 
 const MOST = 200;
 
+/** The changes of a day, each with the moment that shows it. */
 function DayChanges({ day, zone, at, show }: DayChangesProps) {
   const { value, problem, again } = useAnswer(changesOfDay(day, zone, MOST));
   const end = endOf(day, zone) - 1;
@@ -261,11 +255,10 @@ function DayChanges({ day, zone, at, show }: DayChangesProps) {
   );
 }
 
-/** How far back each dataset can be shown. */
-
 const FIRST_WALKS = `SELECT job, (SELECT started_at FROM walks WHERE walks.job = datasets.job ORDER BY id LIMIT 1)
 FROM datasets ORDER BY job`;
 
+/** How far back each dataset can be shown. */
 function Reach() {
   const { value: schema } = useSchema();
   const { value: first } = useAnswer({ sql: FIRST_WALKS, limit: 1_000 });

@@ -4,15 +4,10 @@ import type { DatasetStatus, Source, WalkMark } from '../../src/serve/ui/wire.ts
 import { useLive } from '../live.ts';
 import { Age, Time } from './time.tsx';
 
-type Proven = {
-  verdict: Extract<Outcome, 'snapshot' | 'verified'> | null;
-  completeAsOf: string | null;
-  /** Whether that is older than it is meant to be; not given where nobody can say, as of the past. */
-  isStale?: boolean | undefined;
-};
+type Proven = Pick<DatasetStatus, 'verdict' | 'completeAsOf'> & { isStale: boolean; isPast: boolean };
 
 /** @param isPast a past has no age. */
-export function Proof({ verdict, completeAsOf, isStale, isPast }: Proven & { isPast?: boolean }) {
+function Proof({ verdict, completeAsOf, isStale, isPast }: Proven) {
   return (
     <span class="proof">
       <Verdict outcome={verdict ?? 'none'} />
@@ -32,10 +27,13 @@ export function Proof({ verdict, completeAsOf, isStale, isPast }: Proven & { isP
   );
 }
 
-type Fresh = Pick<DatasetStatus, 'fresh' | 'completeAsOf' | 'staleAfterSeconds'>;
+export function DatasetProof({ dataset: { verdict, completeAsOf, fresh } }: { dataset: DatasetStatus }) {
+  return <Proof verdict={verdict} completeAsOf={completeAsOf} isStale={!fresh} isPast={false} />;
+}
 
-/** Whether a dataset is as current as its schedule asks for: one word and one colour for it, wherever it is said. */
-export function StateBadge({ dataset: { fresh, completeAsOf, staleAfterSeconds } }: { dataset: Fresh }) {
+/** Whether a dataset is as current as its schedule asks for: the same word and colour everywhere. */
+export function StateBadge({ dataset }: { dataset: DatasetStatus }) {
+  const { fresh, completeAsOf, staleAfterSeconds } = dataset;
   if (!fresh) return <span class="tag bad">{completeAsOf === null ? 'never complete' : 'stale'}</span>;
   return staleAfterSeconds === null ? <span class="tag">off</span> : <span class="tag good">fresh</span>;
 }
@@ -43,8 +41,7 @@ export function StateBadge({ dataset: { fresh, completeAsOf, staleAfterSeconds }
 /** The same for an answer, which may come from several datasets. @param isPast whether it was asked as of some time. */
 export function Sources({ sources, isPast }: { sources: readonly Source[]; isPast: boolean }) {
   const { overview } = useLive();
-  const isStale = (job: string) =>
-    !isPast && overview?.status.datasets.some((dataset) => dataset.job === job && !dataset.fresh);
+  const stale = overview?.status.datasets.filter(({ fresh }) => !fresh).map(({ job }) => job) ?? [];
   return (
     <ul class="tools">
       {sources.map(({ job, proof, completeAsOf }) => (
@@ -53,7 +50,7 @@ export function Sources({ sources, isPast }: { sources: readonly Source[]; isPas
           <Proof
             verdict={proof?.verdict ?? null}
             completeAsOf={completeAsOf}
-            isStale={isStale(job)}
+            isStale={stale.includes(job)}
             isPast={isPast}
           />
         </li>
@@ -62,8 +59,7 @@ export function Sources({ sources, isPast }: { sources: readonly Source[]; isPas
   );
 }
 
-/** What a walk proves, told apart by letter and shape as well as by colour. */
-
+/** What a walk proves: told apart by letter and shape, not by colour alone. */
 type Outcome = 'snapshot' | 'verified' | 'union' | 'failed' | 'running' | 'waiting' | 'none';
 
 export const outcomes: Readonly<Record<Outcome, { letter: string; label: string; meaning: string }>> = {
@@ -85,11 +81,21 @@ export function outcomeOf({ status, verdict }: Pick<WalkMark, 'status' | 'verdic
   return verdict ?? 'none';
 }
 
-/** Its sign alone; `label` beside it says the same in a word. */
 export function Sign({ outcome }: { outcome: Outcome }) {
   return (
     <span class={`sign ${outcome}`} aria-hidden="true">
       {outcomes[outcome].letter}
+    </span>
+  );
+}
+
+/** The sign alone, with its word for those who do not see it. */
+export function NamedSign({ outcome }: { outcome: Outcome }) {
+  const { label } = outcomes[outcome];
+  return (
+    <span title={label}>
+      <Sign outcome={outcome} />
+      <span class="unseen">{label}</span>
     </span>
   );
 }

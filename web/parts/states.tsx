@@ -41,11 +41,10 @@ export function Failed({ problem, again }: { problem: QueryProblem; again?: (() 
   );
 }
 
-/** That an answer takes its time: how long it has taken, and a button that ends it. */
-
-/** Most answers are faster, and nobody would read it. */
+/** Most answers are faster. */
 const SEEN_AFTER_MS = 1_000;
 
+/** How long an answer takes so far, and a button that ends the query. */
 export function Running({ query, what = 'Reading' }: { query: Query<unknown>; what?: string }) {
   const { isLoading, stop } = query;
   const [ms, setMs] = useState(0);
@@ -68,8 +67,6 @@ export function Running({ query, what = 'Reading' }: { query: Query<unknown>; wh
   );
 }
 
-/** What stands before an answer, or in its place: what went wrong, that it takes its time, that there is none yet. */
-
 type Props = {
   query: Query<unknown>;
   /** What is done until there is something to show. */
@@ -78,6 +75,7 @@ type Props = {
   isThere?: boolean;
 };
 
+/** What stands before an answer, or in its place. */
 export function Awaited({ query, loading = 'Loading', isThere = query.value !== null }: Props) {
   return (
     <>
@@ -89,7 +87,6 @@ export function Awaited({ query, loading = 'Loading', isThere = query.value !== 
 }
 
 /** A sentence of the service, with its times as times. */
-
 export function PhraseText({ phrase }: { phrase: Phrase }) {
   return (
     <>{phrase.map((piece) => (typeof piece === 'string' ? piece : <Time key={piece.at} at={piece.at} />))}</>

@@ -72,13 +72,12 @@ function moveFocus(event: KeyboardEvent): void {
   link.focus();
 }
 
-/** A small drawing of a few numbers, one bar each. What it shows is said in words beside it. */
-
 const WIDTH = 100;
 const HEIGHT = 24;
 /** What is there must be seen, however little it is. */
 const LEAST = 2;
 
+/** A small drawing of a few numbers, one bar each. Words beside it say the same. */
 export function Sparkline({ values }: { values: readonly number[] }) {
   const most = Math.max(1, ...values);
   const step = WIDTH / Math.max(1, values.length);

@@ -257,9 +257,7 @@ function nextOrder(name: string, kind: Kind, order: Order | undefined): Order {
   return { column: name, descending: order?.column === name ? !order.descending : first };
 }
 
-/** Rows that are all there, shown a page at a time. */
-
-/** @returns the rows of the page that is shown, and what turns it, where there is more than one. */
+/** Pages of rows that are all there. @returns the rows of the page shown; `pager` where there is more than one page. */
 export function usePages<Row>(
   rows: readonly Row[],
   limit: number,

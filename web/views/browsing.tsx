@@ -111,8 +111,6 @@ export const reading =
   (row: Row, name: string): PageCell =>
     row[names.indexOf(name)] ?? null;
 
-/** A list with its pages, or what stands in its place. */
-
 type Props = {
   caption: string;
   /** What one row is: `walk`. */
@@ -122,6 +120,7 @@ type Props = {
   empty: ComponentChildren;
 };
 
+/** A list with its pages, or what stands in its place. */
 export function List({ caption, unit, listed, empty }: Props) {
   return (
     <section class="stack" aria-label={caption}>
@@ -179,8 +178,7 @@ function ListTurn({ to, children }: { to: string | null; children: ComponentChil
   );
 }
 
-/** Filters of a list. They are kept in the address, so that a link shows the same. */
-
+/** Filters of a list. The address keeps them, so that a link shows the same. */
 export function Filters({ names, children }: { names: readonly string[]; children: ComponentChildren }) {
   const { search } = usePlace();
   const isFiltered = names.some((name) => search.has(name));
@@ -258,7 +256,7 @@ export function useTyped(here: string, ask: (text: string) => void) {
   return [text, setText] as const;
 }
 
-export function TextFilter({ name, label, size = 18 }: { name: string; label: string; size?: number }) {
+export function TextFilter({ name, label }: { name: string; label: string }) {
   const { search } = usePlace();
   const here = search.get(name) ?? '';
   const [text, setText] = useTyped(here, (typed) =>
@@ -267,7 +265,7 @@ export function TextFilter({ name, label, size = 18 }: { name: string; label: st
   return (
     <label>
       <span class="note">{label}</span>
-      <input type="search" size={size} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <input type="search" size={26} value={text} onInput={(event) => setText(event.currentTarget.value)} />
     </label>
   );
 }
@@ -317,8 +315,6 @@ export function within(column: string, search: URLSearchParams, at: string | nul
     ...(at ? [{ column, is: '<=', value: at } as const] : []),
   ];
 }
-
-/** What lists of walks, calls and rows show alike. */
 
 export type Read = (column: string) => PageCell;
 

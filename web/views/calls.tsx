@@ -58,7 +58,7 @@ export const CallsView: ViewOf<'calls'> = () => {
       <Filters names={['job', 'status', 'request', 'walk', 'from', 'to']}>
         <DatasetChoice />
         <Choice name="status" label="Answer" groups={statuses} />
-        <TextFilter name="request" label="X-Request-ID" size={26} />
+        <TextFilter name="request" label="X-Request-ID" />
         <TimeFilters />
         {walk !== null && (
           <button
@@ -118,8 +118,7 @@ function answeredBy(answer: string | null): Condition[] {
   return equal('status', answer !== null && /^\d{3}$/.test(answer) ? Number(answer) : null);
 }
 
-/** The status of a response, by colour and by number, and below it what was wrong. */
-
+/** The status of a response, and below it what was wrong. */
 function CallStatus({ status, error }: { status: PageCell; error: PageCell }) {
   return (
     <>

@@ -35,7 +35,11 @@ import {
 } from './changes/changes-sql.ts';
 import type { Change, Leaf } from './row/life.ts';
 
-const spans = { '1h': HOUR_MS, '24h': DAY_MS, '7d': 7 * DAY_MS } as const;
+const spans = {
+  '1h': { label: '1 hour', ms: HOUR_MS },
+  '24h': { label: '24 hours', ms: DAY_MS },
+  '7d': { label: '7 days', ms: 7 * DAY_MS },
+};
 type Span = keyof typeof spans;
 
 const PAGE_ROWS = 200;
@@ -62,7 +66,6 @@ export const ChangesView: ViewOf<'changes'> = () => {
   );
 };
 
-const labels: Readonly<Record<Span, string>> = { '1h': '1 hour', '24h': '24 hours', '7d': '7 days' };
 const isSpan = (text: string | null): text is Span => text !== null && Object.hasOwn(spans, text);
 
 /** Unless the address says otherwise, a day; of a walk, whenever that was. */
@@ -78,8 +81,8 @@ function Spans() {
   return (
     <Tabs
       label="Time shown"
-      tabs={Object.entries(labels).map(([span, text]) => ({
-        text,
+      tabs={Object.entries(spans).map(([span, { label }]) => ({
+        text: label,
         link: linkHere({ since: span, from: null, to: null, page: null }),
         isHere: span === chosen,
       }))}
@@ -106,7 +109,7 @@ function Changes({ schema }: { schema: Schema }) {
     kind: kind !== null && Object.hasOwn(kinds, kind) ? (kind as ChangeKind) : null,
     field: dataset && fieldsOf(schema, dataset).includes(field ?? '') ? field : null,
     walk: numberIn(search, 'walk'),
-    from: span === null ? search.get('from') : new Date(until - spans[span]).toISOString(),
+    from: span === null ? search.get('from') : new Date(until - spans[span].ms).toISOString(),
     until: new Date(until).toISOString(),
   };
   // Those that did not change since then need no look; without any, the first says that there is nothing.

@@ -1,14 +1,14 @@
 /** A dataset: its rows, found, sorted, filtered and charted by the database. */
 
 import { useMemo } from 'preact/hooks';
-import type { Overview } from '../../src/serve/ui/wire.ts';
+import type { DatasetStatus } from '../../src/serve/ui/wire.ts';
 import { useAnswer, useSchema, whileEmpty } from '../ask.ts';
 import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading, Tabs } from '../parts/heading.tsx';
 import { useMenus } from '../parts/menus.tsx';
 import { ProblemList, problemsOf } from '../parts/problems.tsx';
-import { Proof } from '../parts/proof.tsx';
+import { DatasetProof } from '../parts/proof.tsx';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { Ago, Time } from '../parts/time.tsx';
 import { linkHere, linkTo, usePlace } from '../router.ts';
@@ -21,8 +21,6 @@ import { type Dataset, readState, searchFor, type ViewState } from './dataset/vi
 
 /** By so many rows it is known what columns hold. */
 const SAMPLE_ROWS = 50;
-
-type Status = Overview['status']['datasets'][number];
 
 export const DatasetView: ViewOf<'dataset'> = ({ job }) => {
   useMenus();
@@ -55,8 +53,8 @@ export const DatasetView: ViewOf<'dataset'> = ({ job }) => {
 };
 
 /** How many rows, and what is proven of them. */
-function StatusBadge({ status }: { status: Status }) {
-  const { rows, held, verdict, completeAsOf, fresh, doing, lastChange } = status;
+function StatusBadge({ status }: { status: DatasetStatus }) {
+  const { rows, held, doing, lastChange } = status;
   return (
     <>
       <b>{count(rows, 'row')}</b>
@@ -71,11 +69,7 @@ function StatusBadge({ status }: { status: Status }) {
           {number(held)} held
         </a>
       )}
-      <Proof
-        verdict={verdict}
-        completeAsOf={completeAsOf}
-        isStale={completeAsOf === null ? undefined : !fresh}
-      />
+      <DatasetProof dataset={status} />
       {lastChange !== null && (
         <span class="note">
           changed <Ago at={lastChange} />
@@ -91,7 +85,15 @@ function StatusBadge({ status }: { status: Status }) {
   );
 }
 
-function DatasetContent({ dataset, status, at }: { dataset: Dataset; status: Status; at: string | null }) {
+function DatasetContent({
+  dataset,
+  status,
+  at,
+}: {
+  dataset: Dataset;
+  status: DatasetStatus;
+  at: string | null;
+}) {
   const { search } = usePlace();
   const { historyFrom } = useSchema().value ?? {};
   const state = readState(search);
@@ -110,12 +112,12 @@ function DatasetContent({ dataset, status, at }: { dataset: Dataset; status: Sta
       <LookTabs state={state} hasHistory={dataset.history !== null} />
       {query.problem && <Failed problem={query.problem} again={query.again} />}
       {!columns && query.isLoading && <Loading />}
-      {columns && state.show === 'chart' && (
-        <ChartedRows dataset={dataset} columns={columns} state={state} at={at} />
-      )}
-      {columns && state.show !== 'chart' && (
-        <Rows key={state.show} dataset={dataset} columns={columns} state={state} at={at} />
-      )}
+      {columns &&
+        (state.show === 'chart' ? (
+          <ChartedRows {...{ dataset, status, columns, state, at }} />
+        ) : (
+          <Rows key={state.show} {...{ dataset, status, columns, state, at }} />
+        ))}
       {from && state.show === 'removed' && (
         <p class="note">
           What was removed by <Time at={from} /> has been dropped from the history.
@@ -135,7 +137,7 @@ function LookTabs({ state, hasHistory }: { state: ViewState; hasHistory: boolean
   return <Tabs label="Looks at this dataset" tabs={hasHistory ? tabs : tabs.slice(0, 2)} />;
 }
 
-function NeverMirrored({ status: { doing, nextRun } }: { status: Status }) {
+function NeverMirrored({ status: { doing, nextRun } }: { status: DatasetStatus }) {
   return (
     <Empty>
       This dataset has not been mirrored yet.{' '}

@@ -92,8 +92,6 @@ function QuotaLine({ status: { quota, calls } }: { status: State['status'] }) {
   );
 }
 
-/** What follows the mirror elsewhere, a database or files: how far each is behind, and what to do. */
-
 type Sink = { name: string; docs: string };
 
 const sinks: Readonly<Record<SinkName, Sink>> = {
@@ -103,7 +101,7 @@ const sinks: Readonly<Record<SinkName, Sink>> = {
 
 const names = Object.keys(sinks) as SinkName[];
 
-/** Nothing where the daemon has none. */
+/** How far each sink is behind, and what to do. Nothing where the daemon has none. */
 function Sinks({ status }: { status: State['status'] }) {
   const set = names.flatMap((name) => {
     const lag = status[name];

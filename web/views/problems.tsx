@@ -65,8 +65,6 @@ function Present() {
   );
 }
 
-/** Differences between what the contract or earlier rows say and what came. */
-
 const meanings: Readonly<Record<string, string>> = {
   'extra-property': 'a property that the contract does not know',
   'new-value': 'a value that the contract does not list',
@@ -115,8 +113,6 @@ function Drift() {
   );
 }
 
-/** The fields of datasets whose rows are not specified, as they were discovered. */
-
 const fieldColumns: readonly TableColumn[] = [
   jobColumn,
   codeColumn('column', 'Column'),
@@ -163,8 +159,6 @@ function typesOf(json: PageCell): string {
   }
 }
 
-/** A table of a few thousand rows at most, which is read whole. */
-
 const MAX_ROWS = 10_000;
 
 type WholeProps = {
@@ -179,6 +173,7 @@ type WholeProps = {
   empty: string;
 };
 
+/** A table of a few thousand rows at most, which is read whole. */
 function Whole({ table, title, caption, note, unit, order, columns, empty }: WholeProps) {
   const { search, at } = usePlace();
   const where = [...equal('job', search.get('job')), ...seenBy(at)];
@@ -202,8 +197,6 @@ function Whole({ table, title, caption, note, unit, order, columns, empty }: Who
 
 const seenBy = (at: string | null): Condition[] =>
   at === null ? [] : [{ column: 'first_seen_at', is: '<=', value: at }];
-
-/** Rows that broke the contract: each whole, with the reason and its place. */
 
 const quarantineColumns: readonly TableColumn[] = [
   { name: 'id', isHidden: true },
@@ -288,11 +281,9 @@ function stateOf(state: string | null, at: string | null): Condition[] {
   return [at === null ? open : { either: [open, { column, is: '>', value: at }] }];
 }
 
-/** What a refused row breaks, out of the JSON that it is kept as. */
-
 type Fault = { path: string; expected: string; received: string };
 
-/** Of what cannot be read, the text itself. */
+/** What a refused row breaks. Where the JSON cannot be read: its text. */
 function faultsOf(json: PageCell): Fault[] {
   try {
     const found = JSON.parse(String(json)) as unknown;

@@ -198,8 +198,6 @@ function Processes({ status: { daemon, serve } }: { status: Overview['status'] }
   );
 }
 
-/** What was left and what was called, one below the other: each with the unit of its own axis. */
-
 type ChartsProps = { answer: Answer; plan: Overview['plan']; range: Range; from: number };
 
 /** More resets than this would hide the line. */
@@ -299,7 +297,6 @@ function noteOf({ resets, hasForecast }: Drawing, plan: Overview['plan'], range:
 }
 
 /** The calls of that time, by dataset and by answer. */
-
 function CallsTable({ status, range, from }: { status: Overview['status']; range: Range; from: number }) {
   const query = useCurrentAnswer({
     sql: 'SELECT job, status, count(*) AS calls FROM requests WHERE at >= :from GROUP BY 1, 2',
@@ -351,8 +348,6 @@ function CallsTable({ status, range, from }: { status: Overview['status']; range
 
 const cellOf = (calls: number) => (calls === 0 ? '–' : number(calls));
 const isWell = (status: number | null) => status !== null && status < 400;
-
-/** What the next 24 hours will cost, and how often each dataset is walked for it. */
 
 type Plan = Overview['plan'];
 

@@ -8,7 +8,7 @@ import { useLive } from '../live.ts';
 import { Cell, Copy } from '../parts/cell.tsx';
 import { Fact, Heading } from '../parts/heading.tsx';
 import { whilesAgo } from '../parts/moment-choice.tsx';
-import { Proof, Sources } from '../parts/proof.tsx';
+import { DatasetProof, Sources } from '../parts/proof.tsx';
 import { Empty, Failed, Loading, Running, Scroll } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { linkHere, linkTo, linkToSql, usePlace } from '../router.ts';
@@ -60,7 +60,7 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
       </p>
       <Heading title={key}>
         <Copy text={key} what="the key" />
-        {status && at === null && <Proof {...proofOf(status)} />}
+        {status && at === null && <DatasetProof dataset={status} />}
       </Heading>
       {then.value && <Sources sources={then.value.sources} isPast />}
       {then.problem && <Failed problem={then.problem} />}
@@ -95,14 +95,6 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
 
 /** Every answer tells what was proven of its dataset then; the rows are not wanted. */
 const provenSql = (table: string) => `SELECT 1 FROM ${name(table)} LIMIT 1`;
-
-type ProvenStatus = { verdict: 'snapshot' | 'verified' | null; completeAsOf: string | null; fresh: boolean };
-
-const proofOf = ({ verdict, completeAsOf, fresh }: ProvenStatus) => ({
-  verdict,
-  completeAsOf,
-  isStale: completeAsOf === null ? undefined : !fresh,
-});
 
 /** In one sentence, what became of it. */
 function State({ life: { state, versions, later, firstSeenAt }, at }: { life: Life; at: string | null }) {
@@ -189,8 +181,6 @@ function ToNow({ changes, volatile }: { changes: readonly Change[]; volatile: Re
     </section>
   );
 }
-
-/** One version of a row: when it held, what it changed, and what brought it. */
 
 const came: Readonly<Record<Version['came'], string>> = {
   first: 'First seen',

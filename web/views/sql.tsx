@@ -35,7 +35,8 @@ import { type Run, useRunner } from './sql/run.ts';
 
 const FIRST = `SELECT job, rows, verdict, complete_as_of, status
 FROM freshness`;
-const LIMITS = [1_000, 10_000, 100_000] as const;
+const FIRST_LIMIT = 1_000;
+const LIMITS = [FIRST_LIMIT, 10_000, 100_000];
 
 export const SqlView: ViewOf<'sql'> = () => {
   useMenus();
@@ -46,7 +47,7 @@ export const SqlView: ViewOf<'sql'> = () => {
     () => (linked ? draftOf(linked) : keptDraft()) ?? draftOf(withoutParams(FIRST)),
   );
   const [version, setVersion] = useState(0);
-  const [limit, setLimit] = useState<number>(LIMITS[0]);
+  const [limit, setLimit] = useState(FIRST_LIMIT);
   const [pastQueries, changePast] = useKept(past);
   const [savedQueries, changeSaved] = useKept(saved);
   const isWide = useMedia('(min-width: 1100px)');
@@ -112,7 +113,7 @@ export const SqlView: ViewOf<'sql'> = () => {
             changed={(typed) => edit({ typed })}
             run={runDraft}
           />
-          <RunBar run={run} limit={limit} limits={LIMITS} choose={setLimit} start={runDraft} stop={stop}>
+          <RunBar run={run} limit={limit} choose={setLimit} start={runDraft} stop={stop}>
             <SaveMenu
               save={(name) =>
                 changeSaved((list) => withSaved(list, [{ name, ...questionOf(latest.current) }]))
@@ -143,19 +144,17 @@ const questionOf = ({ text, typed }: Draft): Sql => ({ sql: text, params: params
 const keyOf = ({ sql, params }: Sql, at: string | null) => JSON.stringify([sql, params, at]);
 const rowsOf = ({ end, count }: Run) => (end?.problem ? null : count);
 
-/** Starts a query and ends it; says meanwhile how far it is. */
-
 type Props = {
   run: Run | null;
   limit: number;
-  limits: readonly number[];
   choose(limit: number): void;
   start(): void;
   stop(): void;
   children: ComponentChildren;
 };
 
-function RunBar({ run, limit, limits, choose, start, stop, children }: Props) {
+/** Starts a query, ends it, and shows how far it is. */
+function RunBar({ run, limit, choose, start, stop, children }: Props) {
   const isRunning = run !== null && run.end === null;
   return (
     <div class="run-bar tools">
@@ -168,7 +167,7 @@ function RunBar({ run, limit, limits, choose, start, stop, children }: Props) {
         At most{' '}
         <Select
           value={limit}
-          options={limits.map((each) => [each, `${number(each)} rows`] as const)}
+          options={LIMITS.map((each) => [each, `${number(each)} rows`] as const)}
           choose={choose}
         />
       </label>
@@ -231,8 +230,6 @@ function Progress({ run }: { run: Run }) {
 const endOf = ({ end, count: rows }: Run) =>
   end?.problem ? `It failed: ${end.problem.message}` : count(rows, 'row');
 
-/** Where SQL is written: the editor, once it is loaded; until then, and where it cannot be, a plain field. */
-
 type InputProps = {
   text: string;
   /** Another one where the text comes from elsewhere: while it is written, the editor is ahead of what is told here. */
@@ -244,6 +241,7 @@ type InputProps = {
 
 const label = 'SQL';
 
+/** The editor; a plain field until it is loaded, and where it cannot be. */
 function SqlInput(props: InputProps) {
   const { text, version, tables } = props;
   const place = useRef<HTMLDivElement>(null);
@@ -302,10 +300,9 @@ function SqlInput(props: InputProps) {
   );
 }
 
-/** A field for each parameter of the query. */
-
 type ParametersFormProps = { sql: string; typed: Typed; changed(typed: Typed): void; run(): void };
 
+/** A field for each parameter of the query. */
 function Parameters({ sql, typed, changed, run }: ParametersFormProps) {
   const names = parametersOf(sql);
   if (names.length === 0) return null;

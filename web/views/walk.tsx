@@ -62,7 +62,6 @@ export const WalkView: ViewOf<'walk'> = ({ id }) => {
 };
 
 /** What a walk found, and what of it makes its verdict. */
-
 function Evidence({ read }: { read: Read }) {
   const odd = anomaliesOf(read('anomalies'));
   const remarks = ['error', 'renewal_of', 'waits_until'].some((name) => read(name) !== null);
@@ -149,13 +148,12 @@ function totalsOf(first: PageCell, last: PageCell): string | null {
   return first === null || first === last ? at : `${at}; ${number(Number(first))} at its beginning`;
 }
 
-/** Every call of a walk, in the order in which they were sent. */
-
 /** A walk of more calls is read in the list of all calls, page by page. */
 const MOST = 500;
 /** Of one walk they are all the same. */
 const walkCallColumns = hiding(callColumns, 'job', 'walk_id');
 
+/** Every call of a walk, in the order in which they were sent. */
 function Calls({ walk }: { walk: number }) {
   const sql = select({
     columns: namesOf(walkCallColumns),

@@ -5,7 +5,6 @@ import { useAnswer, useAskedWith } from '../../ask.ts';
 import { serviceNow } from '../../clock.ts';
 import { momentOf, number } from '../../formats.ts';
 import { amountOf } from '../../kinds.ts';
-import { useLive } from '../../live.ts';
 import { Chart, type Series } from '../../parts/chart.tsx';
 import { DownloadMenu } from '../../parts/download.tsx';
 import { Sources } from '../../parts/proof.tsx';
@@ -28,6 +27,7 @@ import {
 import { type Column, numberColumns, timeColumns } from './columns.ts';
 import { FilterMenu, Filters, SearchBox } from './filters.tsx';
 import {
+  type ContentProps,
   conditionsOf,
   type Dataset,
   type Filter,
@@ -36,10 +36,7 @@ import {
   type ViewState,
 } from './view-state.ts';
 
-type Props = { dataset: Dataset; columns: readonly Column[]; state: ViewState; at: string | null };
-
-export function ChartedRows({ dataset, columns, state, at }: Props) {
-  const status = useLive().overview?.status.datasets.find(({ job }) => job === dataset.name);
+export function ChartedRows({ dataset, status, columns, state, at }: ContentProps) {
   const times = timeColumns(columns);
   const numbers = numberColumns(columns);
   const splits = columns.filter(
@@ -55,7 +52,7 @@ export function ChartedRows({ dataset, columns, state, at }: Props) {
     split: splits.find(({ name }) => name === state.split)?.name ?? null,
     where: conditionsOf(state, columns),
   };
-  const refresh = { changed: status?.lastChange, isLive: at === null };
+  const refresh = { changed: status.lastChange, isLive: at === null };
   const extent = useAnswer(state.by ? null : { ...extentSql(charted), asOf: at, limit: 1 }, refresh);
   const by = state.by ?? bucketOf(extent.value);
   const question = by && chartSql(charted, by);

@@ -5,7 +5,6 @@ import type { PageCell, PageQuestion } from '../../../src/serve/ui/wire.ts';
 import { type Query, useAnswer, whileEmpty } from '../../ask.ts';
 import { bytes, count, cutMiddle, duration, number } from '../../formats.ts';
 import { isIdentity } from '../../kinds.ts';
-import { useLive } from '../../live.ts';
 import { WholeText } from '../../parts/cell.tsx';
 import { DownloadMenu } from '../../parts/download.tsx';
 import { Sources } from '../../parts/proof.tsx';
@@ -30,6 +29,7 @@ import {
   wholeSql,
 } from './rows-sql.ts';
 import {
+  type ContentProps,
   conditionsOf,
   type Dataset,
   fileNameOf,
@@ -40,10 +40,7 @@ import {
 
 const PAGE_ROWS = 50;
 
-type Props = { dataset: Dataset; columns: readonly Column[]; state: ViewState; at: string | null };
-
-export function Rows({ dataset, columns, state, at }: Props) {
-  const status = useLive().overview?.status.datasets.find(({ job }) => job === dataset.name);
+export function Rows({ dataset, status, columns, state, at }: ContentProps) {
   const isRemoved = state.show === 'removed';
   // What rows are sorted by stands first, unless one chooses.
   const shown = state.columns ?? [
@@ -55,14 +52,14 @@ export function Rows({ dataset, columns, state, at }: Props) {
   // Rows under the pointer do not move: what is new is counted, and shown when somebody asks for it.
   const page = useAnswer(
     { ...pageSql(listing, PAGE_ROWS, state.offset), asOf: at, limit: PAGE_ROWS },
-    { changed: status?.lastChange, isLive: at === null && whileEmpty },
+    { changed: status.lastChange, isLive: at === null && whileEmpty },
   );
   const refresh = { changed: page.value?.seq };
   // Rows come first: to count all that are found takes as long as to find them.
   const count = { ...countSql(listing), asOf: at, limit: 1 };
   const mayCount = useOnce(page.isAnswered && !page.problem, JSON.stringify(count));
   const counted = useAnswer(isAll || !mayCount ? null : count, refresh);
-  const total = isAll ? (status?.rows ?? null) : totalOf(counted);
+  const total = isAll ? status.rows : totalOf(counted);
   const faceted = facetColumns(columns);
   const facetNames = faceted.map(({ name }) => name);
   const values = useAnswer(
@@ -106,7 +103,7 @@ export function Rows({ dataset, columns, state, at }: Props) {
             page={page}
             counted={counted}
             total={total}
-            of={at === null && !isRemoved ? status?.rows : undefined}
+            of={at === null && !isRemoved ? status.rows : undefined}
           />
           <Filters state={state} />
         </div>
@@ -116,7 +113,7 @@ export function Rows({ dataset, columns, state, at }: Props) {
           job={dataset.name}
           listing={listing}
           page={page.value}
-          lastChange={status?.lastChange ?? null}
+          lastChange={status.lastChange}
           show={page.again}
         />
       )}
@@ -230,7 +227,7 @@ function useOnce(isDue: boolean, what: string): boolean {
   return done.current === what;
 }
 
-type ChosenColumnsProps = Pick<Props, 'columns' | 'state'> & { shown: readonly string[] };
+type ChosenColumnsProps = Pick<ContentProps, 'columns' | 'state'> & { shown: readonly string[] };
 
 function ChosenColumns({ columns, shown, state }: ChosenColumnsProps) {
   const choices = columns
@@ -291,8 +288,6 @@ function noRows(state: ViewState, { sources }: Answer, at: string | null): strin
 }
 
 const readingTime = (ms: number) => (ms < 1_000 ? `${number(ms)} ms` : duration(ms / 1_000));
-
-/** What is listed of a dataset, and how its columns are shown. */
 
 /** The walk that proved that a row is gone is known by the number of its change. */
 const removedBy = `(SELECT id FROM walks
@@ -417,8 +412,6 @@ const labels: Readonly<Record<string, string>> = {
 
 const labelOf = (name: string) => labels[name] ?? name;
 
-/** A long value, of which only the beginning was sent: the whole is fetched when it is opened. */
-
 const MAX_BEGINNING = 72;
 
 type LongValueProps = {
@@ -430,6 +423,7 @@ type LongValueProps = {
   question: PageQuestion;
 };
 
+/** A long value, of which only the beginning was sent: a button fetches the whole. */
 function LongValue({ beginning, label, size, question }: LongValueProps) {
   const [whole, setWhole] = useState<string | null>(null);
   const [problem, setProblem] = useState<QueryProblem | null>(null);

@@ -1,6 +1,6 @@
 /** What a view of a dataset shows, as its address says it, so that every state of it can be sent to somebody. */
 
-import type { Schema } from '../../../src/serve/ui/wire.ts';
+import type { DatasetStatus, Schema } from '../../../src/serve/ui/wire.ts';
 import type { Search } from '../../router.ts';
 import type { Comparison, Condition, Order } from '../../sql.ts';
 import { type Bucket, buckets } from './chart-sql.ts';
@@ -26,6 +26,15 @@ export type ViewState = {
   by: Bucket | null;
   /** A column of texts, each of which becomes a series of its own. */
   split: string | null;
+};
+
+/** Of the rows and of the chart of a dataset. */
+export type ContentProps = {
+  dataset: Dataset;
+  status: DatasetStatus;
+  columns: readonly Column[];
+  state: ViewState;
+  at: string | null;
 };
 
 export const comparisons: Readonly<Record<Comparison, string>> = {

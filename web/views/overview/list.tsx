@@ -6,7 +6,7 @@ import type { DatasetDay, DatasetStatus, WalkMark } from '../../../src/serve/ui/
 import { useNow } from '../../clock.ts';
 import { count, duration, number, plural } from '../../formats.ts';
 import { Fact } from '../../parts/heading.tsx';
-import { outcomeOf, outcomes, Sign, StateBadge, Verdict, waitReasons } from '../../parts/proof.tsx';
+import { NamedSign, outcomeOf, outcomes, StateBadge, Verdict, waitReasons } from '../../parts/proof.tsx';
 import { Sparkline, Strip, sentenceOf } from '../../parts/strip.tsx';
 import { Ago, Time } from '../../parts/time.tsx';
 import { linkTo } from '../../router.ts';
@@ -67,10 +67,7 @@ export function DatasetLine({ job, verdict, rows, day, at, state, age, children 
           >
             {isOpen ? '▾' : '▸'}
           </button>
-          <span title={outcomes[verdict ?? 'none'].label}>
-            <Sign outcome={verdict ?? 'none'} />
-            <span class="unseen">{outcomes[verdict ?? 'none'].label}</span>
-          </span>
+          <NamedSign outcome={verdict ?? 'none'} />
           <a href={linkTo(pathOf({ view: 'dataset', job }))}>{job}</a>
         </th>
         <td class="how">{state}</td>
@@ -141,8 +138,6 @@ function Ticks({ job, walks }: { job: string; walks: readonly WalkMark[] }) {
   );
 }
 
-/** A dataset of now. */
-
 type Props = { dataset: DatasetStatus; day: DatasetDay | undefined; hasDaemon: boolean };
 
 export function PresentDataset({ dataset, day, hasDaemon }: Props) {
@@ -212,7 +207,6 @@ function AgeBar({ dataset }: { dataset: DatasetStatus }) {
 function Doing({ dataset: { doing, nextRun, job }, hasDaemon }: Pick<Props, 'dataset' | 'hasDaemon'>) {
   const { state, kind, pages, rows, total, until, reason } = doing;
   const read = kind === 'glance' ? 'glance' : 'walk';
-  const isLate = until !== null && state === 'waiting';
   if (state === 'running')
     return (
       <span class="note">
@@ -231,7 +225,7 @@ function Doing({ dataset: { doing, nextRun, job }, hasDaemon }: Pick<Props, 'dat
     return (
       <span class="note">
         {read} waits {waitReasons[reason ?? ''] ?? reason}
-        {isLate && (
+        {until !== null && (
           <>
             , goes on <Ago at={until} />
           </>

@@ -10,9 +10,7 @@ import type { Answer } from '../../service.ts';
 import { name } from '../../sql.ts';
 import { DatasetLine, DatasetTable } from './list.tsx';
 
-type Props = { at: string; datasets: readonly DatasetStatus[] };
-
-export function PastDatasets({ at, datasets }: Props) {
+export function PastDatasets({ at, datasets }: { at: string; datasets: readonly DatasetStatus[] }) {
   const jobs = datasets.map(({ job }) => job);
   const walks = useAnswer(walksBefore(jobs, at));
   const changes = useAnswer(changesBefore(at));
@@ -69,8 +67,6 @@ function PastDataset({ job, table, at, day }: PastProps) {
     </DatasetLine>
   );
 }
-
-/** What the overview asks of a moment of the past, beside the rows: walks and changes up to then. */
 
 const HOURS = 24;
 

@@ -231,9 +231,7 @@ function leafOfCell(value: PageCell): Leaf {
 
 const textOf = (value: PageCell | undefined): string | null => (typeof value === 'string' ? value : null);
 
-/** A row as its single values, each with its place; numbers keep every digit, which JSON.parse would not. */
-
-/** `literal`: true, false and null; `{}` and `[]`, which have nothing in them. */
+/** A single value of a row. Numbers keep every digit, unlike with JSON.parse. `literal`: true, false, null, `{}` and `[]`. */
 export type Leaf = { kind: 'text' | 'number' | 'literal'; text: string };
 
 /** By place, such as `source.name` or `impact[0]["<b>"]`, in the order in which they came. */
@@ -323,8 +321,6 @@ function placeWithin(place: string, member: string): string {
   if (!/^[\p{L}_$][\p{L}\p{N}_$-]*$/u.test(member)) return `${place}[${JSON.stringify(member)}]`;
   return place === '' ? member : `${place}.${member}`;
 }
-
-/** What changed between two versions of a row, value by value. */
 
 /** `before` is null for a value that came, `after` for one that went. */
 export type Change = { place: string; before: Leaf | null; after: Leaf | null };

@@ -31,14 +31,8 @@ export type Run = {
 /** Rows come faster than anybody reads how many there are. */
 const TOLD_EVERY_MS = 100;
 
-type Runner = {
-  /** The present run, or the last one. */
-  run: Run | null;
-  start(question: Sql, at: string | null, limit: number): Promise<Run>;
-  stop(): void;
-};
-
-export function useRunner(): Runner {
+/** @returns `run`: the present one, or the last. */
+export function useRunner() {
   const [run, setRun] = useState<Run | null>(null);
   const controller = useRef<AbortController | null>(null);
   // Whoever leaves the view waits for no answer.
