@@ -12,7 +12,7 @@ const figures = {
   'start-time': 'how long commands take from start to end, beside a bare script',
   page: 'the page in a browser: its first view, tasks of the main thread, waiting for rows',
   ship: 'shipping to Postgres beside plain COPY; changes; memory; walks beside it',
-  serve: 'the service beside a bare server of the same bytes; pages from SQL; memory; walks beside it',
+  serve: 'the service beside a bare server of the same bytes; pages from SQL; questions; memory',
 };
 const names = Object.keys(figures) as (keyof typeof figures)[];
 

@@ -10,7 +10,6 @@ import { build } from 'esbuild';
 import { loadJobs } from '../src/load-jobs.ts';
 import { openStore } from '../src/store.ts';
 import { built } from '../test/helpers/built.ts';
-import { atLeast, median, type Table, targetHeads } from './figures.ts';
 import type { Figures } from './passes/gauge.ts';
 import type { LargeApi } from './passes/large-api.ts';
 
@@ -181,34 +180,4 @@ export async function withMirror<T>(rows: number, use: (mirror: MeasuredMirror) 
       return await use({ folder, api, learnt });
     }),
   );
-}
-
-/** Walks of ai-signals, published anew before each by a GET of `change`: alone, and beside something that others do meanwhile. */
-export async function measureWalksBeside(
-  { folder, api, learnt }: MeasuredMirror,
-  { about, change, runs }: { about: string; change: string; runs: number },
-  beside: (walk: () => Promise<number>) => Promise<number>,
-): Promise<Table> {
-  const walk = async () => (await measurePass('ai-signals', api, folder, learnt)).rowsPerSecond;
-  const [alone, together]: [number[], number[]] = [[], []];
-  for (let run = 0; run < runs; run += 1) {
-    await fetch(api + change);
-    alone.push(await walk());
-    await fetch(api + change);
-    together.push(await beside(walk));
-  }
-  const ratio = median(together.map((perSecond, run) => perSecond / (alone[run] ?? Number.NaN)));
-  return {
-    about: `${about}, medians of ${runs} interleaved runs`,
-    heads: ['', 'rows/s alone', 'rows/s beside', 'ratio', ...targetHeads],
-    rows: [
-      [
-        'walk',
-        median(alone).toFixed(0),
-        median(together).toFixed(0),
-        ratio.toFixed(2),
-        ...atLeast(ratio, 0.9),
-      ],
-    ],
-  };
 }

@@ -1,6 +1,6 @@
 /**
  * `npm run soak`: more random lives of datasets than CI has time for, then the figures of `docs/reliability.md`.
- * `--levels` and `--year` measure one other thing each, and nothing else.
+ * `--year` measures one other thing, and nothing else.
  */
 
 import type { Wildness } from '../test/helpers/scenario.ts';
@@ -12,7 +12,6 @@ type Options = {
   seed: number;
   wildness: Wildness[];
   path?: string;
-  levels?: number;
   year?: true;
   days: number;
   livedEvery: number;
@@ -35,11 +34,6 @@ const command = tool('soak', 'Tries the promises of docs/reliability.md, and pri
     listOf(oneOf(wildnesses)),
   )
   .option('--path <path>', 'replays a life that broke a promise, as printed then')
-  .option(
-    '--levels <number>',
-    'mirrors of mirrors, so deep, each through the service of the one above',
-    whole(1),
-  )
   .option('--year', 'a year of the default schedules; fails if the mirror outgrows its bound')
   .option('--days <number>', 'for --year', whole(1), 365)
   .option(
@@ -57,10 +51,6 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 if (given.year) {
   const { liveYear } = await import('./soak/year.ts');
   await liveYear({ days: given.days, livedEvery: given.livedEvery, print });
-} else if (given.levels !== undefined) {
-  const { liveChains } = await import('./soak/lives.ts');
-  print(`seed ${given.seed}`);
-  await liveChains({ depth: given.levels, lives: given.lives, seed: given.seed, print });
 } else await soak(given);
 
 async function soak({ lives, rowPasses, seed, wildness, path }: Options): Promise<void> {

@@ -193,8 +193,8 @@ export const rule = heads.map((_, at) => (at === 0 ? '---' : '--:'));
 
 const LONGEST_STALL_MS = 50;
 
-/** @param least the target of the ratio, if there is one. */
-function speedRow(name: string, runs: readonly Run[], least?: number): string[] {
+/** @param least the target of the ratio. */
+function speedRow(name: string, runs: readonly Run[], least: number): string[] {
   const of = (side: keyof Run, figure: (pass: Pass) => number | null) =>
     median(runs.map((run) => figure(run[side]) ?? Number.NaN));
   const seconds = (pass: Pass) => pass.seconds;
@@ -205,7 +205,7 @@ function speedRow(name: string, runs: readonly Run[], least?: number): string[] 
     of('bare', seconds).toFixed(2),
     of('other', seconds).toFixed(2),
     ratio.toFixed(2),
-    ...(least === undefined ? ['', ''] : atLeast(ratio, least)),
+    ...atLeast(ratio, least),
     shown(of('bare', written)),
     shown(of('other', written)),
     shown(bytesARow(runs)),

@@ -21,7 +21,7 @@ import {
 import { openKeyring } from '../../src/serve/service/keys.ts';
 import { openMirror } from '../../src/store/read.ts';
 import { atLeast, atMost, median, printTable, type Table, targetHeads } from '../figures.ts';
-import { type MeasuredMirror, measureWalksBeside, withMirror } from '../passes.ts';
+import { withMirror } from '../passes.ts';
 import { readBenchOptions } from './lines.ts';
 import {
   distinctOffsets,
@@ -36,8 +36,7 @@ import {
 
 async function bench(): Promise<void> {
   const { runs, rows, keys: count, minutes } = readBenchOptions();
-  await withMirror(rows, async (mirror) => {
-    const { folder } = mirror;
+  await withMirror(rows, async ({ folder }) => {
     const keys = issueKeys(folder, count);
     const serve = await startServe(folder, { MIRROR_SERVE_QUERY: 'on' });
     try {
@@ -48,7 +47,6 @@ async function bench(): Promise<void> {
       printTable(await measurePages(serve, folder, keys, rows));
       printTable(await measureQuestions(serve, folder, keys[0] ?? '', runs));
       printTable(await measureMemory(serve, keys, rows, minutes));
-      printTable(await measureWalks(serve, keys, rows, runs, mirror));
     } finally {
       await serve.end();
     }
@@ -250,33 +248,6 @@ async function measurePages(
     heads: ['', 'CPU ms', ...targetHeads, 'median ms', '99 of 100', ...targetHeads],
     rows: lines,
   };
-}
-
-/** Pages from SQL, a second: what a score of clients ask for that follow a dataset at full speed. */
-const PAGES_A_SECOND = 50;
-
-/** What clients of the service cost the walks of a daemon over the same mirror. */
-async function measureWalks(
-  serve: Server,
-  [key = '']: readonly string[],
-  rows: number,
-  runs: number,
-  mirror: MeasuredMirror,
-): Promise<Table> {
-  const about = `walks of ai-signals, unchanged but published again, while ${PAGES_A_SECOND} pages a second are read from SQL`;
-  return await measureWalksBeside(mirror, { about, change: '/publish', runs }, async (walk) => {
-    const offsets = distinctOffsets(0, rows - 100);
-    const next = () => ({ path: `/api/v1/news?limit=100&offset=${offsets()}`, key });
-    const options = { connections: 5, amount: PAGES_A_SECOND, overallRate: PAGES_A_SECOND };
-    let isOver = false;
-    const asking = (async () => {
-      while (!isOver) await load(serve, options, '2xx', next);
-    })();
-    const perSecond = await walk();
-    isOver = true;
-    await asking;
-    return perSecond;
-  });
 }
 
 /** Of `/mirror/v1`, by fewer connections. */

@@ -18,14 +18,7 @@ import {
   startPostgres,
 } from '../../test/helpers/postgres-server.ts';
 import { atLeast, atMost, judgeTable, median, type Table, targetHeads } from '../figures.ts';
-import {
-  cli,
-  type Measured,
-  type MeasuredMirror,
-  measureNode,
-  measureWalksBeside,
-  withMirror,
-} from '../passes.ts';
+import { cli, type Measured, type MeasuredMirror, measureNode, measurePass, withMirror } from '../passes.ts';
 import { readBenchOptions } from './lines.ts';
 
 /** A walk takes long where others are measured in moments. */
@@ -249,15 +242,30 @@ async function withShipping<T>(folder: string, use: (shipping: Shipping) => Prom
   }
 }
 
-/** What shipping costs the walks beside it: what the walk before has brought is shipped meanwhile, as by the daemon. */
-async function measureWalks({ ship }: Shipping, mirror: MeasuredMirror, runs: number): Promise<Table> {
-  const about =
-    'walks of ai-signals in which every volatile value moved, while those of the walk before are shipped';
+/** Walks of ai-signals in which every volatile value moved, alone and while the walk before is shipped, as by the daemon. */
+async function measureWalks(
+  { ship }: Shipping,
+  { folder, api, learnt }: MeasuredMirror,
+  runs: number,
+): Promise<Table> {
+  const publish = () => fetch(`${api}/publish?aged`);
+  const walk = async () => (await measurePass('ai-signals', api, folder, learnt)).rowsPerSecond;
+  const [alone, beside]: [number[], number[]] = [[], []];
   await ship();
-  return await measureWalksBeside(mirror, { about, change: '/publish?aged', runs }, async (walk) => {
+  for (let run = 0; run < runs; run += 1) {
+    await publish();
+    alone.push(await walk());
+    await publish();
     const [perSecond] = await Promise.all([walk(), ship()]);
-    return perSecond;
-  });
+    beside.push(perSecond);
+  }
+  const ratio = median(beside.map((perSecond, run) => perSecond / (alone[run] ?? Number.NaN)));
+  const figures = [median(alone).toFixed(0), median(beside).toFixed(0), ratio.toFixed(2)];
+  return {
+    about: `walks in which every volatile value moved, while those before are shipped, medians of ${runs} interleaved runs`,
+    heads: ['', 'rows/s alone', 'rows/s beside', 'ratio', ...targetHeads],
+    rows: [['walk', ...figures, ...atLeast(ratio, 0.9)]],
+  };
 }
 
 await bench();

@@ -73,7 +73,7 @@ export async function run(world: World, quota: Quota, seed: number): Promise<Out
     }
     const period = Math.floor(now / quota.periodMs);
     calls.set(period, (calls.get(period) ?? 0) + 1);
-    const isOver = await job.look.call(now);
+    const isOver = await job.look(now);
     job.at = isOver ? nextTick(job, now) : now + CALL_MS;
     if (isOver) job.look = undefined;
   }
@@ -167,11 +167,8 @@ function knownJob(spec: Spec, records: readonly LookRecord[], now: number): Plan
   return plannedJob({ ...asked, drawsOnQuota: true, state: 'planned', facts });
 }
 
-/** A walk or a glance under way. */
-export type Look = {
-  /** Makes one call; resolves to true where it was the last one. */
-  call(now: number): Promise<boolean>;
-};
+/** Makes one call of a walk or a glance under way; resolves to true where it was the last one. */
+type Look = (now: number) => Promise<boolean>;
 
 export type Mirrored = { spec: Spec; measures: Measures; mirror: Mirror };
 
@@ -316,22 +313,20 @@ function createMirror(dataset: Dataset, measures: Measures): Mirror {
     }
 
     const pages = walk(read, beginning, previous(startedAt), kind);
-    return {
-      async call(at) {
-        now = at;
-        calls += 1;
-        measures.call(kind, at);
-        const { value } = await pages.next();
-        if (!value) throw new Error(`${dataset.spec.name}: a walk without an end`);
-        if (value.metRows === 'clear') pass = ++passes;
-        for (const row of shown) {
-          save(row);
-          unproven.delete(row);
-          if (value.metRows === 'add') row.copy.metIn = pass;
-        }
-        if (value.end) end(value.checkpoint, value.end);
-        return value.end !== undefined;
-      },
+    return async (at) => {
+      now = at;
+      calls += 1;
+      measures.call(kind, at);
+      const { value } = await pages.next();
+      if (!value) throw new Error(`${dataset.spec.name}: a walk without an end`);
+      if (value.metRows === 'clear') pass = ++passes;
+      for (const row of shown) {
+        save(row);
+        unproven.delete(row);
+        if (value.metRows === 'add') row.copy.metIn = pass;
+      }
+      if (value.end) end(value.checkpoint, value.end);
+      return value.end !== undefined;
     };
   }
 

@@ -1,7 +1,6 @@
-/** Random lives of datasets over real HTTP, with a real store, crashes and a virtual clock; and of mirrors of mirrors: the promises hold. */
+/** Random lives of datasets over real HTTP, with a real store, crashes and a virtual clock: the promises hold. */
 
 import fc from 'fast-check';
-import { liveChain } from '../../test/helpers/chain-life.ts';
 import { checkConvergence, checkLife, isProof } from '../../test/helpers/invariants.ts';
 import { openBench } from '../../test/helpers/mirror-bench.ts';
 import { live, scenarios, type Wildness } from '../../test/helpers/scenario.ts';
@@ -55,27 +54,4 @@ export async function tryLives(wildness: Wildness, { count, seed, path }: LivesO
   } finally {
     await bench.close();
   }
-}
-
-type ChainsOptions = { depth: number; lives: number; seed: number; print: (line: string) => void };
-
-const LIFE = { rows: 230, rounds: 6, quota: '60/10m' };
-
-/**
- * Mirrors of mirrors, some deep, while upstream is edited: each ends as the one above it.
- * @throws Error of the first life that breaks a promise, with what replays it.
- */
-export async function liveChains({ depth, lives, seed, print }: ChainsOptions): Promise<void> {
-  let all = 0;
-  for (let life = 0; life < lives; life += 1)
-    try {
-      const { edits } = await liveChain({ ...LIFE, depth, seed: seed + life });
-      all += edits;
-    } catch (thrown) {
-      const replay = `npm run soak -- --levels ${depth} --lives 1 --seed ${seed + life}`;
-      throw new Error(`a chain of ${depth} mirrors broke a promise; try again: ${replay}`, { cause: thrown });
-    }
-  print(
-    `${lives} chains of ${depth} mirrors, ${all} edits upstream: every level holds what the one above holds`,
-  );
 }

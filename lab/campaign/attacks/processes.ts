@@ -136,7 +136,6 @@ const clock = (name: string, about: string, lasts: Attack['lasts'], begin: Attac
   about,
   lasts,
   kills: true,
-  impossible: () => undefined,
   begin,
 });
 
