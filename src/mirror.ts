@@ -23,18 +23,18 @@ type MirrorParts = {
 /** `saved`: by this commit. `callsLeft` as the API last said, where it said so. */
 export type Progress = { job: string; walk: Readonly<WalkRow>; saved: Counts; callsLeft: number | null };
 
-/** A full walk runs once a day; a little less, so that a run that comes late still falls within it. */
+/** A full walk runs once a day; an hour less, so that a late run still falls within the day. */
 export const FULL_WALK_EVERY_MS = 23 * HOUR_MS;
 
-/** The longest time that a page waits for others, to be committed with them. */
+/** The longest time that a page waits for others to share its commit. */
 const COMMIT_DELAY_MS = 250;
 
 /**
- * Mirrors one dataset from the checkpoint of its last unfinished walk, or from the beginning, to its end. A glance looks at
- * its head alone; where it meets nothing that is known, it goes on as a walk.
- * @returns the finished walk; one with an `error` saw the dataset change too much to prove anything.
- * @throws Failure by kind, Snooze where it has to wait, the signal's reason when aborted at a page boundary.
- * Whatever was saved stays, and the next call resumes from there.
+ * Mirrors one dataset from the checkpoint of its unfinished walk, or from the beginning, to its end. A glance reads the head
+ * alone, unless all of that is new: then it goes on as a walk.
+ * @returns the finished walk; with an `error` where the dataset changed too much to prove anything.
+ * @throws Failure by kind, Snooze where it has to wait, the signal's reason when aborted at a page boundary. Saved pages stay,
+ * and the next call resumes behind them.
  */
 export async function mirror(
   job: Job,
@@ -49,7 +49,7 @@ export async function mirror(
     parts.progress?.({ job: job.name, walk: session.row, saved, callsLeft: last.rateRemaining });
   });
   try {
-    // It broke off while it removed rows: nothing is left to read.
+    // The walk broke off while it removed rows: nothing is left to read.
     if (session.retiring) return await session.finish(session.retiring, signal);
     return job.reading === 'snapshot'
       ? await takeSnapshot(job, session, parts, signal)
@@ -57,7 +57,7 @@ export async function mirror(
   } catch (thrown) {
     const reason = whyItStops(toError(thrown), session, parts.store, unansweredBefore);
     const left = session.pause(reason, signal.aborted);
-    // A walk that is stopped does not wait for this: its staged values are shown when it has been resumed and has ended.
+    // A stopped walk does not wait for this: it is resumed, and its end shows the staged values.
     if (!signal.aborted) await session.showStaged().catch(() => undefined);
     throw left;
   } finally {
@@ -68,7 +68,7 @@ export async function mirror(
 
 type CommitTimer = ReturnType<typeof createCommitTimer>;
 
-/** Commits the pages that wait, when the next response is slow. */
+/** Commits the waiting pages when the next response is slow. */
 function createCommitTimer({ after }: MirrorParts['clock'], commit: () => void) {
   let cancel: (() => void) | undefined;
   const stop = () => {
@@ -101,7 +101,7 @@ async function walkThrough(
       const { page, checkpoint, end } = walked;
       commitTimer.start();
       session.savePage(walked);
-      // Of the first page alone, not of the looks at the head: before those, the list was read whole.
+      // Looks at the head do not count: before those, the list was read whole.
       const breach = checkpoint.pagesOfPass === 1 && describeBreach(page);
       if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);
       if (end) return await session.finish(endingOf(job, session, checkpoint, end), signal);
@@ -113,7 +113,7 @@ async function walkThrough(
   throw new Failure('bug', `${job.name}: the walk ended without an end`);
 }
 
-/** A dataset that is kept as snapshots: one call, one row, whatever the response looks like. */
+/** Makes one call, whose response is kept as one row, whatever it looks like. */
 async function takeSnapshot(
   job: Job,
   session: WalkSession,
@@ -129,7 +129,7 @@ async function takeSnapshot(
   return await session.finish({ verdict: 'snapshot' });
 }
 
-/** What the walk may take from the one before it. Where rows are held, only a full walk can prove that they are gone. */
+/** What the walk may use of the one before it. While rows are held, only a full walk can prove that they are gone. */
 function previousOf({ before }: WalkSession): Previous | undefined {
   if (!before) return undefined;
   const { row, checkpoint, ageMs, holdsRows } = before;
@@ -154,13 +154,13 @@ function endingOf(
   throw giveUp(session, 'incomplete', message);
 }
 
-/** Ends a walk whose checkpoint is worth nothing; what it has brought is kept. Returns the failure to throw. */
+/** Ends a walk whose checkpoint is worth nothing; its rows stay. Returns the failure to throw. */
 function giveUp(session: WalkSession, kind: FailureKind, message: string): Failure {
   session.giveUp(kind, message);
   return new Failure(kind, message);
 }
 
-/** Waits whose end is computed from what the API once said, and which mean nothing while the API is gone. */
+/** Waits whose end the governor infers from earlier responses: they mean nothing while the API is gone. */
 const inferredWaits: ReadonlySet<WaitReason> = new Set([
   'quota',
   'reserve',
@@ -171,7 +171,7 @@ const inferredWaits: ReadonlySet<WaitReason> = new Set([
 
 /**
  * The error that a walk stops with. Where the latest call got no response, the walk waits for the API, whatever limit the
- * governor infers from the calls that were lost. Only the pause right after such a call lasts until the next try.
+ * governor infers from the lost calls.
  */
 function whyItStops(
   thrown: Error,
@@ -181,7 +181,7 @@ function whyItStops(
 ): Error {
   if (!(thrown instanceof Snooze && inferredWaits.has(thrown.reason))) return thrown;
   try {
-    // Responses that came before are recorded with their pages.
+    // Earlier responses are recorded with their pages.
     session.commit();
     const unanswered = store.silence();
     if (unanswered === null) return thrown;
@@ -189,13 +189,13 @@ function whyItStops(
     const reason = thrown.reason === 'unavailable' && !isTried ? 'unavailable' : 'unreachable';
     return new Snooze(thrown.until, reason, silence(unanswered.code)[1]);
   } catch {
-    // What keeps them from being recorded is thrown by `pause`.
+    // `pause` meets the same error, and throws it.
     return thrown;
   }
 }
 
 /**
- * Refused rows, checked again as the contract stands now; without a call.
+ * Checks refused rows against the contract as it is now; makes no call.
  * @throws Failure `incomplete` where a process is mirroring the job.
  */
 export function retryRefused(job: Job, store: Store): Retried {

@@ -99,7 +99,7 @@ export function readPlan(
 type KnownDataset = Dataset &
   Pick<PlannedJob, 'runs' | 'longestMs' | 'drawsOnQuota'> & { facts: Facts; state: DatasetPlan['state'] };
 
-/** The same of an open mirror, for a caller who reads more of it at the same point in time. */
+/** The same for an open mirror, of which the caller reads more at the same point in time. */
 export function planOf(
   connection: Connection,
   datasets: readonly Dataset[],
@@ -147,7 +147,7 @@ export function planOf(
   };
 }
 
-/** A chance that is not worth a word. */
+/** A smaller chance is not worth a word. */
 const LEAST_CHANCE = 0.01;
 
 function outlookOf({ available, stretch, chanceOfRunningDry }: DayOfCalls): DayPlan['schedules'] {
@@ -156,7 +156,7 @@ function outlookOf({ available, stretch, chanceOfRunningDry }: DayOfCalls): DayP
   return (chanceOfRunningDry ?? 0) < LEAST_CHANCE ? 'kept' : 'tight';
 }
 
-/** Their calls are ours to the governor, and their schedules are in their folders. */
+/** The governor counts their calls as ours; their schedules lie in their own folders. */
 const othersOf = ({ name, processes }: NonNullable<Limits['account']>) =>
   `what ${processes - 1} more on the account ${name} will take is not counted`;
 
@@ -188,7 +188,7 @@ export function plannedJob(
   };
 }
 
-/** A day of a dataset that is not planned: a key that may not read it is tried once. */
+/** The calls of a dataset that is not planned: a refused key is tried once a day. */
 const callsUnplanned = { off: 0, forbidden: 1, unknown: null, planned: null };
 const walksUnplanned = { ...callsUnplanned, forbidden: 0 };
 

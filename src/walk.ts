@@ -31,9 +31,9 @@ import {
 } from './walk/checkpoint.ts';
 
 /**
- * `snapshot`: all pages of one published snapshot, every key once, as many as `total`.
- * `verified`: every page joined to the one before by a row that both show; no row present throughout was missed.
- * `union`: everything received is kept, nothing is proved.
+ * `snapshot`: all pages came from one published snapshot, every key once, `total` rows.
+ * `verified`: each page shares a row with the one before; no row that was there throughout was missed.
+ * `union`: all that came is kept, nothing is proved.
  */
 export type Verdict = 'snapshot' | 'verified' | 'union';
 
@@ -43,9 +43,9 @@ export type WalkKind = 'walk' | 'glance';
 export type WalkEnd = {
   /** Null where a glance ended at the end of the head. */
   verdict: Verdict | null;
-  /** What kept a union from being a proof, for people; undefined where nothing went wrong. */
+  /** Why a union is no proof, for people; undefined where nothing went wrong. */
   unproven: string | undefined;
-  /** Set where no response of the API ended the walk: its checkpoint is worth nothing. */
+  /** Set where the walk ended without the API's word: its checkpoint is worth nothing. */
   stuck: 'stuck' | 'bound' | undefined;
   /** True where one request showed that what the previous walk proved still stands. */
   isRenewal: boolean;
@@ -55,9 +55,9 @@ export type WalkEnd = {
 export type Previous = {
   /** Where it ended. */
   checkpoint: Checkpoint;
-  /** True where one request may renew its proof; else only all pages prove anything. */
+  /** Whether one request may renew its proof. */
   allowsRenewal: boolean;
-  /** True where it read the whole dataset: a row that the mirror does not know has come since. */
+  /** Whether it read the whole dataset: a row that the mirror does not know has come since. */
   isComplete: boolean;
 };
 
@@ -71,9 +71,8 @@ type WalkedPage<Page> = {
 };
 
 /**
- * Yields each page with the checkpoint behind it, from `checkpoint` to the end of what is to be read. The walk requests the
- * next page only when the consumer, who has saved the last one, comes back: `met` then knows its rows.
- * Bounded in calls (`mostCalls`, `isEndless`), whatever the API sends.
+ * Yields each page with the checkpoint behind it, up to the end of the walk. The walk requests the next page only once the
+ * consumer has saved the last one, so that `met` knows its rows. Its calls are bounded (`mostCalls`, `isEndless`).
  * @param read requests a page from an offset, as a walk at this checkpoint needs it; its errors pass through.
  * @param previous the walk before this one, whose proof the first page may renew.
  */
@@ -109,7 +108,7 @@ function advance(before: Checkpoint, page: PageFacts, previous: Previous | undef
   // Behind an incomplete walk, any row may be new to the mirror, however old it is.
   const mayBeNew = previous?.isComplete ? at.newAtTail + at.newElsewhere : Number.POSITIVE_INFINITY;
   const step = at.mode === 'snapshot' ? advanceSnapshot(at, page) : advanceAnchored(at, page, mayBeNew);
-  // The pass is over, and the next one owes nothing to this page.
+  // The next pass begins anew, without this page.
   if (step.metRows === 'clear') return step;
   const isBackwards = isFirst && isOlder(page, previous);
   const checkpoint = withAnomalies(step.checkpoint, isBackwards && 'backwards', ...pageAnomalies(page));
@@ -165,14 +164,14 @@ function describeAnomalies({ anomalies }: Checkpoint): string | undefined {
 }
 
 /*
- * One published snapshot, by the specification's rule to the letter: go on while `hasMore`, and add `returned` to the offset.
- * Its rows are all there when every key came once and they are as many as `total`.
+ * One published snapshot, read as the specification says: while `hasMore`, add `returned` to the offset. It is complete when
+ * every key came once and there are `total` rows.
  */
 
-/** A snapshot that is replaced while it is read is begun again this often, and then read by anchors. */
+/** A walk begins again this often when its snapshot is replaced; then it goes by anchors. */
 const MAX_RESTARTS = 2;
 
-/** Whether a pass that begins with this page can hold to a snapshot; without a total nothing would add up. */
+/** Whether a pass that begins with this page can prove a snapshot: only a total shows that all rows came. */
 function isOfSnapshot({ generatedAt, pagination }: PageFacts): boolean {
   return typeof generatedAt === 'string' && pagination.total !== undefined;
 }
@@ -198,7 +197,7 @@ function advanceSnapshot(before: SnapshotCheckpoint, page: PageFacts): Step {
   return stepOf(withAnomalies(checkpoint, !addsUp && 'total'), 'end');
 }
 
-/** Some publish anew for every response, and some while we read: such a list is read like one without `generatedAt`. */
+/** A list that is published anew for every response is read like one without `generatedAt`. */
 function beginAgain(turned: SnapshotCheckpoint): Step {
   const { pages, restarts, totalOfWalk } = turned;
   return reset(restarts < MAX_RESTARTS ? { ...beginning, pages, restarts, totalOfWalk } : anchored(turned));
@@ -215,7 +214,7 @@ function isHeadRead({ checkpoint, next, metRows }: Step, page: PageFacts): boole
   return isReading && next === 'go on' && metRows === 'add' && endsInKnown(page);
 }
 
-/** The checkpoint with the page's new rows counted by where they stood: in the head, behind all known rows, or elsewhere. */
+/** Counts the page's new rows by their place: in the head, behind all known rows, or elsewhere. */
 function withNewRows<Of extends Checkpoint>(checkpoint: Of, page: PageFacts, inHead: boolean): Of {
   let { newInHead, newAtTail, newElsewhere } = checkpoint;
   page.keys.forEach((key, at) => {
@@ -228,31 +227,22 @@ function withNewRows<Of extends Checkpoint>(checkpoint: Of, page: PageFacts, inH
   return { ...checkpoint, newInHead, newAtTail, newElsewhere, isPastHead };
 }
 
-/** A page that ends in rows without a key proves neither. */
+/** A row without a key may be new or known, so half a page of them does not count. */
 function endsInKnown(page: PageFacts): boolean {
   const isAnyKnown = page.known.lastIndexOf(true) >= Math.floor(page.keys.length / 2);
   return isAnyKnown && endsIn(page.known, page);
 }
 
-/*
- * The bounds: however a list changes, and whatever the API sends, a walk ends.
- */
-
-/** The most calls of a list with `generatedAt`: three passes that hold to a snapshot, each with a look beyond its end, then anchors. */
-export function mostCallsOfSnapshot(rows: number, pageRows: number = PAGE_ROWS): number {
-  return (MAX_RESTARTS + 1) * (Math.ceil(rows / pageRows) + 1) + mostCalls(rows, pageRows);
-}
-
-/** Pages of a walk to which the API gives no `total`. */
+/** The last bound of a walk for which the API gives no `total`. */
 const MAX_PAGES_WITHOUT_TOTAL = 100_000;
 /** A `total` that is too small ends no walk before so many pages. */
 const MIN_PAGES_BEFORE_ENDLESS = 1_000;
-/** So many times what a walk may take at worst, since a `total` is no promise. */
+/** A `total` is no promise: a walk may take so many times the calls that it needs at worst. */
 const TIMES_THE_WORST = 3;
 
 /**
- * The last resort, against an API that makes up new rows for ever: what the first page said there are counts, whatever is said
- * later. Where pages are short, a list has more of them.
+ * Ends a walk when the API makes up new rows for ever. The first `total` of the walk counts, whatever the API says later. A list
+ * with short pages has more of them.
  */
 export function isEndless({ pages, pagesOfPass, offset, totalOfWalk }: Checkpoint): boolean {
   if (totalOfWalk === null) return pages >= MAX_PAGES_WITHOUT_TOTAL;

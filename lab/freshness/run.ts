@@ -287,7 +287,7 @@ function createMirror(dataset: Dataset, measures: Measures): Mirror {
     }
 
     function recordOf(at: Checkpoint, { verdict, isRenewal }: WalkEnd, deleted: number): LookRecord {
-      const { pages, rows, total, newInHead, newAtTail, newElsewhere, generatedAt } = at;
+      const { pages, newInHead, newAtTail, newElsewhere, generatedAt } = at;
       const isGlance = verdict === null;
       const record: LookRecord = {
         kind: isGlance ? 'glance' : 'walk',
@@ -295,8 +295,6 @@ function createMirror(dataset: Dataset, measures: Measures): Mirror {
         startedAt: isoTime(startedAt),
         pages,
         calls,
-        rows,
-        total,
         verdict: verdict ?? '',
         isWhole: isRenewal ? 0 : 1,
         isPublished: verdict === 'snapshot' || (verdict === 'union' && generatedAt !== undefined) ? 1 : 0,

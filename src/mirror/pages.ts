@@ -1,8 +1,7 @@
 /**
- * The pages of a walk, one after the other: requested, checked, and compared with what the mirror knows. Requests for the pages
- * that follow are sent before their turn (prefetched). Where a prefetched response will not do, the page is requested again, as
- * if nothing had been prefetched. Responses to calls in flight together may come in any order; docs/reliability.md says what that
- * means for the proof.
+ * The pages of a walk, one after the other: requested, checked, and compared with the mirror. Requests for the following pages are
+ * sent before their turn (prefetched). A prefetched page that does not fit is requested again. docs/reliability.md says what
+ * prefetching means for the proof.
  */
 
 import { createHash } from 'node:crypto';
@@ -33,7 +32,7 @@ export function createPageReader(
   signal: AbortSignal,
 ): PageReader {
   const prefetching = new AbortController();
-  // Every call in flight listens to it; beyond ten listeners Node.js would warn of a leak.
+  // Each call in flight listens; beyond ten listeners Node.js would warn of a leak.
   setMaxListeners(0, prefetching.signal);
   const stop = () => prefetching.abort(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
@@ -43,7 +42,7 @@ export function createPageReader(
     try {
       return readPage(body, shape, session.findStoredRun());
     } catch {
-      // What keeps the stored rows from being read keeps the page from being saved, too: that error is thrown.
+      // An error of the database comes again when the page is saved.
       return JSON.parse(body.text());
     }
   };
@@ -53,22 +52,21 @@ export function createPageReader(
     path: job.path,
     query: { offset, limit: PAGE_ROWS },
   });
-  /** A call was made, though nobody needs its response. */
+  /** Records the call of a response that nobody needs. */
   const discard = ({ call }: ApiResponse) => {
     try {
       store.recordCall(call);
     } catch {
-      // What keeps the call from being recorded keeps the next page from being saved, too: that error is thrown.
+      // An error of the database comes again when the next page is saved.
     }
   };
-  const parseLater = () => unread;
   const pages = prefetchPages({
     get: (offset, upcoming) =>
       api.get({ ...request(offset), read: parse }, signal, { upcoming, onWait: session.commit }),
     // A glance reads no more than it must.
     prefetch: (offset, upcoming) =>
       session.row.kind === 'walk'
-        ? api.prefetch({ ...request(offset), read: parseLater }, prefetching.signal, upcoming)
+        ? api.prefetch({ ...request(offset), read: () => unread }, prefetching.signal, upcoming)
         : undefined,
     check({ body, json, call }) {
       let page = json;
@@ -102,16 +100,13 @@ export function createPageReader(
   };
 }
 
-/**
- * Stands for the JSON of a prefetched page, which is parsed in its turn: its bytes take less memory than what they are parsed
- * to, and the discovered shape may change until then.
- */
+/** Stands for the JSON of a prefetched page until its turn: bytes take less memory, and the discovered shape may change. */
 const unread = Symbol();
 
-/** The reason that ends prefetched calls; one object for all, since to make the usual reason is slow. */
+/** Why prefetched calls are aborted; one object for all, since making an error is slow. */
 const walkIsOver = new Error('the walk is over');
 
-/** What a page says, apart from columns that change while their record does not. */
+/** A digest of the page without its volatile columns. */
 function digestOf(job: Job, { keys, accepted, refused }: CheckedRows): string {
   const stable = accepted.map((row) => stableOf(job, row));
   const problems = refused.map((row) => row.problems);
@@ -120,7 +115,7 @@ function digestOf(job: Job, { keys, accepted, refused }: CheckedRows): string {
     .digest('base64');
 }
 
-/** Of the rows that both pages show. */
+/** Whether rows that both pages show are the same in both. */
 function showSameRows(job: Job, before: CheckedRows, page: CheckedRows): boolean {
   const state = stateOf(page);
   if (state !== undefined && state === stateOf(before)) return true;
@@ -148,23 +143,23 @@ type PageSource = {
   prefetch(offset: number, upcoming: number): Prefetch | undefined;
   /** Undefined where a prefetched response turns out to be no page. */
   check(response: ApiResponse): CheckedPage | undefined;
-  /** Whether rows that both pages show are the same in both: a prefetched page may be older than the one before. */
+  /** Whether the pages show the same rows where they overlap: a prefetched page may be older than the one before. */
   agree(before: CheckedPage, page: CheckedPage): boolean;
   /** A call was made for this response, which nobody needs. */
   discard(response: ApiResponse): void;
 };
 
-/** How many pages are prefetched: at most, until it is known how many are of use, and at least. */
+/** How many pages are prefetched: the most, the number to begin with, the least. */
 const PREFETCH = { most: 16, first: 4, least: 2 };
-/** After so many responses in a row that had come before their turn, one page less is prefetched. */
+/** After so many early responses in a row, one page less is prefetched. */
 const EARLY_RESPONSES = 16;
 
 type Prefetched = { offset: number; call: Prefetch; hasResponse: boolean };
 type PageWithResponse = { page: CheckedPage; response: ApiResponse };
 
 /**
- * `next` resolves to the page that a walk at a checkpoint needs; what fails, fails as if it had been requested now. `end`
- * drops what was prefetched, and resolves when no call is in flight.
+ * `next` resolves to the page that a walk at this checkpoint needs, and throws as a request would. `end` drops all prefetched
+ * pages, and resolves when no call is in flight.
  */
 export function prefetchPages(source: PageSource): {
   next(at: Checkpoint): Promise<PageWithResponse>;
@@ -178,7 +173,7 @@ export function prefetchPages(source: PageSource): {
   let budget = PREFETCH.first;
   let early = 0;
 
-  async function next(at: Checkpoint): Promise<PageWithResponse> {
+  async function findPage(at: Checkpoint): Promise<PageWithResponse> {
     const offset = requestOffset(at);
     const following = followingPages(at, pageRows, budget);
     const ready = take(offset, following.offsets);
@@ -186,18 +181,19 @@ export function prefetchPages(source: PageSource): {
     prefetch(following);
     await adjustBudget(ready);
     const response = await ready.call.response;
-    const page = response && check(ready, response);
-    const isGood = page && provesAsMuch(at, page) && last !== undefined && source.agree(last, page);
-    if (response) ready.call.end(Boolean(isGood));
-    if (response && isGood) return { page, response };
-    if (response) source.discard(response);
+    if (!response) return await requestNow(offset, following);
+    const page = check(ready, response);
+    const isGood = page !== undefined && provesAsMuch(at, page) && !!last && source.agree(last, page);
+    ready.call.end(isGood);
+    if (isGood) return { page, response };
+    source.discard(response);
     if (!page) return await requestNow(offset, following);
-    // The list has moved, so the pages behind this one are not as they were prefetched either.
+    // The list has moved, and the pages behind this one with it.
     prefetched.forEach(drop);
     return await requestNow(offset, { ...following, offsets: [] });
   }
 
-  /** Takes out the page prefetched at this offset, if its call is made. Pages that are no longer to follow are dropped. */
+  /** Takes out the page prefetched at this offset, if its call was sent. Drops pages that no longer follow. */
   function take(offset: number, following: readonly number[]): Prefetched | undefined {
     const found = prefetched.find((one) => one.offset === offset && one.call.isSent());
     if (found) forget(found);
@@ -205,19 +201,19 @@ export function prefetchPages(source: PageSource): {
     return found;
   }
 
-  /** The call whose turn it is goes before those that follow. */
+  /** Sends the call whose turn it is before those that follow. */
   async function requestNow(offset: number, following: FollowingPages): Promise<PageWithResponse> {
     const requested = source.get(offset, following.calls);
     prefetch(following);
     const response = await requested;
-    // Bytes that have arrived are read in this turn of the event loop, and become responses in the next one.
+    // Node.js reads arrived bytes in this turn of the event loop; in the next they are responses.
     await turn();
     return { page: source.check(response) as CheckedPage, response };
   }
 
   /**
-   * Learns how many prefetched pages are of use: responses that wait for their turn stay in memory for long, and to collect
-   * them is slow. Waits two turns of the event loop, in which responses that have arrived are read.
+   * Prefetches fewer pages where responses come early: those that wait stay in memory for long, and collecting them is slow.
+   * Waits two turns of the event loop, in which arrived responses are read.
    */
   async function adjustBudget(ready: Prefetched): Promise<void> {
     await turn();
@@ -243,7 +239,7 @@ export function prefetchPages(source: PageSource): {
     }
   }
 
-  /** A response that breaks the envelope ends the walk, so its call was not wasted. */
+  /** A broken envelope ends the walk, so the call was needed. */
   function check({ call }: Prefetched, response: ApiResponse): CheckedPage | undefined {
     try {
       return source.check(response);
@@ -260,7 +256,7 @@ export function prefetchPages(source: PageSource): {
   function drop(one: Prefetched): void {
     forget(one);
     one.call.drop();
-    // A call that is made already counts like any other.
+    // A call that was sent already counts like any other.
     const discarded = one.call.response.then((response) => {
       if (response === undefined) return;
       one.call.end(false);
@@ -272,10 +268,10 @@ export function prefetchPages(source: PageSource): {
 
   return {
     async next(at) {
-      const { page, response } = await next(at);
-      last = page;
-      pageRows = Math.max(pageRows, page.received);
-      return { page, response };
+      const found = await findPage(at);
+      last = found.page;
+      pageRows = Math.max(pageRows, last.received);
+      return found;
     },
     async end() {
       prefetched.forEach(drop);
@@ -287,10 +283,7 @@ export function prefetchPages(source: PageSource): {
 /** The pages behind the next one: how many, and where the first of them begin. */
 type FollowingPages = { calls: number; offsets: readonly number[] };
 
-/**
- * The pages that a walk will most likely request behind the next one, where each has `pageRows` rows, as far as `total` goes.
- * @param most the most offsets.
- */
+/** The pages that a walk will most likely request behind the next one, up to `total`. @param most the most offsets. */
 function followingPages(at: Checkpoint, pageRows: number, most: number): FollowingPages {
   const none = { calls: 0, offsets: [] };
   if (!isSteady(at) || at.total === null || pageRows === 0) return none;
@@ -307,7 +300,7 @@ function followingPages(at: Checkpoint, pageRows: number, most: number): Followi
   return { calls, offsets };
 }
 
-/** Whether one page follows the other: not before the first, nor where a snapshot was replaced, nor in search of a row. */
+/** Whether the next offsets are known: not before the first page, after a restart, or in search of a row. */
 function isSteady(at: Checkpoint): boolean {
   if (at.pagesOfPass === 0) return false;
   if (at.mode === 'snapshot') return at.restarts === 0;
@@ -315,8 +308,8 @@ function isSteady(at: Checkpoint): boolean {
 }
 
 /**
- * Whether a prefetched page proves as much as one requested now. A snapshot says itself what it is a page of. Elsewhere no row
- * may have come, gone or moved above it: it begins with the anchor, and the total is the same.
+ * Whether a prefetched page proves as much as one requested now. A snapshot's page names its snapshot. Any other must begin with
+ * the anchor, at the same total: then no row has come, gone or moved above it.
  */
 function provesAsMuch(at: Checkpoint, { keys, pagination }: Pick<PageFacts, 'keys' | 'pagination'>): boolean {
   if (at.mode === 'snapshot') return true;

@@ -39,8 +39,6 @@ export type Walk = {
   startedAt: string;
   pages: number;
   calls: number;
-  rows: number;
-  total: number | null;
   verdict: string;
   inserted: number;
   /** Rows that glances had brought since the walk before. */
@@ -59,13 +57,13 @@ export type Walk = {
 export type FullWalk = Pick<Walk, 'startedAt' | 'newInHead' | 'newAtTail' | 'newElsewhere' | 'glanced'>;
 
 const OBSERVED_MS = 7 * DAY_MS;
-/** The walks among the latest runs, walks and glances, or so many walks where glances are many. More would make a status slow. */
+/** The walks among so many of the latest runs (walks and glances), and at least so many walks. More would make `status` slow. */
 const LEARNT_FROM = { runs: 200, walks: 20 };
-/** The time of a call is that of the latest, so that a status costs no look at the calls of a day. */
+/** The time of a call is the mean of the latest: the calls of a whole day would make `status` slow. */
 const LATEST_CALLS = 200;
-/** The calls of a walk are the median of so many of the latest: one that went wrong does not count. */
+/** The calls of a walk are the median of the latest: one that went wrong does not count. */
 const WALKS_OF_MEDIAN = 5;
-/** A glance costs the mean of so many of the latest. */
+/** A glance costs the mean of the latest. */
 export const MAX_GLANCES = 20;
 const SHORTEST_GLANCE = 1;
 /** Once a day a dataset is read whole, whatever one call says. */
@@ -75,7 +73,7 @@ export function readFacts(connection: Connection, job: string, table: string, no
   const isWalk = `job = :job AND kind = 'walk' AND status = 'complete'`;
   const walks = connection
     .prepare<[{ job: string; runs: number; walks: number }], Walk>(
-      `SELECT id, started_at AS startedAt, pages, api_calls AS calls, rows, total, verdict, inserted, glanced,
+      `SELECT id, started_at AS startedAt, pages, api_calls AS calls, verdict, inserted, glanced,
          new_in_head AS newInHead, new_at_tail AS newAtTail, new_elsewhere AS newElsewhere, renewal_of IS NULL AS isWhole,
          verdict = 'snapshot' OR verdict = 'union' AND generated_at IS NOT NULL AS isPublished, inserted + updated + deleted > 0 AS hasChanged
        FROM walks WHERE ${isWalk} AND id >= min(
@@ -142,7 +140,7 @@ function readGlances(connection: Connection, job: string, of: { since: number; l
     .get({ job, ...of, most: MAX_GLANCES }) as Glances;
 }
 
-/** Of the last walk that glances came before: how many of the rows new since the walk before they had brought. */
+/** Of the last walk that glances preceded: its new rows, and how many of these the glances had brought. */
 function gradeGlances(whole: readonly Walk[], { lastBefore }: Glances): Grade | null {
   if (lastBefore === 0) return null;
   const graded = whole.findLast(({ id }) => id > lastBefore);
@@ -180,8 +178,8 @@ function observe(walks: readonly Walk[]): Observed | null {
 }
 
 /**
- * Changes in all the time that was looked at, of which some fell between two looks (Cho and Garcia-Molina, Estimating
- * frequency of change, 2003), and half a one more: a dataset that stood still for a minute may not for a day.
+ * How often the dataset changed, with changes that no look saw (Cho and Garcia-Molina, Estimating frequency of change, 2003), and
+ * half a change more: a dataset that stood still for a minute may not for a day.
  */
 function changesBehind(looks: number, changed: number): number {
   return 0.5 - Math.log((looks - changed + 0.5) / (looks + 0.5)) * looks;
@@ -214,10 +212,7 @@ export type Head = {
   why: 'in-head' | 'elsewhere' | 'few-rows' | 'few-walks' | 'published';
 };
 
-/**
- * What a walk counts for once another has come, an hour later or more. Where walks are more frequent each finds little, and
- * would be forgotten before there is enough to learn from.
- */
+/** A walk counts for this part once another came an hour later; for more where it came sooner, since then each finds little. */
 const FADE = { to: 0.7, ms: HOUR_MS };
 const LEAST_WALKS = 3;
 const LEAST_NEW = 5;

@@ -1,4 +1,4 @@
-/** What the account has: its limits as far as they are known, the calls that may be spent, and both as programs get them. */
+/** The account's limits as far as they are known, the calls that may be spent, and both as JSON. */
 
 import { DAY_MS, HOUR_MS, isoTime } from '../clock.ts';
 import { type Description, describeKept } from '../governor/describe.ts';
@@ -58,7 +58,7 @@ export function budgetOf(quota: Limits['quota'], now: number): Budget | { unknow
   };
 }
 
-/** Over a day, calls that come back one by one are as good as there from the beginning. */
+/** Over a day, calls that come back one by one count as there from the beginning. */
 function trickle(left: number, perDay: number): Budget {
   return { remaining: left + perDay, nextInMs: DAY_MS, perPeriod: perDay, periodMs: DAY_MS };
 }

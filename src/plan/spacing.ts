@@ -1,6 +1,6 @@
 /**
- * How far apart walks and glances are so that their calls fit what there is (docs/calls.md), what they cost in a day, how old each
- * dataset gets, and how likely the calls are used up. Arithmetic alone; times in milliseconds.
+ * How far apart walks and glances must be for the calls to suffice (docs/calls.md), what they cost in a day, how old each dataset
+ * gets, and how likely the calls are used up. Arithmetic alone; times in milliseconds.
  */
 
 import { DAY_MS, HOUR_MS } from '../clock.ts';
@@ -45,7 +45,6 @@ export type Spacing = { everyMs: number; glanceEveryMs: number | null };
 
 /** What a dataset gets of the calls. */
 export type JobPlan = Pick<Spacing, 'glanceEveryMs'> & {
-  name: string;
   /** Walks, glances and the calls of both that are expected in 24 hours. */
   walks: number;
   glances: number;
@@ -60,7 +59,6 @@ export type JobPlan = Pick<Spacing, 'glanceEveryMs'> & {
 
 export type DayOfCalls = {
   jobs: JobPlan[];
-  calls: number;
   /** The day's share of the calls, and what the plan leaves of it; null where the quota is unknown. */
   available: number | null;
   left: number | null;
@@ -77,22 +75,21 @@ export function planDay(jobs: readonly PlannedJob[], means: Means): DayOfCalls {
   const spent = sum(planned.jobs.filter((_, at) => jobs[at]?.drawsOnQuota).map(({ calls }) => calls));
   return {
     ...planned,
-    calls: sum(planned.jobs.map(({ calls }) => calls)),
     available,
     left: available === null ? null : Math.max(0, available - spent),
     chanceOfRunningDry: budget && chanceOfRunningDry(jobs, means.spending, budget),
   };
 }
 
-/** What can be spent in a day so that the rest of a longer period gets as much. */
+/** What can be spent in a day; of a longer period, each day gets the same. */
 function shareOfDay({ remaining, nextInMs, perPeriod, periodMs }: Budget): number {
   const share = nextInMs > DAY_MS ? DAY_MS / nextInMs : 1;
   return remaining * share + (perPeriod * Math.max(0, DAY_MS - nextInMs)) / periodMs;
 }
 
 /**
- * The same until more calls come: with these times between, what is left lasts until then. Where nothing is left, datasets go
- * on as in a whole period, and the governor knows when to try; `stretch` is 1 then.
+ * The same until more calls come: what is left lasts until then. Where nothing is left, datasets go on as in a whole period, and
+ * the governor says when to try; `stretch` is 1 then.
  */
 export function planUntilMore(
   jobs: readonly PlannedJob[],
@@ -120,14 +117,13 @@ function planJobs(
   const spaced = jobs.map((job, at) => ({ job, spacing: spacings[at] as Spacing }));
   const counted = spaced.filter(({ job }) => job.drawsOnQuota);
   const wanted = sum(counted.map(({ job, spacing }) => callsPerDay(job, spacing)));
-  // Even a walk a day of everything may be more than there is: then there are calls for a part of these looks.
+  // Even a walk a day of everything may be too much: then a part of these looks is made.
   const partOfLooks = wanted > most ? most / wanted : 1;
   const planned = spaced.map(({ job, spacing }): JobPlan => {
-    const { name, longestMs, changedCalls, drawsOnQuota } = job;
+    const { longestMs, changedCalls, drawsOnQuota } = job;
     const part = drawsOnQuota ? partOfLooks : 1;
     const everyMs = Math.min(longestMs * timesLonger(job, spacing), Math.max(longestMs, DAY_MS));
     return {
-      name,
       walks: part * walksPerDay(job, spacing),
       glances: part * glancesPerDay(job, spacing),
       calls: part * callsPerDay(job, spacing),
@@ -141,7 +137,7 @@ function planJobs(
   return { jobs: planned, stretch: isScarce ? Math.max(1, ...longer) : 1 };
 }
 
-/** Undefined where it is not known, and of a period longer than a day, of which little may be left for long. */
+/** Undefined where it is not known, and for a period longer than a day: little may be left of it for days. */
 function usualPerDay(budget: Budget | null): number | undefined {
   if (!budget || budget.perPeriod <= 0 || budget.periodMs > DAY_MS) return undefined;
   return (budget.perPeriod * DAY_MS) / budget.periodMs;
@@ -152,32 +148,31 @@ function timesLonger(job: PlannedJob, { everyMs }: Spacing): number {
 }
 
 /**
- * Whether a walk would be cut in two, since it costs more than is left: what it reads changes until more calls come, and a
- * published snapshot is replaced. One that costs more than a whole period brings has nothing to wait for.
+ * Whether a walk costs more than is left and would be cut in two: meanwhile the dataset changes, and a snapshot is replaced. A
+ * walk that costs more than a whole period has nothing to wait for.
  */
 function waitsForMore({ changedCalls, drawsOnQuota }: PlannedJob, budget: Budget | null): boolean {
   if (!budget || !drawsOnQuota || budget.remaining < 1) return false;
   return changedCalls > budget.remaining && changedCalls <= budget.perPeriod;
 }
 
-/** However little there is, a dataset gets a walk a day; a little more often where glances come between. */
+/** However few calls there are, a dataset gets a walk a day; a little more often with glances between. */
 const LONGEST_MS = DAY_MS;
 const LONGEST_WITH_GLANCES_MS = 23 * HOUR_MS;
 /** Where glances keep a schedule, a walk is due once an hour. */
 const THRIFTY_MS = HOUR_MS;
 /** With fewer calls than so many walks a day of everything, glances make it worse. */
 const LEAST_WALKS_PER_DAY = 2;
-/** The parts of a dataset's calls that its head gets: mostly, and at least where the rest hardly makes a walk a day. */
+/** The part of a dataset's calls that goes to its head: usually, and where the rest hardly makes a walk a day. */
 const HEAD = { part: 1 / 4, least: 1 / 10 };
-/** Glances come in this part of the time between walks, or not at all: a walk that costs little more looks as soon. */
+/** Glances come at least so much more often than walks, or not at all. */
 const SOONER = 0.9;
 
 /**
- * Where the schedules ask for too much, walks are spaced by the root of calls × target ÷ weight. That is best where every
- * dataset changes about as often as its schedule says, and nobody has to know how often it does. Jobs whose calls do not
- * count keep their schedules.
- * @param perDay calls that there are in 24 hours; infinite where that is not known.
- * @param usualPerDay calls of a usual day, which say whether there are enough for glances: `perDay` swings about them.
+ * Where the schedules ask for too much, walks are spaced by the root of calls × target ÷ weight: best where every dataset changes
+ * about as often as its schedule says. Jobs whose calls do not count keep their schedules.
+ * @param perDay calls in 24 hours; infinite where that is not known.
+ * @param usualPerDay calls of a usual day, about which `perDay` swings: they decide whether there are enough for glances.
  * @returns spacings in the order of the jobs; `isScarce` where the calls are too few for what the schedules ask.
  */
 export function spaceOut(
@@ -262,7 +257,7 @@ function walksPerDay({ runs }: PlannedJob, { everyMs }: Spacing): number {
   return runs > 0 ? DAY_MS / everyMs : 0;
 }
 
-/** A walk looks at the head, too: on average it comes half a time between glances after the last one. */
+/** A walk looks at the head, too, on average half an interval after the last glance. */
 export function glancesPerDay({ runs }: PlannedJob, { everyMs, glanceEveryMs }: Spacing): number {
   if (runs === 0 || glanceEveryMs === null) return 0;
   return Math.max(0, DAY_MS / glanceEveryMs - DAY_MS / everyMs / 2);
@@ -281,8 +276,8 @@ function chanceOfChange({ changesPerDay }: PlannedJob, walks: number): number {
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 /**
- * In [0, 1]. The calls must last until more come, then through every period of the day. Short periods are
- * counted together, as many as fit into the shortest schedule: a walk of more calls than a period brings only takes some periods.
+ * In [0, 1]. The calls must last until more come, then through every period of the day. Periods shorter than the shortest schedule
+ * count together, since a walk may take the calls of several.
  */
 function chanceOfRunningDry(jobs: readonly PlannedJob[], spending: Spending, budget: Budget): number {
   const counted = jobs.filter((job) => job.drawsOnQuota);

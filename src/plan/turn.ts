@@ -1,6 +1,6 @@
 /**
- * What a dataset runs next, and when: a walk where one is due, else a glance, spaced as the plan has it. Without turns, the first
- * datasets would take the calls until none is left, and all would grow old until more come.
+ * What a dataset runs next, and when: a walk where one is due, else a glance, as far apart as the plan says. Without turns, the
+ * first datasets would take all calls, and everything would grow old until more come.
  */
 
 import { DAY_MS } from '../clock.ts';
@@ -20,7 +20,7 @@ type TurnsParts = { config: Config; jobs: readonly Job[]; store: Pick<Store, 'la
 
 export function createTurns({ config, jobs, store }: TurnsParts, now: () => number): Turns {
   let plan: DayPlan | undefined;
-  /** When the last walk began that the plan knows of, by job: a later one makes the plan anew. */
+  /** By job, when the last walk began that the plan knows: a later one makes the plan anew. */
   let known = new Map<string, number | null>();
 
   function planAt(name: string, walkedAt: number | null): DayPlan {
@@ -79,16 +79,16 @@ export type DatasetState = {
   moreAt: number;
 };
 
-/** A walk waits no longer, however little is left: more may have been bought, which only a call can tell. */
+/** The longest wait of a walk, however little is left: more calls may have been bought, which only a call can tell. */
 const LONGEST_WAIT_MS = DAY_MS;
 
-/** A walk looks at the head, too: a glance that came before it by less than this part of its interval would be lost. */
+/** A glance is left out when a walk follows within this part of its interval: the walk looks at the head, too. */
 const LOST_GLANCE = 1 / 10;
 
-/** A dataset that waits for more calls asks again after half of the time, but not all the time. */
+/** A dataset that waits for more calls asks again after half of the time, a minute at least. */
 const ASKED_AGAIN = { part: 1 / 2, leastMs: 60_000 };
 
-/** What a walk costs changes slowly, what is left of a short period does not. */
+/** What a walk costs changes slowly; what is left of a short period changes fast. */
 const PLANNED_FOR = { mostMs: 60_000, leastMs: 1_000, partOfWait: 0.1 };
 
 /** How long turns go by one plan, in milliseconds. @param moreInMs until more calls come. */
@@ -98,8 +98,8 @@ export function plannedForMs(moreInMs: number): number {
 }
 
 /**
- * Decides what a dataset runs next, and when it is due: a walk as often as the plan has it, and a glance between walks. Nothing
- * waits beyond the time when more calls come: then it asks again. An unfinished walk is due at once.
+ * Decides what a dataset runs next, and when: walks as often as the plan says, and glances between. An unfinished walk is due at
+ * once. When more calls come, everything that waits asks again.
  */
 export function nextTurn(state: DatasetState, now: number): Turn {
   const { intervals, walkedAt, moreAt } = state;

@@ -1,12 +1,12 @@
 /**
- * A dataset that may change between two pages. The walk requests each page from a row that it has read before, the anchor.
+ * A dataset that may change between two pages. The walk begins each page with a row that it has read before, the anchor.
  *
- * - Where the page begins with the anchor, as many rows precede it as before: no row slipped past the boundary.
- * - Where it does not, the walk steps back until a page begins with a row that it has met.
- * - At the end the walk reads the head again. Rows that came in or moved up meanwhile moved all others down by so many, which the
- *   anchors have counted (`shifted`); at the head the walk must find as many.
+ * - A page that begins with the anchor: as many rows precede it as before, so no row slipped past the boundary.
+ * - Any other page: the walk steps back until a page begins with a row that it has met.
+ * - At the end the walk reads the head again. Rows that came in or moved up there have moved the anchors down; the walk must find
+ *   as many at the head as the anchors have counted (`shifted`).
  *
- * What cannot be shown to have gone this way is an anomaly, and a walk with an anomaly proves nothing (`verdictOf` in `walk.ts`).
+ * Whatever does not fit this is an anomaly, and a walk with an anomaly proves nothing (`verdictOf` in `walk.ts`).
  */
 
 import {
@@ -38,8 +38,8 @@ const MAX_HEAD_PAGES = 3;
 const MAX_ROWS_COME_IN = 10 * PAGE_ROWS;
 
 /**
- * The most calls that a walk by anchors over `rows` rows may take where pages are full: three passes, eight steps back
- * in each, and the looks at the head. A walk that cannot step back within it reads on without proof.
+ * The most calls of a walk by anchors where pages are full: three passes, eight steps back in each, and the looks at the head.
+ * A walk that has no calls left to step back reads on without proof.
  */
 export function mostCalls(rows: number, pageRows: number = PAGE_ROWS): number {
   return 3 * (Math.ceil(rows / (pageRows - 1)) + MAX_STEPS_BACK) + MAX_HEAD_PAGES;
@@ -94,7 +94,7 @@ function readOn(before: AnchoredCheckpoint, page: PageFacts): Step {
   return goOn(checkpoint, page, isRereading);
 }
 
-/** How many rows at the beginning of the page were read before; everything behind them must be new. */
+/** How many rows at the beginning of the page were read before; all rows behind them must be new. */
 function rereadRows({ anchor, rereadUntil }: AnchoredCheckpoint, { keys, met }: PageFacts): number {
   const anchorAt = anchor && rereadUntil === null ? keys.indexOf(anchor.key) : -1;
   if (anchor && anchorAt >= 0) return anchorAt + anchor.back;
@@ -103,8 +103,8 @@ function rereadRows({ anchor, rereadUntil }: AnchoredCheckpoint, { keys, met }: 
 }
 
 /**
- * The offset before which the next page, too, may show nothing but rows read before: after steps back, where so much came
- * in above that the anchor moved off the page, or where the page is too short to show more than the overlap.
+ * Up to which offset pages may show nothing but rows read before; null where new ones must come. So it is after steps back, where
+ * rows that came in above moved the anchor off the page, and where the page is no longer than the overlap.
  */
 function endOfReread(before: AnchoredCheckpoint, page: PageFacts): number | null {
   const offset = page.offset + advanceOf(page);
@@ -114,14 +114,14 @@ function endOfReread(before: AnchoredCheckpoint, page: PageFacts): number | null
   return offset < until && freshRows(page) === 0 ? until : null;
 }
 
-/** How many rows came in above what was read, less those that went: by so much all that is unread moved down. */
+/** How many rows came in above what was read, less those that went: by so many the unread rows moved down. */
 function shiftOf({ readTo }: AnchoredCheckpoint, { offset }: PageFacts, reread: number): number {
   return Math.max(0, offset + reread - readTo);
 }
 
 /**
- * The row at `overlap` from the end of the page, or the last one before it that shows a key. The first row of the page
- * is no anchor: it would leave the next page no room for new rows.
+ * The row at `overlap` from the end of the page, or the last one before it that shows a key. The first row of the page is no
+ * anchor: the next page would begin at the same offset.
  */
 function anchorOf(page: PageFacts, overlap = 1): Anchor | null {
   const rows = advanceOf(page);
@@ -133,24 +133,18 @@ function anchorOf(page: PageFacts, overlap = 1): Anchor | null {
   return at > 0 && key !== null ? { key, back: rows - at } : null;
 }
 
-/** Each page that begins with the anchor makes the overlap of the next ones a row smaller. */
+/** A page that begins with the anchor makes the next overlap a row smaller. */
 function narrowerOverlap({ overlap, anchor }: AnchoredCheckpoint, { keys }: PageFacts): number {
   return anchor && keys[0] === anchor.key ? Math.max(1, overlap - 1) : overlap;
 }
 
-/**
- * Each step back doubles the overlap of the next pages, up to a sixth of a page. Where rows keep going above what was read,
- * looking for the anchor a little further up is cheaper than stepping back.
- */
+/** A step back doubles the next overlaps, up to a sixth of a page: where rows keep going, overlap is cheaper than steps back. */
 function widerOverlap({ overlap, longestPage }: AnchoredCheckpoint): number {
   const most = Math.floor(Math.min(longestPage, PAGE_ROWS) / 6);
   return Math.max(1, Math.min(most, Math.max(4, 2 * overlap)));
 }
 
-/**
- * Goes further up, until a page begins with a row that the walk has met. Where that leads to the very beginning, the walk is
- * reset; where no more steps are allowed, it reads on, and proves nothing.
- */
+/** Requests a page further up. At the very beginning the walk is reset; without steps left it reads on and proves nothing. */
 function stepBack(before: AnchoredCheckpoint, page: PageFacts): Step {
   const { tries, stepsBack, total, longestPage } = before;
   const from = Math.min(page.offset, total ?? page.offset);

@@ -1,7 +1,4 @@
-/**
- * How far a walk has come, as plain data that is kept with the page that brought it there; and the steps from one page to the
- * next that all walks share.
- */
+/** How far a walk has come, as plain data that is saved with its last page; and the steps that all walks share. */
 
 import type { CheckedPage } from '../validate/checked.ts';
 
@@ -17,21 +14,21 @@ type Common = {
   pagesOfPass: number;
   /** How often it was reset to the beginning. */
   restarts: number;
-  /** Keys that no earlier page of this pass had brought, and rows that show no key. */
+  /** Different keys in this pass, and rows that show no key. */
   rows: number;
   unkeyed: number;
-  /** As the API last said, and as it said at the beginning of this pass. */
+  /** As the API said last, and at the beginning of this pass. */
   total: number | null;
   totalFirst: number | null;
-  /** As the API first said in this walk, whatever it was reset for since. */
+  /** As the API said at the beginning of the walk, before any reset. */
   totalOfWalk: number | null;
   /** As the last page said; undefined before the first one, and where the envelope has none. */
   generatedAt: string | null | undefined;
   /** Pages in a row that brought no new row. */
   fruitless: number;
-  /** True once the walk requested rows behind what the API called the end, because its `total` said otherwise. */
+  /** True once the walk has looked behind the end that the API gave, since its `total` named more rows. */
   lookedBeyond: boolean;
-  /** Rows new to the mirror, by where this pass found them (see `walk.ts`); those at the tail may yet prove to be elsewhere. */
+  /** Rows new to the mirror, by where this pass found them; known rows behind those at the tail move them elsewhere. */
   newInHead: number;
   newAtTail: number;
   newElsewhere: number;
@@ -40,7 +37,7 @@ type Common = {
   anomalies: Partial<Record<Anomaly, number>>;
 };
 
-/** A pass over one published snapshot, which does not change while it is read. So does every walk begin. */
+/** A pass over one published snapshot, which does not change while it is read. Every walk begins as one. */
 export type SnapshotCheckpoint = Common & {
   mode: 'snapshot';
   /** Digest of the first page, by which a later walk sees that nothing changed. */
@@ -60,13 +57,13 @@ export type AnchoredCheckpoint = Common & {
   stepsBack: number;
   /** While rows are read again, the offset by which new ones must come; else null. */
   rereadUntil: number | null;
-  /** The offset behind the last row read, as it was then. A later page that shows that row further down shows how many came in above. */
+  /** The offset behind the last row read, as it was then. Where a later page shows that row further down, rows came in above. */
   readTo: number;
   /** Rows that came in above what was read. */
   shifted: number;
   /** `total` when the last row was read. */
   totalBeforeHead: number | null;
-  /** Rows first met where the head was read again; of these, the ones that the mirror knew. */
+  /** Rows first met when the head was read again; those of them that the mirror knew. */
   found: number;
   foundKnown: number;
   /** Rows of the longest page so far. */
@@ -82,12 +79,12 @@ export type Checkpoint = SnapshotCheckpoint | AnchoredCheckpoint;
 type Phase =
   /** Reading forward. */
   | 'rows'
-  /** Looking for a row read before, further and further up, since the anchor was not where it was left. */
+  /** Looking further and further up for a row read before, since the anchor has moved. */
   | 'back'
   /** Reading the beginning again, for rows that came in or moved up meanwhile. */
   | 'head';
 
-/** The last row read that shows a key, to be met again; `back` is how many rows before `offset` it stood. */
+/** The last row read that shows a key; it stood `back` rows before `offset`. */
 export type Anchor = { key: string; back: number };
 
 /** Everything that can speak against the completeness of a walk. */
@@ -168,7 +165,7 @@ export function anchored(before: Checkpoint): AnchoredCheckpoint {
   return { ...anchoredBeginning, pages, restarts, totalOfWalk, stepsBack, pagesOfSnapshots };
 }
 
-/** A checkpoint as it was kept: nothing is kept of a walk that has read no page. */
+/** A checkpoint as it was kept; a walk that has read no page keeps nothing. */
 export function restored(kept: Checkpoint | Record<string, never>): Checkpoint {
   return 'mode' in kept ? (kept as Checkpoint) : beginning;
 }
@@ -178,7 +175,7 @@ export function isBehindHead(at: Checkpoint): boolean {
   return at.mode === 'anchored' && at.phase === 'head' && at.tries > 0;
 }
 
-/** The offset of the next request. Where there is an anchor, the page begins with that row, to show it again. */
+/** The offset of the next request: that of the anchor, where there is one. */
 export function requestOffset(at: Checkpoint): number {
   const anchor = at.mode === 'anchored' ? at.anchor : null;
   return at.offset - (anchor?.back ?? 0);
@@ -190,16 +187,13 @@ export type PageFacts = Pick<CheckedPage, 'pagination' | 'generatedAt' | 'receiv
   offset: number;
   /** Of each of its keys, whether this pass has met it before. */
   met: readonly boolean[];
-  /** Whether the mirror held it by a walk that has ended well: rows of one that broke off may have a gap behind them. */
+  /** Whether the mirror had it from a walk that ended well: one that broke off may have left a gap. */
   known: readonly boolean[];
   /** Digest of all that does not change by itself; only of a first page. */
   digest: string | undefined;
 };
 
-/**
- * What a page does to the set of rows met: its rows join it, or do not since nothing joins them to those read
- * before, or the set is emptied because the walk is reset.
- */
+/** What a page does to the set of rows met: adds its rows, leaves the set (nothing joins the page to it), or clears it (a reset). */
 export type MetRowsChange = 'add' | 'skip' | 'clear';
 
 /** The checkpoint behind a page. `stuck`: no request leads on. */
@@ -221,7 +215,7 @@ export function withAnomalies<Of extends Checkpoint>(
   return { ...checkpoint, anomalies };
 }
 
-/** How many rows to advance by: `returned`, but never past rows that did not come. */
+/** How many rows to advance: `returned`, but no more than came. */
 export function advanceOf({ pagination, received }: PageFacts): number {
   return Math.min(pagination.returned ?? received, received);
 }
@@ -263,13 +257,10 @@ export function turnPage<Of extends Checkpoint>(before: Of, page: PageFacts): Of
 
 /** Pages in a row that bring no row the walk has not met. */
 const MAX_FRUITLESS_PAGES = 3;
-/** An empty page that promises more is requested once again, in case it was a passing fault. */
+/** An empty page that promises more is requested once more: it may be a passing fault. */
 const MAX_EMPTY_PAGES = 2;
 
-/**
- * The next page, unless too many in a row have brought nothing new.
- * @param isRereading true where rows are read again: they are not new, nor do they go on for ever.
- */
+/** Goes on to the next page, unless too many in a row brought nothing new. @param isRereading none of its rows need be new. */
 export function goOn(checkpoint: Checkpoint, page: PageFacts, isRereading = false): Step {
   const advance = advanceOf(page);
   if (freshRows(page) > 0 || (isRereading && advance > 0)) return stepOf({ ...checkpoint, fruitless: 0 });

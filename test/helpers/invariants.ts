@@ -2,7 +2,6 @@
 
 import { mostCalls } from '../../src/walk/anchored.ts';
 import { PAGE_ROWS } from '../../src/walk/checkpoint.ts';
-import { mostCallsOfSnapshot } from '../../src/walk.ts';
 import type { Bench } from './mirror-bench.ts';
 import {
   type Life,
@@ -16,6 +15,11 @@ import { differences } from './truth.ts';
 
 /** Calls that a crash may repeat: the one under way, and pages whose places were not yet committed. */
 const REPEATED = 21;
+
+/** The most calls of a list with `generatedAt`: three passes by snapshot, each with a look beyond its end, then anchors. */
+export function mostCallsOfSnapshot(rows: number, pageRows: number = PAGE_ROWS): number {
+  return 3 * (Math.ceil(rows / pageRows) + 1) + mostCalls(rows, pageRows);
+}
 
 /** @throws an Error that says which promise was broken. */
 export function checkLife({ passages, sent }: Life, scenario: Scenario, wildness: Wildness): void {
