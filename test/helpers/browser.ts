@@ -17,7 +17,7 @@ export type Looker = {
   page: Page;
   /** Messages of the console, errors of scripts and of the page's policy. */
   messages: string[];
-  /** Addresses of other places that it asked for; none of them is reached. */
+  /** Addresses of other places that it asked for; no name of another machine is found. */
   elsewhere: string[];
 };
 
@@ -32,6 +32,7 @@ export async function launch(): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
     ],
   });
 }
@@ -65,14 +66,13 @@ export async function createWindow(browser: Browser, origin: string): Promise<Wi
   context.setDefaultTimeout(60_000);
   const messages: string[] = [];
   const elsewhere: string[] = [];
-  await context.route('**', (route) => {
-    const { protocol, origin: of } = new URL(route.request().url());
-    if (of === new URL(origin).origin || protocol === 'data:' || protocol === 'blob:')
-      return route.continue();
-    elsewhere.push(route.request().url());
-    return route.abort();
-  });
   const page = await context.newPage();
+  // Requests are watched, not held: a held one is never taken from the browser's cache, and each view would be compiled anew.
+  context.on('request', (request) => {
+    const { protocol, origin: of } = new URL(request.url());
+    const isWithin = of === new URL(origin).origin || protocol === 'data:' || protocol === 'blob:';
+    if (!isWithin) elsewhere.push(request.url());
+  });
   page.on('console', (message) => messages.push(`${message.type()}: ${message.text()}`));
   page.on('pageerror', (error) => messages.push(`error: ${error.message}`));
   return { context, page, messages, elsewhere };
