@@ -2,8 +2,6 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { isAlive } from '../../src/process-name.ts';
-import type { Status } from '../../src/reading/status.ts';
-import { runCli } from '../helpers/cli.ts';
 import { CANARY, releaseAll, setup, within } from '../helpers/daemon-bench.ts';
 import { freePort } from '../helpers/loopback.ts';
 
@@ -16,10 +14,7 @@ const off = Object.fromEntries(
 async function setupServing(settings: Record<string, string> = {}) {
   const port = await freePort();
   const bench = await setup({}, { ...off, MIRROR_SERVE: `127.0.0.1:${port}`, ...settings });
-  const status = async () => {
-    const { stdout } = await runCli(['status', '--json'], {}, bench.cwd);
-    return (stdout === '' ? {} : JSON.parse(stdout)) as Partial<Status>;
-  };
+  const status = async () => (await bench.status()).status;
   const lives = async () => {
     try {
       return (await fetch(`http://127.0.0.1:${port}/healthz`)).status;
@@ -67,7 +62,7 @@ test('mirroring goes on where the service cannot run, and status says why', asyn
     MIRROR_SERVE_TLS_CERT: '/none',
     MIRROR_SERVE_TLS_KEY: resolve('test/fixtures/tls/first.key'),
   };
-  const { start, status, file, cwd } = await setupServing(certificate);
+  const { start, run, status, file } = await setupServing(certificate);
   const daemon = start();
   const walked = () => {
     try {
@@ -86,8 +81,8 @@ test('mirroring goes on where the service cannot run, and status says why', asyn
   await expect.poll(fresh, within).toBe(true);
   const { problems } = await status();
   expect(problems).toContainEqual(expect.objectContaining({ code: 'serve-down', level: 'warning' }));
-  expect((await runCli(['status'], {}, cwd)).stdout).toContain('the service does not run since');
-  const { checks } = JSON.parse((await runCli(['doctor', '--offline', '--json'], {}, cwd)).stdout);
+  expect((await run('status')).stdout).toContain('the service does not run since');
+  const { checks } = JSON.parse((await run('doctor', '--offline', '--json')).stdout);
   expect(checks).toContainEqual(expect.objectContaining({ name: 'serve', level: 'warning' }));
   expect(daemon.output().match(/the service does not run: /g)).toHaveLength(1);
 });

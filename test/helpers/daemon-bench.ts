@@ -5,8 +5,11 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ModelOptions, scopes, startModelApi } from '../../model-api/index.ts';
+import type { Status } from '../../src/reading/status.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { type Running, startCli } from './cli.ts';
+import { runMain } from './main.ts';
+import { sharedClock } from './virtual-clock.ts';
 
 export const CANARY = 'canary-key-7c21f0';
 /** Run after each test, the last first. */
@@ -32,8 +35,15 @@ export async function setup(options: ModelOptions = {}, settings: Record<string,
     });
     return running;
   };
+  /** Another command on the folder, within this process: a process of its own takes longer to start than to tell anything. */
+  const run = (...args: string[]) =>
+    runMain(args, { ...environment, MIRROR_DIR: join(cwd, 'data') }, sharedClock());
+  const status = async (): Promise<{ code: number | null; status: Partial<Status> }> => {
+    const { code, stdout } = await run('status', '--json');
+    return { code, status: stdout === '' ? {} : JSON.parse(stdout) };
+  };
   const file = join(cwd, 'data/mirror.db');
-  return { cwd, model, environment, start, file, complete: () => completeJobs(file) };
+  return { cwd, model, environment, start, run, status, file, complete: () => completeJobs(file) };
 }
 
 /** Jobs with a proven walk. */
