@@ -1,4 +1,4 @@
-/** What views ask of the mirror: asked anew when the question or the mirror changes, and cancelled when no view waits for the answer. */
+/** Questions of views: asked again when the question or the mirror changes, and cancelled when no view waits. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { PageQuestion, Schema } from '../src/serve/ui/wire.ts';
@@ -23,7 +23,7 @@ export type Query<T> = {
 /** Another value of `changed` asks the same question again, unless `isLive` is false, of the latest value. */
 type Refresh<T> = { changed?: unknown; isLive?: boolean | ((value: T | null) => boolean) };
 
-/** What is there stays as it is; where there is nothing, the first rows are shown as they come. */
+/** Rows that are there stay; an empty answer is asked again. */
 export const whileEmpty = (answer: Answer | null): boolean => answer?.rows.length === 0;
 
 /** The answer to a question, or nothing for null. */
@@ -37,7 +37,7 @@ export function useCurrentAnswer(question: PageQuestion | null): Query<Answer> {
   return useAnswer(question, { changed: useLive().version });
 }
 
-/** What the value of a query was asked with: old numbers keep their old names while the next answer is loaded. */
+/** What the present value was asked with: old numbers keep their names while the next answer is loaded. */
 export function useAskedWith<T>(query: Query<unknown>, present: T): T {
   const asked = useRef(present);
   if (!query.isOld) asked.current = present;
@@ -110,7 +110,7 @@ function useFetched<T>(
 
   const isLoading = key !== null && (running !== null || state.key !== key);
   const problem = key === null || isLoading ? null : state.problem;
-  // A question that somebody stopped is not asked again because something has changed.
+  // A stopped question is not asked again by itself.
   const isDue =
     key !== null &&
     !isLoading &&

@@ -20,7 +20,7 @@ import { tags } from '@lezer/highlight';
 import type { Schema } from '../src/serve/ui/wire.ts';
 
 export type Editor = {
-  /** Replaces the whole text; whoever listens is not told. */
+  /** Replaces the whole text, without calling `changed`. */
   setText(text: string): void;
   setSchema(tables: Schema['tables']): void;
   focus(): void;
@@ -90,7 +90,7 @@ export function openEditor(place: HTMLElement, { label, text, tables, changed, r
   };
 }
 
-/** Left to itself, a browser keeps the looks of what is typed over in a style attribute, which the policy refuses. */
+/** A browser keeps the style of a replaced selection in a style attribute, which the policy refuses: so it is replaced here. */
 function replaceSelected(event: InputEvent, view: EditorView): boolean {
   const { state, composing } = view;
   const { from, to, empty } = state.selection.main;

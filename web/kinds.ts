@@ -29,7 +29,7 @@ export function amountOf(value: PageCell | undefined): number | null {
   return typeof value === 'object' && value !== null && 'integer' in value ? Number(value.integer) : null;
 }
 
-/** A number that names something is no amount: it has no separators, and nobody wants its mean. */
+/** A number that names something has no separators and no mean. */
 export const isIdentity = (column: string): boolean => /(^|_)(id|seq|rowid|block)$/i.test(column);
 
 /** The address of a text that is nothing but a web address; null for all else, and for other schemes. */

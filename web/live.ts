@@ -1,4 +1,4 @@
-/** Keeps the overview current: asks for it when the service says that something is new, and goes on asking when it is away. */
+/** Keeps the overview current: asks for it when the service says that something is new, and again while the service is away. */
 
 import type { Overview, PageListening } from '../src/serve/ui/wire.ts';
 import { localNow, setServiceTime } from './clock.ts';
@@ -10,8 +10,8 @@ type Live = {
   overview: Overview | null;
   /**
    * `connecting`: not all of it is there yet. `live`: changes come by themselves. `stale`: they do not, and it is tried again.
-   * `away`: the service does not answer, and it is tried again. `unread`: it does, but cannot read the mirror. `login`: it
-   * wants to know who asks.
+   * `away`: the service does not answer, and it is tried again. `unread`: it does, but cannot read the mirror. `login`:
+   * there is no session.
    */
   connection: 'connecting' | 'live' | 'stale' | 'away' | 'unread' | 'login';
   /** Why, where it is not `live`. */
@@ -75,12 +75,12 @@ export function keepLive(): void {
       const version = live.get().version + (isNew ? 1 : 0);
       show({ overview: value, connection: byEvents[events], problem: null, version });
       closeGap();
-      // What came meanwhile may not be in it.
+      // It may lack what came meanwhile.
       return askIn(hasNews ? LEAST_BETWEEN_MS : MOST_BETWEEN_MS);
     }
     hasNews ||= isNew;
     const { kind } = problem;
-    // Such a call is ended by nobody but its time limit.
+    // Only its time limit ends such a call.
     const connection = kind === 'stopped' ? 'away' : kind === 'login' || kind === 'away' ? kind : 'unread';
     show({ connection, problem });
     askIn(Math.min(RETRY.mostMs, RETRY.firstMs * 2 ** (failures - 1)));
@@ -97,7 +97,7 @@ export function keepLive(): void {
       events = next;
       if (wasOpening && live.get().connection === 'connecting' && live.get().overview)
         show({ connection: byEvents[events] });
-      // What was missed meanwhile is asked for; whether the service is there at all, that answer tells.
+      // The answer has what was missed meanwhile, and shows whether the service is there.
       else hear();
     },
   });

@@ -1,4 +1,4 @@
-/** What this browser remembers of the one who looks: colours and time zone. */
+/** What this browser remembers: colours, time zone, facets. */
 
 import { store, useStore } from './store.ts';
 

@@ -1,4 +1,4 @@
-/** Asking the service. Nothing throws: what goes wrong is told as plain data, for the place where it is shown. */
+/** Requests to the service. Nothing throws: a problem is plain data, for the place where it is shown. */
 
 import type {
   Download,
@@ -13,8 +13,8 @@ import type {
 
 export type QueryProblem = {
   /**
-   * `away`: the service does not answer, which may mend itself. `login`: it does not know who asks. `stopped`: the one who
-   * looks has ended it. The others are kinds of failures, as of `market-mirror query`.
+   * `away`: the service does not answer, which may mend itself. `login`: there is no session. `stopped`: the reader has
+   * ended it. The others are kinds of failures, as of `market-mirror query`.
    */
   kind: 'away' | 'login' | 'stopped' | Extract<QueryLine, { failed: unknown }>['failed']['kind'];
   /** One line for a person. */

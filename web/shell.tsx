@@ -172,7 +172,7 @@ function Connection() {
   const { connection, overview, problem } = useLive();
   const isOld = overview !== null && ['stale', 'away', 'unread'].includes(connection);
   return (
-    <div class={`connection tools ${connection} ${tones[connection] ?? ''}`}>
+    <div class={`connection tools toned ${connection} ${tones[connection] ?? ''}`}>
       <div class="tools" role="status">
         <span class="word pair">
           <span class="dot" aria-hidden="true" /> {words[connection]}

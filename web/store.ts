@@ -1,4 +1,4 @@
-/** A value that is looked at from many places, and tells them when it is another. */
+/** A value that many components read, and that tells them when it changes. */
 
 import { useEffect, useState } from 'preact/hooks';
 

@@ -63,7 +63,7 @@ function Drawing(props: ChartProps) {
   const data = useMemo(() => dataOf(props), [x, isTime, series]);
   const drawn = useRef(data);
   drawn.current = data;
-  // Of what is drawn, all but the values: another shape needs another drawing.
+  // All but the values: these need a new plot, values do not.
   const shape = JSON.stringify([
     isTime,
     zone,
@@ -201,7 +201,7 @@ type ChartProps = {
   unit?: string;
   /** From this place on not all is there yet: it is drawn pale. */
   unfinishedFrom?: number | undefined;
-  /** Called with what somebody draws across; unless given, that is zoomed into. */
+  /** Called with the range that the reader draws across; unless given, the chart zooms into it. */
   brush?: ((from: number, to: number) => void) | undefined;
   /** Upright lines: something happened there. */
   marks?: readonly { x: number; label: string }[];
@@ -361,7 +361,7 @@ function axisNumber(value: number): string {
   return `${Number((value / size).toPrecision(6))}${unit}`;
 }
 
-/** What is not over looks like a fall, and is none. */
+/** An unfinished bucket would look like a fall. */
 function paleUnfinished(self: uPlot, { unfinishedFrom, isTime, series, x }: ChartProps): void {
   if (unfinishedFrom === undefined) return;
   const { ctx, bbox } = self;

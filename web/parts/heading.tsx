@@ -11,7 +11,7 @@ export function Heading({ title, children }: { title: string; children?: Compone
   // Another path is another view, though its title may be the same.
   useEffect(() => {
     document.title = `${title} · market-mirror`;
-    // Not at the first view: nobody has followed a link, and the beginning of the page has the focus.
+    // The first view leaves the focus at the beginning of the page.
     if (hasMoved) heading.current?.focus();
     hasMoved = true;
   }, [path, title]);

@@ -10,7 +10,7 @@ type ShownProblem = Omit<Problem, 'code' | 'message' | 'advice' | 'exitCode'> & 
   code: Problem['code'] | 'no-daemon';
 };
 
-/** Data stay what they are without a daemon, only older: that is worth a word before anything is stale. */
+/** Said before anything is stale. */
 const noDaemon: ShownProblem = {
   level: 'warning',
   code: 'no-daemon',
@@ -57,7 +57,7 @@ export function ProblemList({ problems, overview, label }: Props) {
 
 const ofReads: readonly ShownProblem['code'][] = ['stale', 'never-complete', 'failed', 'unproven'];
 
-/** When the daemon tries again by itself; else what somebody has to do. */
+/** When the daemon tries again by itself; else the advice. */
 function NextTry({
   problem: { code, job, adviceParts },
   overview: { status },

@@ -18,7 +18,7 @@ export type TableColumn = {
   kind?: Kind;
   /** Declared type, where there is one. */
   type?: string | null;
-  /** What it means, for those who point at its head. */
+  /** What it means: the title of its head. */
   about?: string | undefined;
   /** How its values are shown. */
   look?: CellLook;
@@ -44,7 +44,7 @@ type Props = {
   sort?: ((order: Order) => void) | undefined;
   /** While the next rows are fetched, these stay. */
   isLoading?: boolean;
-  /** Called with a value that somebody clicks. Not given, or false for a column: its cells do nothing. */
+  /** Called with a clicked value, where `mayPick` allows it. */
   pick?: ((column: string, value: PageCell) => void) | undefined;
   mayPick?(column: string): boolean;
 };

@@ -25,7 +25,7 @@ type Row = readonly PageCell[];
 
 type Listing = {
   from: string;
-  /** `id` is among them: what the pages are told apart by. */
+  /** With `id`, by which pages are cut. */
   columns: readonly TableColumn[];
   where: readonly Condition[];
 };
@@ -382,7 +382,7 @@ export function Code({ text }: { text: string }) {
   return <code class={text.length <= MOST_UNBROKEN ? 'unbroken' : 'long'}>{text}</code>;
 }
 
-/** A glance proves nothing, and is told apart from a walk that failed to. */
+/** A glance proves nothing, but is no walk that failed to. */
 export function WalkOutcome({ read }: { read: Read }) {
   const status = read('status') as WalkMark['status'];
   if (read('kind') === 'glance' && status === 'complete')
@@ -399,7 +399,7 @@ export function WalkOutcome({ read }: { read: Read }) {
   );
 }
 
-/** What should be known of it: why it waits or failed, what was odd, whose proof it renewed. */
+/** Why a walk waits or failed, what was odd, whose proof it renewed. */
 export function Remarks({ read }: { read: Read }) {
   const [error, renewalOf] = [read('error'), read('renewal_of')];
   // One that failed or ended waits for nothing, whatever it waited for before.
@@ -434,7 +434,7 @@ export function Remarks({ read }: { read: Read }) {
   );
 }
 
-/** What is meant by it where the past is shown. */
+/** A remark that is shown with the past alone. */
 export function Past({ what }: { what: string }) {
   const { at } = usePlace();
   return at === null ? null : <p class="note">{what}</p>;
@@ -447,7 +447,7 @@ export function tookOf(begun: unknown, ended: unknown): string {
 
 type Found = { kind: string; times: number };
 
-/** What each kind of anomaly means, for those who have not read the manual. */
+/** By kind of anomaly. */
 export const meanings: Readonly<Record<string, string>> = {
   offset: 'a page was of another offset than was asked for',
   returned: 'a page held other than as many rows as it said',
@@ -457,7 +457,6 @@ export const meanings: Readonly<Record<string, string>> = {
   'inferred-end': 'the API did not say where the dataset ends',
 };
 
-/** What was odd in a walk, out of the JSON that it is kept as. */
 export function anomaliesOf(json: PageCell): Found[] {
   try {
     const found = JSON.parse(String(json ?? '{}')) as Record<string, unknown>;

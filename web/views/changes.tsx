@@ -93,7 +93,7 @@ function Spans() {
 function Changes({ schema }: { schema: Schema }) {
   const { search, at } = usePlace();
   const { overview } = useLive();
-  // What came later moves no row under the pointer: it is shown when somebody asks for it.
+  // Later changes move no row under the pointer: a button shows them.
   const [shownAt, setShownAt] = useState(serviceNow);
   const end = search.get('to') ?? at;
   const endMs = Date.parse(end ?? '');
@@ -267,7 +267,7 @@ function ChangeTable({ rows, schema, isLoading }: TableProps) {
   );
 }
 
-/** More than these of one row are counted. */
+/** Further fields of a row are only counted. */
 const MOST_FIELDS = 6;
 
 type FieldsProps = { changes: readonly Change[]; isCut: boolean; volatile: readonly string[] };

@@ -59,7 +59,7 @@ export const SqlView: ViewOf<'sql'> = () => {
   const query = useRef('');
   const tables = schema.value?.tables ?? [];
 
-  // Keys come faster than the view is drawn, and the query that is run is the one that was written last.
+  // Keys come faster than the view is drawn, and the latest text is run.
   const latest = useRef(draft);
   const edit = (changes: Partial<typeof draft>) => {
     latest.current = { ...latest.current, ...changes };
@@ -86,12 +86,12 @@ export const SqlView: ViewOf<'sql'> = () => {
     go(address.length <= MAX_ADDRESS_LETTERS ? address : linkTo('/sql'));
   }
 
-  // Who follows a link to a query, goes back to one or chooses another moment wants its answer.
+  // A link to a query, going back to one and another moment run it.
   const key = linked && keyOf(linked, at);
   useEffect(() => {
     if (linked === null || key === query.current) return;
     open(linked);
-    // What has no value yet is typed first.
+    // Missing values are typed first.
     if (parametersOf(linked.sql).every((name) => name in linked.params)) void answer(linked);
   }, [key]);
 
@@ -232,7 +232,7 @@ const endOf = ({ end, count: rows }: Run) =>
 
 type InputProps = {
   text: string;
-  /** Another one where the text comes from elsewhere: while it is written, the editor is ahead of what is told here. */
+  /** Grows where the text comes from elsewhere: the editor's own text is newer than `text`. */
   version: number;
   tables: Schema['tables'];
   changed(text: string): void;

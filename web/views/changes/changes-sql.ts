@@ -102,7 +102,7 @@ function fieldTerms({ table, history }: DatasetTables, field: string): string[] 
 /** A row that changed at some time. */
 type ChangedRow = { job: string; key: string; at: string };
 
-/** Longer versions are told by their beginnings: a cell of an answer holds a megabyte, and JSON that was cut is none. */
+/** Of longer versions the beginnings are read: a cell holds a megabyte, and cut JSON cannot be parsed. */
 const MAX_VERSION_BYTES = 500_000;
 
 /** As the rows of datasets whose fields are not specified came, they are kept: whole. */

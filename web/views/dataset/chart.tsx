@@ -122,7 +122,7 @@ export function ChartedRows({ dataset, status, columns, state, at }: ContentProp
 
 type DrawnProps = {
   answer: Answer;
-  /** What was asked for it: another is chosen before its numbers are there. */
+  /** Of this answer: the reader may have chosen another by now. */
   charted: Charted;
   by: Bucket;
   time: Column | undefined;
@@ -148,7 +148,7 @@ function Drawn({ answer, charted, by, time, dataset, filters, now, isOld }: Draw
       </Empty>
     );
   const isUnfinished = last <= now && endOf(last, by) > now;
-  /** Chooses the rows of the buckets that somebody drew across. */
+  /** Filters by the buckets that the reader drew across. */
   const brush = (from: number, to: number) => {
     const inside = x.filter((one) => one >= from && one <= to);
     const [first, end] = [inside[0], inside.at(-1)];

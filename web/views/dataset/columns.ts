@@ -8,7 +8,7 @@ export type DeclaredColumn = Schema['tables'][number]['columns'][number];
 
 export type Column = {
   name: string;
-  /** What it means, as plain text; empty where nobody said it. */
+  /** What it means, as plain text; may be empty. */
   about: string;
   /** `json`: lists and objects. `boolean`: 0 and 1. */
   kind: 'number' | 'time' | 'text' | 'json' | 'boolean';
@@ -129,7 +129,7 @@ export const numberColumns = (columns: readonly Column[]): Column[] =>
       hasNumbers && !isBookkeeping && clock === null && !isIdentity(name),
   );
 
-/** Those of the dataset first: when it happened says more than when we heard of it. */
+/** Those of the dataset first: when it happened says more than when it was mirrored. */
 export function timeColumns(columns: readonly Column[]): Column[] {
   const times = columns.filter(({ clock }) => clock !== null);
   return [

@@ -45,7 +45,7 @@ export function countSql({ table, where, isRead }: Listing): Sql {
   return { sql: `SELECT count(*) AS "rows" FROM ${name(table)}\n${sql}`, params };
 }
 
-/** The same rows as somebody would ask for them. @param columns all of the table unless given; rows without end unless `page` is. */
+/** The same rows in plain SQL. @param columns all of the table unless given. @param page all rows unless given. */
 export function plainSql(
   { table, where, order, identity }: Listing,
   columns?: readonly string[],

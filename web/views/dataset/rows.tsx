@@ -49,7 +49,7 @@ export function Rows({ dataset, status, columns, state, at }: ContentProps) {
   ];
   const listing = listingOf(dataset, columns, state, shown);
   const isAll = listing.where.length === 0 && !isRemoved && at === null;
-  // Rows under the pointer do not move: what is new is counted, and shown when somebody asks for it.
+  // Rows under the pointer do not move: new rows are counted, and a button shows them.
   const page = useAnswer(
     { ...pageSql(listing, PAGE_ROWS, state.offset), asOf: at, limit: PAGE_ROWS },
     { changed: status.lastChange, isLive: at === null && whileEmpty },
@@ -214,13 +214,11 @@ function ComparedWithNow({ job, at }: { job: string; at: string }) {
   );
 }
 
-/** Whether a click on its cells chooses the rows that have the same value: nobody looks for the very same time or text of many words. */
+/** Whether a click on its cells filters by the value: not for times and JSON, which hardly ever are the same. */
 const isPicked = (column: Column | undefined) =>
   column !== undefined && !column.isBookkeeping && column.clock === null && column.kind !== 'json';
 
-/**
- * Whether `isDue` has been true since `what` is what it is. Another page of the same rows is not counted again.
- */
+/** Whether `isDue` has been true since `what` changed: another page of the same rows is not counted again. */
 function useOnce(isDue: boolean, what: string): boolean {
   const done = useRef<string | null>(null);
   if (isDue) done.current = what;

@@ -1,4 +1,4 @@
-/** What a view of a dataset shows, as its address says it, so that every state of it can be sent to somebody. */
+/** What a view of a dataset shows. All of it is in the address, so that every state has a link. */
 
 import type { DatasetStatus, Schema } from '../../../src/serve/ui/wire.ts';
 import type { Search } from '../../router.ts';
@@ -86,7 +86,7 @@ export function filterText({ column, is, value }: Filter): string {
 /** What the service takes. */
 const MAX_NAME = 64;
 
-/** Of rows chosen by these, for the name of a file: `ai-signals_grade-A`. @param end stays where it is cut. */
+/** A name such as `ai-signals_grade-A`. @param end is never cut. */
 export function fileNameOf(
   dataset: string,
   { filters, search }: Pick<ViewState, 'filters' | 'search'>,

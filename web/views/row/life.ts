@@ -161,7 +161,7 @@ function versionOf(
   };
 }
 
-/** The values of a row: those of its body where it is kept as received, else of its columns, JSON in them included. */
+/** The values of a row: of its body where it is kept as received, else of its columns and the JSON in them. */
 export function leavesOfRow(
   columns: readonly string[],
   values: readonly PageCell[],
@@ -204,7 +204,7 @@ function jsonOf(
   }
 }
 
-/** Of an object that is kept whole, what has a column of its own as well is told once: by that column. */
+/** Without the values of an object that have a column of their own. */
 function withoutTwins(within: Leaves, place: string, beside: Leaves): Leaves {
   const alone = [...within].filter(([inner, leaf]) => !isSame(leaf, beside.get(columnOfPlace(inner))));
   if (place === '' || alone.length === within.size) return within;
@@ -237,7 +237,7 @@ export type Leaf = { kind: 'text' | 'number' | 'literal'; text: string };
 /** By place, such as `source.name` or `impact[0]["<b>"]`, in the order in which they came. */
 export type Leaves = ReadonlyMap<string, Leaf>;
 
-/** More than this many places are compared as a whole: nobody reads them one by one. */
+/** Longer values are compared as a whole. */
 const MAX_LEAVES = 5_000;
 const MAX_DEPTH = 100;
 
@@ -335,7 +335,7 @@ export function changesBetween(before: Leaves, after: Leaves): Change[] {
   });
 }
 
-/** A list is one value: that an item came in front of it would else be told as a change of every item. */
+/** A list is one value: else a new first item would count as a change of every item. */
 const withinList = (place: string) => /^((?:[^[]|\["(?:[^"\\]|\\.)*"\])*)\[\d+\]/.exec(place)?.[1] ?? place;
 
 /** The value of a place; of a list its items in a row. */

@@ -16,7 +16,7 @@ import { kindsOf } from './chart-data.ts';
 import type { Run } from './run.ts';
 
 const PAGE = 100;
-/** What a column holds is told by its first rows. */
+/** So many rows decide what a column holds. */
 const SAMPLED_ROWS = 1_000;
 
 /** @param isOld another query is under way. */
@@ -38,7 +38,7 @@ export function AnswerOf({ run, isOld }: { run: Run; isOld: boolean }) {
   );
 }
 
-/** What SQLite says of it stands below the line of SQL that it is about: so every letter has the same width. */
+/** A mark stands below the place in the SQL, so all letters have one width. */
 function Mistake({ message }: { message: string }) {
   return (
     <div class="state failed mistake" role="alert">

@@ -53,7 +53,7 @@ export function chooseChart(columns: Columns, kinds: readonly Kind[], rows: Rows
 /** Whether a column may stand on the axis of this kind of chart: only bars have names below them. */
 export const mayBeX = (kind: ChartKind, of: Kind) => kind === 'bar' || of !== 'text';
 
-/** The choice of whoever looks, mended where another kind of chart cannot be drawn of the same columns. */
+/** The choice with another kind of chart, and another column along it where that kind needs one. */
 export function withKind(choice: Choice, kind: ChartKind, kinds: readonly Kind[]): Choice {
   const x = mayBeX(kind, kinds[choice.x] ?? 'text')
     ? choice.x
@@ -84,7 +84,7 @@ function isGrowing(values: readonly PageCell[]): boolean {
   });
 }
 
-/** A browser that draws more than these is slow, and nobody sees the difference. */
+/** Drawing more is slow, and looks the same. */
 export const MAX_POINTS = 20_000;
 export const MAX_BARS = 100;
 

@@ -1,4 +1,4 @@
-/** An answer as a chart: of the columns that suit it best, or of those that whoever looks chooses. */
+/** An answer as a chart, of the columns that suit it best or that the reader chooses. */
 
 import { useMemo, useState } from 'preact/hooks';
 import type { PageCell } from '../../../src/serve/ui/wire.ts';

@@ -1,4 +1,4 @@
-/** What this browser keeps of queries: the draft, those that were run, and those that somebody named. The address holds short ones. */
+/** The queries that this browser keeps: the draft, those that were run, and those with a name. The address holds short ones. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { remember, remembered } from '../../preferences.ts';
@@ -123,7 +123,7 @@ export function readSavedFile(text: string): SavedQuery[] | null {
   }
 }
 
-/** What was kept may be anybody's. */
+/** Storage may hold anything. */
 export function readPast(kept: unknown): PastQuery[] {
   return Array.isArray(kept) ? kept.filter(isPast).slice(0, MAX_PAST) : [];
 }

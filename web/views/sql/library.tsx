@@ -1,4 +1,4 @@
-/** What stands beside the editor: queries to begin with, the tables, the queries that somebody saved, and those that were run. */
+/** Beside the editor: examples, tables, saved queries, and queries that were run. */
 
 import { useState } from 'preact/hooks';
 import type { Schema } from '../../../src/serve/ui/wire.ts';
@@ -181,7 +181,6 @@ export function History({ past, open, forget }: HistoryProps) {
   );
 }
 
-/** Queries that answer what is asked most, as far as the mirror has what they ask for. */
 type Example = { title: string; sql: string };
 
 /** Each with the table and columns that it needs. */

@@ -2,11 +2,11 @@
 
 import type { Sql } from '../../sql.ts';
 
-/** Text, quoted names and comments may hold what looks like a parameter, so they are passed over. */
+/** Text, quoted names and comments may hold the like of a parameter, and are skipped. */
 const token =
   /--[^\n]*|\/\*.*?(?:\*\/|$)|'(?:[^']|'')*'?|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?|[\p{L}_][\p{L}\p{N}_$]*|\d[\p{L}\p{N}_.]*|[:@$](?<name>[\p{L}\p{N}_]+)/gsu;
 
-/** Their names in the order in which they are met, each once: `:name`, `@name` and `$name` are the same to whoever gives a value. */
+/** Their names, each once, in their order: `:name`, `@name` and `$name` are one. */
 export function parametersOf(sql: string): string[] {
   const names = new Set<string>();
   for (const { groups } of sql.matchAll(token)) if (groups?.['name'] !== undefined) names.add(groups['name']);

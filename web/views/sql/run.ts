@@ -35,7 +35,7 @@ const TOLD_EVERY_MS = 100;
 export function useRunner() {
   const [run, setRun] = useState<Run | null>(null);
   const controller = useRef<AbortController | null>(null);
-  // Whoever leaves the view waits for no answer.
+  // Leaving the view ends the query.
   useEffect(() => () => controller.current?.abort(), []);
 
   async function start(question: Sql, at: string | null, limit: number): Promise<Run> {
