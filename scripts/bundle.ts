@@ -83,8 +83,8 @@ function packages(): Plugin {
 }
 
 /**
- * What is loaded later than the command line has it before it, and jobs have what mirrors them before them. Told so, esbuild
- * keeps each of the two in few files: else it would cut them into as many as there are ways to share their parts.
+ * Late modules import the command line, and jobs import what mirrors them. So esbuild keeps each of the two in few files,
+ * instead of one for each way in which their parts are shared.
  */
 function layers(): Plugin {
   const late = new Set([...others, ...filesIn('src').flatMap(importedLate)]);
@@ -110,7 +110,7 @@ function importedLate(file: string): string[] {
   return [...found].map(([, path = '']) => relative(root, resolve(root, dirname(file), path)));
 }
 
-/** Whoever looks for other files by its own place goes on to find them: wherever it is now, `package.json` lies above it. */
+/** A module that looks for files by `import.meta.url` still finds them: `package.json` lies above every output. */
 function inPlace(file: string): string {
   const place = `new URL('dist/${file.replace(/ts$/, 'js')}', import.meta.resolve('#package')).href`;
   return readFileSync(join(root, file), 'utf8').replaceAll('import.meta.url', place);

@@ -66,8 +66,8 @@ process.stdout.write(
 );
 
 /**
- * What is loaded late has the frame before it: told so, esbuild keeps the frame in one file. It would cut it into as many as
- * there are ways to share its parts, and many small files compress badly.
+ * Late modules import the frame. So esbuild keeps the frame in one file, instead of one for each way in which its parts are
+ * shared: many small files compress badly.
  */
 function onTopOfFrame(): Plugin {
   const web = join(root, 'web/');

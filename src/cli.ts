@@ -47,7 +47,7 @@ function readEnvironment(): Record<string, string | undefined> {
   }
 }
 
-/** Where results go. What cannot be written there ends the process: quietly where nobody reads on, else with 74. */
+/** Where results go. A failed write ends the process: quietly where the reader has gone, else with 74. */
 function openStdout(): NodeJS.WritableStream {
   // Of a file that the disk has no more room for, Node.js's own stream drops the rest without a word.
   const stdout = isFile(STDOUT) ? createWriteStream('', { fd: STDOUT, autoClose: false }) : process.stdout;

@@ -67,7 +67,7 @@ function report(thrown: unknown, { stderr, environment, hint }: Context): number
   return failure?.exitCode ?? exitCodes.bug;
 }
 
-/** The commands that the build leaves in files of their own bring a commander, and so a class, of their own. */
+/** Not by `instanceof`: a command in a bundle of its own brings its own class. */
 function isHelpGiven(thrown: unknown): boolean {
   const { code, exitCode } = toError(thrown) as Partial<CommanderError>;
   return exitCode === 0 && /^commander\./.test(code ?? '');
@@ -75,7 +75,7 @@ function isHelpGiven(thrown: unknown): boolean {
 
 const oneLine = (text: string) => text.replace(/\s*\n\s*/g, ' ').trim();
 
-/** A command. Its file is loaded when it is called, unless it only reads: those share most of what they load. */
+/** A command. Its file is loaded when it is called, but for the reading commands, which share most of what they load. */
 type Entry = {
   name: string;
   /** Its arguments, for the list of commands. */

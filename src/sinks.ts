@@ -1,4 +1,4 @@
-/** The sinks, which follow the mirror: which there are, and the threads that load them for the daemon. Mirroring never waits for a thread, which may end at any moment. */
+/** The sinks, which follow the mirror, and the threads that load them for the daemon. Mirroring never waits for such a thread. */
 
 import type { ShipAddress } from './config.ts';
 import type { FailureSent } from './errors.ts';

@@ -27,11 +27,11 @@ async function bench(): Promise<void> {
   });
 }
 
-/** Above so many rows people know that they wait. */
+/** Above so many rows another bound holds. */
 const MANY = 100_000;
 const MANY_MS = 5_000;
 
-/** A dataset's table: how long one who turns, sorts or searches waits for the rows. */
+/** How long a dataset's table takes to show rows after turning, sorting or searching. */
 async function measureTable(browser: Browser, url: string, rows: number, runs: number): Promise<Table> {
   const asked: Record<string, Look> = {
     'the first rows': { search: '', ...ofRows },

@@ -22,7 +22,7 @@ for (const name of asked) {
 }
 if (stalls.length > 0) print(stallRow(Math.max(...stalls)));
 
-/** Row by row: whoever waits for the whole table sees what is there already. */
+/** Row by row, since the whole table takes long. */
 function print(...rows: readonly string[][]): void {
   process.stdout.write(`${rows.map(markdownRow).join('\n')}\n`);
 }

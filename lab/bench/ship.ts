@@ -209,7 +209,7 @@ type Shipping = {
 };
 
 async function withShipping<T>(folder: string, use: (shipping: Shipping) => Promise<T>): Promise<T> {
-  // With what Postgres has by itself: whoever measures COPY there measures its log and its fsync, too.
+  // With the usual settings of Postgres, so that its log and its fsync are measured, too.
   const server = startPostgres([]);
   const client = new pg.Client({ host: server.folder, user: 'postgres', database: 'postgres' });
   try {

@@ -1,4 +1,4 @@
-/** What must hold of the mirror, its history and those who follow it once the API has been left alone for two proofs, and what may be left at the end. */
+/** What must hold of the mirror, its history and its followers after two proofs without an edit, and what may be left at the end. */
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -225,7 +225,7 @@ async function differencesIn(
   const { code, stderr, stdout } = await run(['lake', '--verify'], settings).ended;
   if (code !== 0)
     return [`lake --verify of ${settings['MIRROR_LAKE']} ended with ${code}: ${stdout}${stderr}`];
-  // Whoever looks at no lake loads no DuckDB.
+  // Loaded only where there is a lake.
   const { differencesThere } = await import('../../test/helpers/lake.ts');
   const found = await differencesThere(database, await folder(), 'usage');
   return found.map((what) => `in the lake ${settings['MIRROR_LAKE']}: ${what}`);
@@ -254,7 +254,7 @@ export async function checkLeftovers(world: World): Promise<Finding[]> {
   ];
 }
 
-/** SQLite opens a temporary file and removes its name in the next step: whoever is killed in between leaves an empty one. */
+/** SQLite opens a temporary file and then removes its name: a kill in between leaves an empty one. */
 const isUnlinkedLate = (file: string) => /\/etilqs_[^/]*$/.test(file) && statSync(file).size === 0;
 
 /** Those of a killed daemon end with it, but not in the same moment. */

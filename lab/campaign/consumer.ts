@@ -1,4 +1,4 @@
-/** Who looks on: a report worker that follows the mirror by `export --since` and keeps a copy of every list, and an operator. */
+/** A report worker that follows the mirror by `export --since` and keeps a copy of every list, and an operator. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ export function follow(world: World) {
       '--json',
     ];
     const { code, stdout } = await world.cli(...command);
-    // What was asked of a mirror that has been replaced says nothing of this one.
+    // The answer of a mirror that has been replaced does not count.
     if (copies !== before) return false;
     counts.polls += 1;
     if (code !== 0) {

@@ -1,4 +1,4 @@
-/** What the campaign takes place in: the API, the built program as a daemon and on the command line, a disk, a Redis. */
+/** The world of the campaign: the API, the built program as a daemon and on the command line, a disk, a Redis. */
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,17 +38,17 @@ export type World = {
   cli(...args: string[]): Promise<Ended>;
   /** Starts a command. @param settings beside those of every process. */
   run(args: string[], settings: Record<string, string>): Running;
-  /** The Postgres that follows the mirror, started by whoever asks first. */
+  /** The Postgres that follows the mirror, started by the first call. */
   shipTarget(): Promise<ShipTarget>;
-  /** The same where somebody has asked. */
+  /** Undefined until then. */
   shippedTo: ShipTarget | undefined;
-  /** What follows the mirror as Parquet, once somebody has laid it. */
+  /** The lake in a folder. */
   lake: { folder: string; counts: { started: number; killed: number } };
-  /** The bucket that follows it, too, started by whoever asks first. */
+  /** The lake in a bucket, started by the first call. */
   openBucket(): Promise<Bucket>;
-  /** The same where somebody has asked. */
+  /** Undefined until then. */
   bucket: Bucket | undefined;
-  /** The change feed and who follows it, once somebody does. */
+  /** The change feed with its client, once there is one. */
   feed: Feed | undefined;
   /** How often those who follow the mirror were killed, or their connections cut. */
   struck(): number;

@@ -9,7 +9,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 export type Figures = {
   peakMb: number;
-  /** Since the first call: loading a program stops everything, too, but nobody waits for it. Null where it is not measured. */
+  /** Since the first call, so without the loading of the program. Null where it is not measured. */
   longestStallMs: number | null;
   /** What reached the disk, by the system's count. */
   writtenBytes: number;

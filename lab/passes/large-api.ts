@@ -100,7 +100,7 @@ function sampleOf(row: object): Sample {
   return age === undefined ? { before: json, age, behind } : { before, age: Number(age), behind };
 }
 
-// Longer than a pass: the next call of whoever measures must not meet a connection that is just being closed.
+// Longer than a pass: a call must not meet a connection that is just being closed.
 server.keepAliveTimeout = 600_000;
 server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);

@@ -70,7 +70,7 @@ function simulatedGovernor(clock: Clock, random: Random): Governor {
   });
 }
 
-/** The time of one who knows every limit and the moment at which each will next accept. */
+/** The time of a client that knows every limit and when each will next accept. */
 export async function runOptimum(scenario: Scenario, seed: number): Promise<Result> {
   const clock = virtualClock();
   const random = seededRandom(seed);

@@ -1,6 +1,6 @@
 /**
  * The model of the API that the demo mirrors, and the days before the demo, lived in seconds: real walks of the model, by a clock
- * that moves with them alone. Without a past nobody would see how changes, history and trouble are shown.
+ * that moves with them alone. So the demo shows changes, history and problems.
  */
 
 import {
@@ -80,7 +80,7 @@ export function steppedClock(start: number): SteppedClock {
       signal?.throwIfAborted();
       now += Math.max(0, ms);
     },
-    // What would be done while time passes is done when its walk ends.
+    // Nothing happens while time passes: what is due is done when its walk ends.
     after: () => () => undefined,
   };
 }
@@ -100,7 +100,7 @@ export async function livePast(model: ModelApi, { dir, jobs, clock, signal }: Pa
   };
   model.limits = createLimits({ quota: quotaOfThen });
   const environment = { MARKET_API_URL: model.url, MARKET_API_KEY: sampleKey.key, MIRROR_DIR: dir };
-  // Loaded only here: whoever lists the commands needs none of it.
+  // Loaded only here: the list of commands needs none of it.
   const { openApp } = await import('../app.ts');
   const app = await openApp({ environment, clock, random: seededRandom(1) });
   try {

@@ -24,7 +24,7 @@ import { queryCommand } from './query.ts';
 import { statusCommand } from './status.ts';
 import { describeWalk } from './sync.ts';
 
-/** Of every list, while somebody watches. */
+/** Of every list, on a terminal. */
 const LIVE_CHANGES = { count: 3, periodMs: 20_000 };
 const LIVE_SCHEDULE = 'every 30s';
 /** How long the service may take to come up. */
@@ -179,10 +179,9 @@ async function startDaemon(
   };
 }
 
-/** What anyone would do next. */
 async function showStatusAndQuery(context: Context, dir: string, model: ModelApi): Promise<void> {
   const { stdout } = context;
-  // Trouble in the sample data is no failure of the demo.
+  // A problem of the sample data is no failure of the demo.
   const here = { ...context, environment: { MIRROR_DIR: dir }, exit: () => undefined };
   stdout.write('\n$ market-mirror status\n');
   await statusCommand(here).parseAsync([], { from: 'user' });

@@ -39,7 +39,7 @@ async function init(options: Options, context: Context, stdin: Input): Promise<v
   const { environment, stderr, hint } = context;
   const jobs = await listJobs();
   const schedules = ownSchedules(jobs);
-  // The place is taken before anybody is asked.
+  // A file that is in the way is found before the questions.
   const atomic = await openAtomicFile(FILE, options.force ?? false, 0o600);
   try {
     const known = settingsIn(environment);
@@ -120,7 +120,6 @@ function report(known: readonly string[], given: Environment): string {
   ].join('\n');
 }
 
-/** Questions to whoever sits at the terminal. */
 type Dialogue = {
   ask(question: string): Promise<string>;
   /** What is typed is not shown. A line break within it, which only pasting brings, is kept. */
@@ -129,7 +128,7 @@ type Dialogue = {
 };
 
 function openDialogue(input: Input, { stderr, signal }: Context): Dialogue {
-  // Shown is what answers a question that is not secret; the next line may be pasted along with it.
+  // What is typed is shown for one line only: a secret may be pasted along with it.
   let hidden = true;
   const output = new Writable({
     write(chunk, _encoding, done) {
@@ -213,10 +212,10 @@ function line(name: string, value: string | undefined, fallback = ''): string {
   return value ? `${name}=${quoted(name, value)}` : `#${name}=${fallback && quoted(name, fallback)}`;
 }
 
-/** What an unfinished value would be taken to go on to. */
+/** Stands behind the value: an unfinished quote would go on to it. */
 const QUOTES = `# ' " \``;
 
-/** The value in the first way of writing it that is read back as it is; shells read most of them alike. */
+/** The value in the first notation that is read back unchanged. Shells read most of them alike. */
 function quoted(name: string, value: string): string {
   const isPlain = /^[\w.:/@%+,-]*$/.test(value);
   const ways = [...(isPlain ? [value] : []), `'${value}'`, `"${value}"`, `\`${value}\``, value];

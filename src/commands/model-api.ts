@@ -105,7 +105,7 @@ async function serve(options: Options, { environment, stdout, stderr, signal }: 
     ...(concurrency && { concurrency }),
     ...(quota && { quota: { limit: quota.count, periodMs: quota.periodMs } }),
     ...(options.changes && { beforeAnswer: changing(options.changes, seed, Date.now()) }),
-    // The newest rows are new, and signals age as they would.
+    // Signals are new, and age from now on.
     epoch: Date.now(),
     faults: [when({}, faults.ageing()), ...(options.faults ?? [])],
     keepCalls: KEPT_CALLS,
@@ -129,7 +129,7 @@ async function serve(options: Options, { environment, stdout, stderr, signal }: 
 /** So many in a period. */
 type PerPeriod = { count: number; periodMs: number };
 
-/** Edits every list so many times in a period from `started` on; those that are due are made when somebody looks, as of when they were due. */
+/** Edits every list so many times in a period from `started` on. Edits are made at the next call, as of when they were due. */
 export function changing({ count, periodMs }: PerPeriod, seed: number, started: number): BeforeAnswer {
   const random = seededRandom(seed);
   let made = 0;

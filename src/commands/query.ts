@@ -35,7 +35,7 @@ export type QueryOptions = {
   json?: true;
 };
 
-/** A table is laid out when its last row is known, so it takes no more than this. */
+/** A table is laid out once its last row is known, so its rows are bounded. */
 const MAX_ROWS_OF_TABLE = 1_000;
 
 export function queryCommand(context: Context, stdin: Input = process.stdin): Command {

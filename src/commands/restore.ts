@@ -34,7 +34,7 @@ export type Restored = {
   backup: string;
   /** The folder with what was there before; null where nothing was. */
   kept: string | null;
-  /** What came of the keys, with `--with-keys`. */
+  /** With `--with-keys`. */
   keys: RestoredKeys | null;
 } & Pick<BackupReceipt, 'seq' | 'datasets'>;
 

@@ -59,7 +59,7 @@ async function serve(options: Options, context: Context): Promise<void> {
   const address = { ...DEFAULT_ADDRESS, ...serve.address, ...fromOptions };
   refuseOpenAddress(address, serve);
   if (stderr.isTTY && !context.sendToParent) await refuseWithoutMirror(dir);
-  // Loaded only here: whoever lists the commands needs no server.
+  // Loaded only here: the list of commands needs no server.
   const [{ openService }, { listen }, { createLog }] = await Promise.all([
     import('../serve.ts'),
     import('../serve/http/server.ts'),
@@ -104,7 +104,7 @@ async function refuseWithoutMirror(dir: string): Promise<void> {
     );
 }
 
-/** A link opens the page for whoever reads it: it is for the person who started this at a terminal, and no log keeps it. */
+/** A link opens the page to every reader: so it is shown to the person at the terminal, and no log keeps it. */
 function announcePage(
   { stderr, sendToParent }: Context,
   { host, url, link, log }: { host: string; url: string; link(): string | null; log: Log },

@@ -128,7 +128,7 @@ function renderDatasets({ datasets, daemon, at }: Status, verbose: boolean, pain
     { name: 'verdict', cell: ({ verdict }) => verdict ?? '–' },
     { name: 'now', cell: ({ doing }) => (verbose ? renderProgress(doing, now) : renderState(doing, now)) },
     { name: 'changed', cell: ({ lastChange }) => ago(lastChange, now) },
-    // Without a daemon nobody runs it.
+    // Without a daemon there is no next run.
     { name: 'next run', cell: (dataset) => (daemon ? renderNextRun(dataset, now) : '–') },
   ];
   const counts: TableColumn<DatasetStatus>[] = [
@@ -138,7 +138,7 @@ function renderDatasets({ datasets, daemon, at }: Status, verbose: boolean, pain
   return renderTable(verbose ? [...columns, ...counts] : columns, datasets, paint);
 }
 
-/** A time of the past; one that is ahead by what may be rounding is no other. */
+/** A time of the past, even where rounding puts it ahead. */
 function ago(time: string | null, now: number): string {
   const age = time === null ? null : ageOf(Date.parse(time), now);
   return age === null ? relative(time, now) : `${duration(age)} ago`;
@@ -218,7 +218,6 @@ function renderCalls({ calls }: Status): string {
   ].join('; ');
 }
 
-/** A disk that lasts longer is not worth a figure. */
 const LONG_DAYS = 3_650;
 
 function renderGrowth(growth: Growth | null): string {

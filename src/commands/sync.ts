@@ -90,7 +90,7 @@ async function syncJob(
       const exitCode = walk.error ? exitCodes.incomplete : exitCodes.done;
       return { job: job.name, exitCode, walk, message: walk.error };
     } catch (thrown) {
-      // Nobody knows when an API that cannot be reached comes back: that ends the sync, as `--no-wait` does.
+      // When an unreachable API comes back is not known: that ends the sync, as `--no-wait` does.
       if (!(thrown instanceof Snooze) || !wait || thrown.reason === 'unreachable')
         return ended(job, thrown, signal, lines);
       lines.note(job.name, thrown.message);
@@ -99,7 +99,7 @@ async function syncJob(
   }
 }
 
-/** A sync that is stopped can have lost pages all the same, such as to a full disk: that is worth more than that it was stopped. */
+/** A stopped sync may also have failed, such as by a full disk: then it says that. */
 function ended(job: Job, thrown: unknown, signal: AbortSignal, lines: ProgressLines): Outcome {
   const isStopped = signal.aborted && !(thrown instanceof Failure && thrown.kind !== 'incomplete');
   const message = isStopped ? 'stopped; the next run goes on from here' : toError(thrown).message;

@@ -1,4 +1,4 @@
-/** An answer: its columns, what they hold, and its rows, some at a time: a large result needs no more memory than a small one. */
+/** An answer: its columns, what they hold, and its rows in batches, so that a large result takes no more memory than a small one. */
 
 /** A value of SQLite: an integer beyond the safe ones of JavaScript is a bigint, a blob bytes. */
 export type Cell = string | number | bigint | Uint8Array | null;
@@ -10,7 +10,6 @@ export type Column = {
   holds?: Holding;
 };
 
-/** The next rows are fetched while these are looked at. */
 export type Rows = { columns: readonly Column[]; batches: AsyncGenerator<Cell[][], void> };
 
 /** Names that are all different, as the keys of an object need to be: `id`, `id:1`. */
@@ -44,7 +43,7 @@ export type Holding = 'boolean' | 'integer' | 'real' | 'timestamp' | 'text' | 'b
 /** `bit`: integers that are 0 or 1. `long`: some that no double holds exactly. */
 export type Surveyed = Exclude<Holding, 'boolean'> | 'bit' | 'long';
 
-/** One look at every row, as SQLite gives it: integers are bigint. */
+/** Looks at every row. @param rows as SQLite gives them: integers are bigint. */
 export function surveyRows(rows: Iterable<unknown[]>, columns: number): Surveyed[] {
   const kinds = Array<Surveyed>(columns).fill('nothing');
   for (const row of rows)
@@ -54,7 +53,7 @@ export function surveyRows(rows: Iterable<unknown[]>, columns: number): Surveyed
   return kinds;
 }
 
-/** What a column holds of which nothing is known but its values. */
+/** What a column holds, by its values alone. */
 export const heldBy = (surveyed: Surveyed): Holding =>
   surveyed === 'bit' || surveyed === 'long' ? 'integer' : surveyed;
 

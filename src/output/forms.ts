@@ -40,15 +40,15 @@ function cellToJson(cell: Cell): string {
 const quote = (text: string) => printableJson(text, 0);
 
 /**
- * What a spreadsheet takes for a formula, but for plain signed numbers, which are what they look like. It begins a cell, or
- * what follows a semicolon, a tab or a line break: some spreadsheets begin a cell there as well, quotes or not.
+ * What a spreadsheet takes for a formula, but for plain signed numbers. Some spreadsheets also begin a cell after a semicolon,
+ * a tab or a line break, even within quotes.
  */
 const FORMULA = /(?:^(?=[\t\r])|(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠]))(?![+-]?\d+(?:\.\d+)?(?:[;\t\r\n]|$))/g;
 
 /**
  * Rows as CSV (RFC 4180, lines end in LF): null is empty, an empty text is `""`.
- * @param exact false puts an apostrophe before texts that a spreadsheet would run as formulas: data of others must not run on
- * the machine of whoever opens a report. `exact` is for programs, which run nothing.
+ * @param exact false puts an apostrophe before texts that a spreadsheet would run as formulas. True is for programs, which run
+ * none.
  * @param defused counts the cells that got an apostrophe.
  */
 export async function* csv(

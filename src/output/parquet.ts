@@ -4,7 +4,7 @@ import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
 import { Failure } from '../errors.ts';
 import { type Cell, type Column, distinctNames, type Holding, hex, microsOf, type Rows } from './answer.ts';
 
-/** A row group is closed at the first of these; it is what a writer, and a reader, keeps in memory. */
+/** A row group is closed at the first of these. Writers and readers keep one in memory. */
 const GROUP = { rows: 25_000, characters: 16_000_000 };
 
 /** Times that the mirror makes: timestamps even where there is not one of them. */
@@ -81,7 +81,7 @@ export function parquetWriter(columns: readonly Column[], about: unknown): Parqu
   };
 }
 
-/** Rows are read twice, once for their types: a query of chance or of the time of day may answer otherwise. */
+/** Rows are read twice, once for their types: a query with random() or the time of day may answer otherwise. */
 const changedType = (name: string) =>
   new Failure(
     'usage',

@@ -16,7 +16,7 @@ export type Write = (piece: string | Uint8Array) => Promise<boolean>;
 export function writerTo(output: Output): Write {
   const stream = isStream(output) ? output : undefined;
   let broken: NodeJS.ErrnoException | undefined;
-  // A pipe may break after the last write, while its buffer empties: without a listener that would be a crash.
+  // A pipe may break after the last write, while its buffer empties. Without a listener that would be a crash.
   stream?.on('error', (error) => {
     broken = error;
   });
@@ -34,7 +34,7 @@ function isStream(output: Output): output is Output & EventEmitter {
 
 export type PrintOptions = { format: Format; limit: number; exact: boolean };
 
-/** Prints the rows; what there is to say about how goes to `notes`. */
+/** Prints the rows, and adds remarks to `notes`. */
 export async function printRows(
   { columns, batches }: Rows,
   { format, limit, exact }: PrintOptions,
@@ -51,7 +51,7 @@ export async function printRows(
     csv: () => csv(rows, exact, defused),
     md: () => markdown(rows),
   };
-  // These formats keep values as they are, which is right for a program and wrong for a terminal.
+  // These formats keep control characters, which a terminal would obey.
   const raw = output.isTTY && (format === 'csv' || format === 'json' || format === 'ndjson');
   const write = writerTo(output);
   for await (const piece of forms[format]()) if (!(await write(raw ? printableLines(piece) : piece))) return;

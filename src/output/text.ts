@@ -10,16 +10,16 @@ export type Align = 'left' | 'right';
 /** How many columns of a terminal a text takes; its colours take none. */
 export type Measure = (text: string) => number;
 
-/** For letters that take one column each, which is all that our own words are made of. */
+/** For letters that take one column each. */
 const plainWidth: Measure = (text) => stripVTControlCharacters(text).length;
 
-/** For letters of any language, and emoji. What knows of them takes longer to load than most answers, and few need it. */
+/** For letters of any language, and emoji. The package is loaded only where it is needed: that takes longer than most answers. */
 export async function measureFor(texts: Iterable<string>): Promise<Measure> {
   for (const text of texts) if (!/^[\x20-\x7e]*$/.test(text)) return (await import('string-width')).default;
   return plainWidth;
 }
 
-/** A column of a list: its head, and what stands in it for each item. */
+/** A column of a table of items. */
 export type TableColumn<Item> = { name: string; align?: Align; cell(item: Item): string; total?: string };
 
 /** The items as a table, a line each, and a line of totals where a column has one; without a line break at its end. */

@@ -80,7 +80,7 @@ async function openCopy(source: string, output: string, force: boolean, releases
   return {
     partial,
     commit,
-    /** Puts it in its place; what it returns puts back what was there before. */
+    /** Puts it in its place. @returns what puts the former file back. */
     async commitForNow(releases: Releases): Promise<() => Promise<void>> {
       const before = `${partial}.before`;
       releases.add(() => rm(before, { force: true }));
@@ -101,7 +101,7 @@ async function openCopy(source: string, output: string, force: boolean, releases
   };
 }
 
-/** A database under which the file is exchanged would read its own journal into the new one. */
+/** A database whose file is exchanged while it is open would write its journal into the new one. */
 function refuseDatabaseInUse(output: string, databases: readonly string[]): void {
   const target = statSync(output, { throwIfNoEntry: false });
   for (const database of databases) {

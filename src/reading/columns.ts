@@ -60,7 +60,7 @@ export function columnsOfJob(
   };
 }
 
-/** Whether it says that a row is held: that makes no version, and moves with the values that make none. */
+/** Whether it says that a row is held, which makes no version. */
 export const isHeldColumn = (name: string) => name === '_held_since' || name === '_held_reason';
 
 /** By the name of the column in the mirror, where more is known of it than the type that it is declared with. */
@@ -127,7 +127,7 @@ function receivedOf(connection: Connection, table: string, column: string): stri
   return `CASE WHEN json_type(_body, ${literal}) IN ('integer', 'real', 'true', 'false') THEN _body -> ${literal} ELSE ${quoted(column)} END`;
 }
 
-/** So many bytes of a name Postgres keeps; what is longer it cuts, and two names become one. */
+/** Postgres cuts longer names, and two of them may become one. */
 const MAX_NAME_BYTES = 63;
 
 /** The columns that every table of Postgres has already. */
@@ -180,7 +180,7 @@ function kindOfSchema({ type, format }: Schema): Kind {
   return types.includes('integer') ? 'bigint' : types.includes('boolean') ? 'boolean' : 'text';
 }
 
-/** Each kind takes all types that are named before it and with it; text takes whatever there is. */
+/** The narrowest kind that takes all of these types. */
 function kindOfField(types: readonly FieldType[], example: string | null): Kind {
   const all = (...allowed: FieldType[]) => types.length > 0 && types.every((type) => allowed.includes(type));
   if (all('boolean')) return 'boolean';

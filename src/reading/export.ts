@@ -15,7 +15,7 @@ import type { Params } from './query/statement.ts';
 export const exportFormats = ['csv', 'ndjson', 'json', 'parquet'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-/** What is to be exported; all times are ISO 8601 UTC. */
+/** All times are ISO 8601 UTC. */
 export type Order = {
   format: ExportFormat;
   /** CSV: keep cells that a spreadsheet would run as formulas. */
@@ -48,7 +48,7 @@ export type Exported = Omit<Order, 'exact'> & {
 };
 
 /**
- * Hands the file to `write`, piece by piece, until that returns false: nobody takes more.
+ * Hands the file to `write`, piece by piece, until that returns false: the reader has gone.
  * @throws Failure `usage` where changes after `order.since` have been dropped.
  */
 export async function exportAnswer(
@@ -57,7 +57,7 @@ export async function exportAnswer(
   write: (piece: string | Uint8Array) => Promise<boolean>,
 ): Promise<Exported> {
   const { columns, sources, seq } = answer;
-  // Of the same moment as the rows: what is old is dropped at any time.
+  // Checked as of the moment of the rows: history is dropped at any time.
   if (order.since !== null) refuseGap(sources, order.since);
   const { exact, ...request } = order;
   const params = Object.fromEntries(
@@ -123,8 +123,8 @@ async function formOf(
 
 /**
  * SQL over a mirrored table for the rows that came (`_change` is `insert`), changed (`update`) or went (`delete`, with
- * their last values) after `since`, with the number of that change in `_seq`. What came and went again meanwhile
- * is not told.
+ * their last values) after `since`, with the number of that change in `_seq`. Rows that came and went again meanwhile are
+ * left out.
  * @param since ISO 8601 UTC with milliseconds.
  * @throws Failure `usage` where there is no such table, or no change can have come by then.
  */

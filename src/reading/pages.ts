@@ -234,8 +234,8 @@ function openPastRows(connection: Connection, job: ListedJob & { history: string
   const stored = quoted(job.rows);
   const history = quoted(job.history);
   const pluck = <Value>(sql: string) => connection.prepare<(string | number)[], Value>(sql).pluck();
-  // In one piece: V8 would decode, join and encode a hundred strings in the time of their reading, and collect them and
-  // each further copy. A cross join keeps the order of the rowids.
+  // SQLite joins the rows: V8 would take as long to decode, join and encode a hundred strings as to read them. A cross join
+  // keeps the order of the rowids.
   const unchanged = connection.prepare<[string, string, string, string], { rows: number; page: Buffer }>(
     `SELECT count(*) AS rows, CAST(? || coalesce(group_concat(${job.rowJson}, ','), '') || ? AS BLOB) AS page
      FROM json_each(?) AS wanted CROSS JOIN ${table} AS row
@@ -246,7 +246,7 @@ function openPastRows(connection: Connection, job: ListedJob & { history: string
     `SELECT (SELECT ${job.rowJson} FROM ${table} AS row WHERE row.rowid = wanted.value AND row._changed_at <= ?)
      FROM json_each(?) AS wanted`,
   );
-  // SQLite would make the whole of a join on the right side of another one: each table is joined by itself.
+  // Each table is joined by itself: SQLite would compute a nested join in full.
   const volatileNow = job.aging
     ? `LEFT JOIN ${stored} AS known ON known._key = version._key
        LEFT JOIN ${quoted(job.aging)} AS latest ON latest._number = known.rowid`

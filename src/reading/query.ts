@@ -60,7 +60,7 @@ export type LinesEnd = {
   rows: number;
   /** Whether there are more rows. */
   isCut: boolean;
-  /** What whoever reads the answer should know of its rows, one line each. */
+  /** Remarks on the rows for their reader, one line each. */
   notes: string[];
 };
 
@@ -79,8 +79,8 @@ export type RunQuery = <T>(
 ) => Promise<T>;
 
 /**
- * Gives `use` the means to run one query. The process is started at once, since that takes
- * longer than most answers: what `use` has to do before costs no time. The process ends with `use`.
+ * Starts a process for one query at once, since a start takes longer than most answers: meanwhile `use` prepares the query.
+ * The process ends with `use`.
  */
 export async function withQueryProcess<T>(use: (query: RunQuery) => Promise<T>): Promise<T> {
   const process = startQueryProcess();
@@ -91,13 +91,13 @@ export async function withQueryProcess<T>(use: (query: RunQuery) => Promise<T>):
   }
 }
 
-/** Resolves when more may be written; rejects where nobody takes it any longer. */
+/** Resolves when more may be written; rejects once the reader has gone. */
 type Write = (piece: Uint8Array) => Promise<void>;
 
 /** Queries through `serve`: the process makes the bytes of the answer itself. All of them throw as `RunQuery` does. */
 export type ServedQueries = {
   check(question: Question, bounds: Bounds): Promise<void>;
-  /** @param begin is told what the rows are before they come. */
+  /** @param begin called with the columns and sources, before the rows. */
   lines(
     question: Question,
     limit: number,
@@ -110,7 +110,7 @@ export type ServedQueries = {
   send<Request, Result>(request: Request, bounds: Pick<Bounds, 'signal' | 'timeoutMs'>): Promise<Result>;
 };
 
-/** It answers one question after the other, each to its end; what is ended otherwise ends the process. */
+/** Answers one question after the other. A question that is ended early ends the process. */
 export type QueryProcess = ServedQueries & { rows: RunQuery } & Pick<QueryWorker, 'isFree' | 'end'>;
 type QueryWorker = Worker<QueryRequest, QueryResult, QueryPiece>;
 
@@ -152,7 +152,7 @@ export function startQueryProcess(
   const { task = 'query', limits } = bounded;
   const worker: QueryWorker = startProcess(task, 'the process of the query', limits);
 
-  /** Ends the process where `work` takes too long, or nobody waits for it. */
+  /** Ends the process where `work` takes too long, or its caller has left. */
   async function within<T>(
     { signal, timeoutMs }: Pick<Bounds, 'signal' | 'timeoutMs'>,
     work: () => Promise<T>,
@@ -166,7 +166,7 @@ export function startQueryProcess(
     try {
       return await work();
     } catch (thrown) {
-      // What `work` throws when it is stopped says less.
+      // A stopped `work` throws something that says less.
       throw signal.aborted ? stopped() : over.aborted ? tookLonger(limitMs) : thrown;
     } finally {
       // It must not end the answer to the next question.

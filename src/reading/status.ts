@@ -74,7 +74,7 @@ export function readGrowth(dir: string, datasets: readonly Dataset[], now: numbe
   return readMirror(dir, (connection) => growthOf(connection, dir, datasets, now));
 }
 
-/** The status of a mirror that is open, for a caller that reads more of the same moment. */
+/** The status of an open mirror, for a caller that reads more of the same moment. */
 export function statusOf(
   connection: Connection,
   dir: string,
@@ -108,7 +108,7 @@ export type Health = Pick<Status, 'daemon' | 'problems' | 'datasets'> & {
   calls(): CallStatus;
 };
 
-/** The part of it that costs little, for a caller that asks again and again. */
+/** The cheap part of the status, for callers that ask again and again. */
 export function healthOf(
   connection: Connection,
   dir: string,

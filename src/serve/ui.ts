@@ -47,9 +47,9 @@ type Ui = {
   readonly routes: readonly Route[];
   /** The path of a new link for this machine, which must not come into a log; null where none is needed. */
   link(): string | null;
-  /** Of an address that there is not: a page of ours for a browser, where there is a page at all. */
+  /** The response for an unknown address: a page for a browser, unless the page is off. */
   notFound(call: Call): HttpResponse;
-  /** Ends responses that would go on for as long as somebody listens. */
+  /** Ends the streams of events, which would go on until their listeners leave. */
   drain(): void;
   close(): void;
 };
@@ -111,7 +111,7 @@ export function openUi(parts: UiParts): Ui {
   }
 
   function listen(call: Call, { owner }: Viewer): StreamedResponse {
-    // Where that cannot be looked up, the viewer stays.
+    // A viewer stays while sessions cannot be read.
     const mayListen = () => {
       const found = unlessFailed(() => ({ viewer: auth.viewerOf(call) }));
       return found === undefined || found.viewer !== undefined;
@@ -182,7 +182,7 @@ function toFailedLine(respond: Route['respond']): Route['respond'] {
   };
 }
 
-/** Between calls a failure has no reader; the next call has. */
+/** A failure between calls has no reader: the next call meets it again. */
 function unlessFailed<Result>(read: () => Result): Result | undefined {
   try {
     return read();

@@ -22,8 +22,8 @@ import {
 export type Changed = { rows: string; versions: string };
 
 /**
- * Which rows and versions of a dataset came, changed or ended after some change. No index says so, for every change would pay
- * for it; but rows get their rowids as they come, and versions as they end, so the latest are found from the end.
+ * Which rows and versions of a dataset came, changed or ended after some change. Rows get their rowids as they come, and
+ * versions as they end: so the latest are found from the end, without an index, which every change would pay for.
  * @param seq see the view `changes`.
  */
 export function changedAfter(connection: Connection, job: ListedJob, seq: number): Changed {
@@ -59,13 +59,13 @@ type DatasetsParts = {
   signal: AbortSignal;
 };
 
-/** With a limit `openMirror` locks nobody out, on a full disk neither: a connection stays open while its dataset is loaded. */
+/** A connection stays open while its dataset is loaded: with this limit it locks no writer out, not even on a full disk. */
 const LOCK_WAIT_MS = 5_000;
 
 /**
  * Loads or checks datasets one after the other: what fails with one, the mirror's disk too, leaves the others to go on.
  * @param work gets a connection of its own to the mirror.
- * @throws Failure `incomplete` once `signal` is aborted, and what nobody foresaw.
+ * @throws Failure `incomplete` once `signal` is aborted, and errors that are no Failure.
  */
 export async function eachDataset<Done>(
   { dir, jobs, only, signal }: DatasetsParts,

@@ -1,4 +1,4 @@
-/** Those who follow the mirror, killed and cut off again and again while it goes on: two that ship to one Postgres or lay one lake at once, and a client of the change feed. */
+/** Followers of the mirror, killed and cut off again and again: two shippers of one Postgres, two of one lake, and a client of the change feed. */
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -53,7 +53,7 @@ export const followerAttacks: readonly Attack[] = [
   },
 ];
 
-/** What befalls a shipper when it sends one of its pieces, or one of its COMMITs. */
+/** When a shipper is struck, at a piece or a COMMIT that it sends, and how. */
 type Fate = { isOfCommits: boolean; at: number; how: 'kill' | 'before' | 'after' };
 
 /** A shipper that finds little new sends about so many pieces, and so many of them commit. */
@@ -234,7 +234,7 @@ const startConsumer = ({ url, key, copy }: Feed, ...more: string[]): ChildProces
 
 const CATCH_UP_MS = 30_000;
 
-/** The copy has every row of the mirror in its version, and no other. Nothing where nobody has followed. */
+/** The copy has every row of the mirror in its version, and no other. Nothing where there was no client. */
 export async function checkFeed(world: World): Promise<Finding[]> {
   const { feed } = world;
   if (!feed) return [];

@@ -22,7 +22,7 @@ for (let number = 0; number < Number(process.argv[2]); number += 1) {
   ways.push(way);
 }
 
-/** Whoever is killed at a request hears no more. */
+/** A process that is killed at a request gets no answer. */
 const troubles: Record<How, Trouble> = {
   'kill-before': 'mute-before',
   'kill-after': 'mute-after',

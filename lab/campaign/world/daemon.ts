@@ -29,7 +29,7 @@ export type Daemon = {
   /** Asks it to end, and keeps it ended. @returns its exit code, null where it had to be killed. */
   end(): Promise<number | null>;
   restart(): Promise<void>;
-  /** What falls at random spares it until that has ended: it is waited for, on a machine that may be busy. */
+  /** Random kills spare the daemon until `work` has ended. */
   spared<T>(work: Promise<T>): Promise<T>;
   isSpared(): boolean;
   /** Resolves at the end of the next walk; @returns false where none ended within `ms`. */
@@ -38,7 +38,7 @@ export type Daemon = {
   counts: { starts: number; walks: number; lines: number };
   /** How often it ended by itself, by exit code. */
   ends: Map<string, number>;
-  /** Of each end that it called a bug of its own, the last line that it wrote; whoever reads them takes them out. */
+  /** The last line of the log before each end with the exit code of a bug. Readers take them out. */
   bugs: string[];
 };
 

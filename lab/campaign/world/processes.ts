@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** What a process is told, and what it says: its first word is that it is ready, `done` that it has carried out an order. */
+/** An order to a process, and its messages: first `ready`, then `done` for each order, and words of its own. */
 type Numbered<Order> = { number: number; order: Order };
 type Said<Ready, Word> = { ready: Ready } | { done: number; result: number } | { word: Word };
 

@@ -148,7 +148,7 @@ function scanRowids(
  * The normalized texts of a dataset's rows as they are now, in memory: words are found in them without reading a row. A call
  * reads what has changed since the last one.
  * @returns the text of each row by its rowid; undefined where they are too long, where the moment is not the present, or
- * where nobody waits any longer.
+ * where no client waits any longer.
  */
 type TextCache = (moment: Moment, isWanted: () => boolean) => ReadonlyMap<number, string> | undefined;
 
@@ -201,7 +201,7 @@ function openTextCache(connection: Connection, job: ListedJob, pages: Pages, max
   };
 }
 
-/** It stays open, and must never keep others out. */
+/** The connection stays open, and must never keep others out. */
 const LOCK_WAIT_MS = 5_000;
 
 let scan: Scan | undefined;

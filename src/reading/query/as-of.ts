@@ -40,7 +40,7 @@ function shadowTable(connection: Connection, table: string, asOf: string): void 
   const columns = columnNames(connection, table);
   const history = historyOf(table);
   const kept = new Set(columnNames(connection, history));
-  // Of a row that was held only later, nothing was held then.
+  // A row that became held later was not held then.
   const list = columns
     .map((name) =>
       name.startsWith('_held_')
@@ -66,7 +66,7 @@ function shadowTable(connection: Connection, table: string, asOf: string): void 
 
 const historyOf = (table: string) => `${table}_history`;
 
-/** Those that show other tables than these: of which some are views themselves. */
+/** The definitions of all views but these, some of which are tables. */
 function views(connection: Connection, tables: readonly string[]): string[] {
   return connection
     .prepare<[string], string>(

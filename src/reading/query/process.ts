@@ -34,7 +34,7 @@ import { prepareReading, wouldWrite } from './statement.ts';
 /** A batch ends at the first of these, so that rows come while others are still being looked for. */
 const BATCH = { rows: 1_000, size: 256 * 1_024, ms: 500 };
 
-/** What is sent of a file at once: passed on, it must keep nobody else waiting. */
+/** A file is sent in pieces of so many bytes, so that no other answer waits long. */
 const PIECE_BYTES = 256 * 1_024;
 
 type QueryCaller = Caller<QueryPiece>;
@@ -54,7 +54,7 @@ export async function answerQuestion(request: QueryRequest, caller: QueryCaller)
   } catch (thrown) {
     throw failureOf(thrown, where, request.form.as !== 'rows');
   } finally {
-    // Lets go of the moment that was read, which keeps the log of the mirror from beginning anew.
+    // An open read transaction keeps the log of the mirror from being emptied.
     connection?.close();
   }
 }
@@ -66,7 +66,7 @@ function open(
   caller: QueryCaller,
 ): { opened: Opened; rows: Iterable<unknown[]> } {
   if (asOf !== null) lookBack(connection, Object.keys(tables), asOf);
-  // What is said of the sources and what is read from them belong to one moment.
+  // The sources and the rows are of one moment.
   connection.exec('BEGIN');
   const { statement, asksForData } = prepareReading(connection, sql, params);
   const sources = asksForData ? sourcesOf(connection, sql, params, tables, asOf) : [];
@@ -165,7 +165,7 @@ function failureOf(thrown: unknown, where: string, isServed: boolean): Failure {
   return mistake === undefined ? asFailure(known) : new Failure('usage', mistake);
 }
 
-/** Which limit of the process it ran into, as SQLite and V8 tell it. */
+/** Which limit of the process was reached, by the errors of SQLite and V8. */
 function limitOf(thrown: unknown): string | undefined {
   const { code = '', message = '' } = thrown as NodeJS.ErrnoException;
   if (code === 'SQLITE_IOERR_WRITE') return outOfFile;

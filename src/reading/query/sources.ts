@@ -10,7 +10,7 @@ import type { Params } from './statement.ts';
 /** `seq` numbers the latest change that the answer can show, see the view `changes`. */
 export type Opened = { columns: Column[]; sources: Source[]; seq: number };
 
-/** `notes`: what whoever reads the answer should know of it, one line each. */
+/** `notes`: remarks for the reader of the answer, one line each. */
 export type Judged = Opened & { notes: string[] };
 export type Answer = Rows & Judged;
 
@@ -108,7 +108,7 @@ export function sourcesOf(
 }
 
 /**
- * An empty answer would say that the dataset was empty then; nobody knows what it was.
+ * An empty answer would claim that the dataset was empty then, which is not known.
  * @throws Failure `usage` where `asOf` lies before the first walk of a dataset, `incomplete` where no walk of it has ended yet.
  */
 export function refuseUnread(connection: Connection, sources: readonly Source[], asOf: string): void {
@@ -135,7 +135,7 @@ export function latestSeq(connection: Connection, asOf: string | null): number {
   return connection.prepare<[], number | null>('SELECT max(last_seq) FROM datasets').pluck().get() ?? 0;
 }
 
-/** The program that SQLite made of the statement names every b-tree it opens, through whatever views. */
+/** The program that SQLite makes of a statement names every b-tree it opens, through all views. */
 function tablesRead(connection: Connection, sql: string, params: Params): string[] {
   const program = connection.prepare<[Params], { opcode: string; p2: number; p3: number }>(`EXPLAIN ${sql}`);
   const roots = program
@@ -171,7 +171,7 @@ export function judge(
   return { sources: dated, notes: notesOn(dated, asOf) };
 }
 
-/** The sources as of `now`: what began ahead of it proves and shows what it read, but not of when. */
+/** The sources as of `now`: a walk that began ahead of the clock has no known time. */
 function datedBy(sources: readonly Source[], now: number): Source[] {
   const past = (time: string | null) =>
     time === null || ageOf(Date.parse(time), now) === null ? null : time;

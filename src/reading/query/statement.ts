@@ -9,13 +9,13 @@ export type Params = Readonly<Record<string, Param>>;
 
 const readingWords = ['SELECT', 'WITH', 'VALUES'];
 
-/** With which every other statement of SQLite begins. What begins otherwise is a mistake, which SQLite points at. */
+/** The first words of all other statements of SQLite. Anything else is a mistake, which SQLite points at. */
 const otherWords =
   'ALTER ANALYZE ATTACH BEGIN COMMIT CREATE DELETE DETACH DROP END EXPLAIN INSERT PRAGMA REINDEX RELEASE REPLACE ROLLBACK SAVEPOINT UPDATE VACUUM'.split(
     ' ',
   );
 
-/** Those that tell something and change nothing, not even of this connection. */
+/** They show something and change nothing, not even the connection. */
 const harmlessPragmas = [
   ...['table_info', 'table_xinfo', 'table_list', 'index_list', 'index_info', 'index_xinfo'],
   ...['foreign_key_list', 'database_list', 'collation_list', 'function_list', 'compile_options'],
@@ -59,7 +59,7 @@ function refuseOtherThanReading(tokens: readonly Token[]): void {
   );
 }
 
-/** SQLite refuses them as well, in words that tell nobody why. */
+/** SQLite refuses them too, without saying why. */
 function refuseExtensions(tokens: readonly Token[]): void {
   const loads = tokens.some(
     ({ kind, text }, at) =>
@@ -96,7 +96,7 @@ function checkParameters(tokens: readonly Token[], params: Params): void {
     throw refusal(`the statement has no parameter :${unknown}${nearest(unknown, [...wanted], ':')}`);
 }
 
-/** Of a statement that SQLite did not run, or stopped: some pragmas write though they are dressed as a table. */
+/** For a statement that SQLite did not run, or stopped: some pragmas write in the shape of a table. */
 export const wouldWrite = () =>
   refusal('this statement would write, which is not allowed: the database is read-only');
 

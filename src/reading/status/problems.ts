@@ -10,7 +10,7 @@ import { LONG_LOG_BYTES } from '../../store/read.ts';
 import type { SinkNotes, SinkStatus, SinkStatuses } from './lag.ts';
 import type { DatasetStatus, Doing, LastCall, Silence, Trouble } from './read.ts';
 
-/** Why nobody knows what the account shared with others allows, and since when, ISO 8601 UTC. */
+/** Why the limits of a shared account cannot be read, and since when, ISO 8601 UTC. */
 export type OutOfReach = { message: string; advice: string; since: string };
 
 export type Problem = {
@@ -181,7 +181,6 @@ function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
   const { why, advice } = whyNotFresh(dataset, around);
   const exitCode = doing.exitCode ?? exitCodes.incomplete;
   if (completeAsOf === null) {
-    // Of what was never begun there is nothing more to say.
     const reason = doing.state === 'never' ? '' : phrase`: ${why}`;
     return [problem('never-complete', job, exitCode, phrase`has never been complete${reason}`, advice)];
   }
@@ -197,7 +196,7 @@ function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
   ];
 }
 
-/** Of a dataset that is not fresh, how its last run failed is said with that; of a silent API, once for all. */
+/** How the last run failed. A dataset that is not fresh says it there, and a silent API once for all. */
 function ofLastWalk({ job, doing, fresh }: DatasetStatus, isSilent: boolean): Problem[] {
   const { exitCode, message, state, kind } = doing;
   if (fresh && exitCode !== null && !(isSilent && exitCode === exitCodes.unreachable)) {
@@ -273,7 +272,7 @@ function longLog(length: number): Problem {
   );
 }
 
-/** A sink that is filled for the first time takes long, too, but not many minutes without a word. */
+/** A first load takes longer, but something arrives every few minutes. */
 const LONG_BEHIND_SECONDS = 600;
 
 function behind(sink: SinkName, lag: SinkStatus | null, everySeconds = 0): Problem[] {
@@ -311,7 +310,7 @@ export type Around = {
   lastCall: () => LastCall | undefined;
 };
 
-/** Why, and what to do: nothing of what is said elsewhere as a problem of its own. */
+/** Why it is not fresh, and what to do. */
 export function whyNotFresh(dataset: DatasetStatus, around: Around): { why: Phrase; advice: Phrase } {
   const { doing, nextRun, job } = dataset;
   const { daemonLives, isStuck, isKeyRefused, isForbidden } = around;

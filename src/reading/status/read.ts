@@ -144,7 +144,7 @@ function readWalk(connection: Connection, job: string, condition: string): Walk 
     .get(job);
 }
 
-/** An API that gives no total must not cost a look at every walk that there was. */
+/** Where the API gives no total, only so many walks are searched for one. */
 const LATEST_WALKS = 10;
 
 function readTotal(connection: Connection, job: string): number | null {
@@ -178,7 +178,7 @@ function readCounts(connection: Connection, job: string, stored: string): Counts
     .get({ job }) as Counts;
 }
 
-/** A glance counts while it is under way or has met an error; once it is over, or was stopped, the walk does. */
+/** A glance counts while it is under way or has failed; otherwise the walk does. */
 function doingNow(walk: Walk | undefined, latest: Walk | undefined, walking: boolean, now: number): Doing {
   const isGlance = latest?.kind === 'glance' && latest.finishedAt === null;
   const glance = isGlance ? doingOf(latest, walking, now) : undefined;
@@ -377,7 +377,7 @@ export function readService(dir: string): ServeStatus | null {
 /** A note may be read in the middle of being written, which takes microseconds. */
 const TRIES = 3;
 
-/** What the holder of the lock has left for those who look, as JSON. */
+/** The note of the holder of the lock, which is JSON. */
 export function readNote<Note>(dir: string, lock: string): Note | null {
   for (let left = TRIES; left > 0; left -= 1) {
     const note = holderNote(dir, lock);

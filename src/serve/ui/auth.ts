@@ -39,7 +39,7 @@ export function openPageAuth({ access, sessions, admission, clock }: PageAuthPar
     return waitMs > 0 ? Math.ceil(waitMs / 1_000) : null;
   }
 
-  /** Who it is; undefined for somebody who may not see the page. */
+  /** Undefined for a caller who may not see the page. */
   function viewerOf(call: Call): Viewer | undefined {
     if (access === 'open' && call.isLocal) return everybodyHere;
     const token = cookieIn(call);
@@ -102,7 +102,7 @@ export function openPageAuth({ access, sessions, admission, clock }: PageAuthPar
 const refused = (status: number, message: string, waitSeconds: number | null = null) =>
   failedResponse(status, 'key', message, waitSeconds);
 
-/** Browsers say from which page a call comes. A client that does not is no browser, and has no cookie of one. */
+/** Browsers say from which page a call comes. A client that does not is no browser, and has no cookie. */
 function isFromOurPage({ headers, method }: Call): boolean {
   const site = headers['sec-fetch-site'];
   // Typed into the address bar, or taken from the list of downloads.
@@ -114,7 +114,7 @@ function isFromOurPage({ headers, method }: Call): boolean {
 
 const isSecure = ({ incoming, address }: Call) => serviceAddress(incoming, address).startsWith('https:');
 
-/** Browsers send the cookies of a name to all its ports: two mirrors on one machine must not put each other out. */
+/** Browsers send a cookie to all ports of a host: the port in its name keeps two mirrors on one machine apart. */
 function cookieName(call: Call): string {
   const [, port = ''] = /:(\d+)$/.exec(call.headers.host ?? '') ?? [];
   return `${isSecure(call) ? '__Host-' : ''}market_mirror_page${port && `_${port}`}`;
@@ -218,7 +218,7 @@ const how = (isLocal: boolean) => `${isLocal ? howByLink + howByKey : howByKeyAl
 const signInPage = (isLocal: boolean): HttpResponse =>
   htmlPage(401, 'This page opens by a link or a key', how(isLocal));
 
-/** For a browser at an address that there is not, whoever asks: it tells nothing of the mirror. */
+/** For a browser at an unknown address. It says nothing of the mirror, so every caller may see it. */
 export const notFoundPage = (): HttpResponse =>
   htmlPage(404, 'Nothing here', '<p>There is nothing at this address. <a href="/">Overview</a></p>');
 

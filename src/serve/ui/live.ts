@@ -72,7 +72,7 @@ export function openLiveEvents(look: () => Look, now: () => number, repeat: Repe
           if (ended.aborted) return;
           listeners.add(listener);
           if (listeners.size === 1) begin();
-          // By the last look: what came since is told by the next one.
+          // As of the last look: the next one sends what came since.
           const listening: PageListening = { commit: known.commit };
           const first = `${EVENT_STREAM.retry}event: listening\ndata: ${JSON.stringify(listening)}\n\n`;
           listener.send(first, false);

@@ -62,7 +62,7 @@ export function openQueryProcesses(
     busy.delete(process);
     if (!isClosed && process.isFree()) spares.push(process);
     else process.end();
-    // They are kept until nobody asks: to start one takes longer than most answers.
+    // Idle ones are kept: a start takes longer than most answers.
     while (busy.size + spares.length > bounds.running + 1) spares.shift()?.end();
     if (isClosed) return;
     const fewest = Math.min(...[...waiting].map(({ owner }) => running.heldBy(owner)));
@@ -138,7 +138,7 @@ export function openQueryProcesses(
         const process = await processFor(owner, signal);
         // There are as many shares as processes that may be busy.
         const share = running.take(owner, giveWay);
-        // That it is busy says nothing: it may be so for another query by now.
+        // A second call would free the process of another query.
         let isBack = false;
         const giveBackOnce = () => {
           if (isBack) return;

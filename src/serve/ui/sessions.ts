@@ -35,7 +35,7 @@ export type Sessions = ReturnType<typeof openSessions>;
 
 const tokenForm = /^[\w-]{43}$/;
 
-/** A visit waits for nobody else who writes: all other calls would wait with it. */
+/** A visit waits for no other writer: all other calls would wait with it. */
 const LOCK_WAIT_MS = 200;
 
 /**
@@ -54,7 +54,7 @@ export function openSessions(dir: string, lockWaitMs = LOCK_WAIT_MS) {
       if (kind === 'session') makeRoom.run(key, key, SESSIONS_PER_KEY - 1);
       add.run(hash('sha256', token), kind, key, isoTime(now), isoTime(expiresAt));
     }).immediate;
-    // Whoever has a link may open sessions without end: none of them waits for the disk. A link was shown to a person.
+    // A session does not wait for the disk, since one link may open many. A link does: a person has seen it.
     guarded(connection.name, () => (kind === 'session' ? relaxed(connection, write) : write()));
     return { token, expiresAt };
   }

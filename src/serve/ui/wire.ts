@@ -47,7 +47,7 @@ export type WalkMark = {
   error: string | null;
 };
 
-/** `POST /page/logout`: 204; the session of who asks is over. */
+/** `POST /page/logout`: 204; ends the session of the caller. */
 
 /** `GET /page/schema`: what there is to ask for. */
 export type Schema = {

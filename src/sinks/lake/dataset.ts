@@ -84,7 +84,7 @@ async function putChanges(parts: DatasetParts, load: LakeLoad): Promise<Source> 
     for (const range of ranges) {
       const put = await putRange(parts, course, range);
       isAlone = put !== undefined;
-      // Another lake has been there first, with as much as it knew of.
+      // Another lake was first, perhaps with fewer changes: look again.
       if (put === undefined) break;
       load.files.push(put.path);
       load.changes += put.rows;
@@ -132,7 +132,7 @@ export async function putRange(
   return receipt && { path, rows: receipt.rows };
 }
 
-/** One a day: whoever comes first makes it. */
+/** One a day: the first lake of the day makes it. */
 async function putSnapshot(parts: DatasetParts, load: LakeLoad): Promise<void> {
   const { storage, connection, job, now } = parts;
   const path = snapshotPath(job, now);
@@ -154,7 +154,7 @@ async function putSnapshot(parts: DatasetParts, load: LakeLoad): Promise<void> {
   if (!files.includes(basename(receiptPath(path)))) await ensureReceipt(storage, path);
 }
 
-/** For whoever asks how proven the lake is: the last proof, and the change up to which it is there. Alone it is replaced. */
+/** For readers: the last proof, and the change up to which the lake is complete. It is the only file that is replaced. */
 async function putProof(
   { storage, job, now }: DatasetParts,
   { seq }: LakeLoad,
@@ -220,13 +220,13 @@ async function forgetSnapshots({
   const days = await daysOf(storage, job);
   const [before] = days.slice(-2);
   if (days.length < 2 || before === undefined) return [];
-  // A clock that has gone far ahead of the snapshot before is not believed.
+  // A clock far ahead of the snapshot before is not believed.
   const believed = Math.min(now, startOf(before) + 2 * DAY_MS);
   const removed: string[] = [];
   for (const day of days.slice(0, -1)) {
     if (startOf(day) + DAY_MS > believed - keepMs) break;
     const folder = `${folderOf(job)}/${day}`;
-    // The receipt goes last: without its file it is told from one that was never written.
+    // The receipt goes last: a receipt without its file marks a file that was removed.
     const files = (await storage.list(folder)).files.sort((one, other) =>
       one.startsWith('_') ? 1 : other.startsWith('_') ? -1 : 0,
     );
@@ -268,8 +268,8 @@ type CourseParts = {
 };
 
 /**
- * The course on which this mirror goes on; undefined where nothing has ever changed. The lake is looked at before the mirror:
- * what another lake has put there by then, this mirror knows.
+ * The course on which this mirror goes on; undefined where nothing has ever changed. The lake is read before the mirror, so
+ * that the mirror knows all that is there.
  * @throws Failure `config` where another course has taken the place of this mirror's.
  */
 async function courseOf(parts: CourseParts): Promise<Course | undefined> {
@@ -285,13 +285,13 @@ async function courseOf(parts: CourseParts): Promise<Course | undefined> {
     }));
     if (isGoing) return course;
     if (first === undefined) return undefined;
-    // A folder that was made, and nothing in it, is as good as a new one.
+    // An empty folder is as good as a new one.
     const number = latest === undefined ? 1 : latest.epoch === undefined ? latest.number : latest.number + 1;
     await begin(parts, number, first - 1);
   }
 }
 
-/** Reads the mirror at one moment. `read` waits for nothing, so the log of the mirror is not kept from being emptied for long. */
+/** Reads the mirror at one moment. `read` waits for nothing: an open transaction keeps the log from being emptied. */
 export const inReadTransaction = <T>(connection: Connection, read: () => T): T =>
   connection.transaction(read)();
 
@@ -367,7 +367,7 @@ async function courseNumbers(storage: Storage, job: ListedJob): Promise<number[]
   return folders.flatMap((name) => (/^course=\d+$/.test(name) ? [Number(name.slice('course='.length))] : []));
 }
 
-/** The mirror that a backup was restored to goes on in a course of its own, and the one before it has had its time. */
+/** A restored mirror goes on in a course of its own; the mirror before it may not. */
 async function refuseOvertaken({ storage, job, identity }: CourseParts, latest: number): Promise<void> {
   for (let number = 1; number < latest; number += 1) {
     const begun = await readJson<Begun>(storage, begunPath(job, number));

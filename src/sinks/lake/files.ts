@@ -95,8 +95,8 @@ export const receiptPath = (path: string) =>
   join(dirname(path), `_${basename(path).replace(/\.parquet$/, '.json')}`);
 
 /**
- * Puts a file there, unless there is one, and its receipt. A receipt that is there already is that of a file which somebody
- * has removed. @returns undefined where there was a file.
+ * Puts a file there, unless there is one, and its receipt, in place of that of a file that was removed.
+ * @returns undefined where there was a file.
  */
 export async function putWithReceipt(
   storage: Storage,
@@ -173,7 +173,7 @@ const holdings: Record<ColumnType, Holding> = {
   'timestamp with time zone': 'timestamp',
 };
 
-/** The folders of a lake have these names in theirs: whoever reads them by their folders sees a column of each, and none else of its name. */
+/** Folders are named `course=…` and `date=…`: readers make a column of each, which hides a column of the same name. */
 const FOLDER_COLUMNS: readonly string[] = ['course', 'date'];
 
 /** All columns of the dataset. */
@@ -201,7 +201,7 @@ export function stableColumns(connection: Connection, job: ListedJob): LakeColum
   );
 }
 
-/** The value as a column of these holds it: what is no time is none. */
+/** The value as such a column holds it: null for a text that is no time. */
 export function valueAs(value: unknown, holds: Holding): Cell {
   if (holds !== 'timestamp') return value as Cell;
   if (typeof value !== 'string') return null;

@@ -133,7 +133,7 @@ export async function openS3(options: S3Options): Promise<Storage> {
         folders.push(
           ...named(/<CommonPrefixes>\s*<Prefix>([^<]*)<\/Prefix>/g).map((name) => name.replace(/\/$/, '')),
         );
-        // Some make a file of no length for the folder itself.
+        // Some services list an empty file for the folder itself.
         files.push(...named(/<Contents>.*?<Key>([^<]*)<\/Key>/gs).filter((name) => name !== ''));
         token = valueIn(xml, 'IsTruncated') === 'true' ? valueIn(xml, 'NextContinuationToken') : undefined;
       }
@@ -154,18 +154,18 @@ export async function openS3(options: S3Options): Promise<Storage> {
   };
 }
 
-/** Services of others have buckets in the path, as names of hosts they would need certificates. */
+/** Other services have the bucket in the path: in a host name it would need a certificate. */
 function addressOf(bucket: string, { endpoint, region }: AwsAccess): string {
   if (endpoint !== undefined) return `${endpoint}/${bucket}`;
   const host = `s3.${region}.amazonaws.com`;
   return bucket.includes('.') ? `https://${host}/${bucket}` : `https://${bucket}.${host}`;
 }
 
-/** 409: somebody writes the same file at this moment. */
+/** 409: the same file is being written. */
 const isRetryable = (response: S3Response | Error) =>
   response instanceof Error || [408, 409, 429, 500, 502, 503, 504].includes(response.status);
 
-/** What S3 calls it, in words for people; its own message may hold the key. */
+/** The error in words for people: the message of S3 may hold the key. */
 function failureOf(response: S3Response | Error, shown: string, { endpoint, region }: AwsAccess): Failure {
   if (response instanceof Error) {
     const { code, message } = response as NodeJS.ErrnoException;

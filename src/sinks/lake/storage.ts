@@ -46,7 +46,7 @@ export async function readJson<T>(storage: Storage, path: string): Promise<T | u
   }
 }
 
-/** To be made of plain data, for `put` and `replace`. */
+/** For `put` and `replace`: plain data as a file. */
 export const json = (data: unknown) => (spool: Spool) => spool.write(`${JSON.stringify(data, null, 2)}\n`);
 
 /** Takes a file as it is made, before it goes into the storage: its length and digest are known when it is whole. */
@@ -98,7 +98,7 @@ function written(path: string, descriptor: number, make: (spool: Spool) => void)
   return { path, bytes, sha256: hash.digest('hex') };
 }
 
-/** What the disk says of a path becomes a Failure `disk`. */
+/** Turns errors of the disk into a Failure `disk`. */
 function onDisk<T>(path: string, work: () => T): T {
   try {
     return work();
@@ -110,7 +110,7 @@ function onDisk<T>(path: string, work: () => T): T {
   }
 }
 
-/** What was killed on its way long ago is of no use to anyone. @param now epoch milliseconds. */
+/** Removes files that a killed process left a day ago or earlier. @param now epoch milliseconds. */
 export function sweepSpools(folder: string, now: number): void {
   for (const name of onDisk(folder, () => ifThere(() => readdirSync(folder))) ?? []) {
     const file = join(folder, name);

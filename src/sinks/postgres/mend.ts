@@ -31,7 +31,7 @@ const MAX_KEYS_NAMED = 10;
 /**
  * Makes the rows there those of the mirror, and compares once more what was mended.
  * @returns what differed; all rows are missing in a table that is empty.
- * @throws Failure `incomplete` where both sides still differ: something of somebody changes rows there.
+ * @throws Failure `incomplete` where both sides still differ: something else changes rows there.
  */
 export async function mendTable(sides: Sides, table: Table): Promise<TableDifference> {
   const here = rangesOf(sides.connection, table);

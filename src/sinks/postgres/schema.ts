@@ -35,7 +35,7 @@ COMMENT ON TABLE _positions IS 'Of market-mirror: up to which change each datase
 
 /**
  * Makes the schema, or finds it to be this mirror's.
- * @throws Failure `config` for one of another mirror, of another version, or with tables of somebody else: untouched.
+ * @throws Failure `config` for one of another mirror, of another version, or with other tables: untouched.
  */
 export async function claimSchema(postgres: Postgres, schema: string, identity: Identity): Promise<void> {
   await postgres.transaction(async () => {
@@ -74,8 +74,8 @@ export async function dropSchema(postgres: Postgres, schema: string, identity: I
 }
 
 /**
- * What there is by this name, which nobody else claims or drops until the transaction ends.
- * @throws Failure `config` for one with tables of somebody else.
+ * The schema of this name, locked until the transaction ends.
+ * @throws Failure `config` for one with other tables.
  */
 async function lockSchema(postgres: Postgres, schema: string): Promise<'absent' | 'empty' | Owner> {
   await postgres.run(`SELECT pg_advisory_xact_lock(hashtext('market-mirror'), hashtext($1))`, [schema]);
@@ -130,7 +130,7 @@ async function ownerOf(postgres: Postgres, schema: string): Promise<Owner | unde
   return owner;
 }
 
-/** The position of a job, which nobody else moves until the transaction ends. */
+/** The position of a job, locked until the transaction ends. */
 export async function lockPosition(postgres: Postgres, job: string): Promise<SinkPosition> {
   await postgres.run('INSERT INTO _positions (job) VALUES ($1) ON CONFLICT DO NOTHING', [job]);
   const [row] = await postgres.query<

@@ -111,7 +111,7 @@ async function tablesWithKey(postgres: Postgres, tables: readonly Table[]): Prom
   return new Set(tables.filter(hasKey).map(({ name }) => name));
 }
 
-/** Makes the key that somebody dropped; of rows that doubled meanwhile one stays. */
+/** Makes a key again that was dropped. Of rows that doubled meanwhile one stays. */
 async function makeKey(postgres: Postgres, { name, key }: Table): Promise<void> {
   const [table, columns] = [quoted(name), key.map(quoted)];
   const isSame = columns.map((column) => `one.${column} = other.${column}`).join(' AND ');
@@ -145,7 +145,7 @@ async function makeTable(
         isChanged = true;
       } catch (thrown) {
         problems.push(`${table.name}.${column.name} cannot be ${column.type}: ${toError(thrown).message}`);
-        // Mostly a view of somebody rests on it. Where its type is one of ours, values that fit that are still sent.
+        // Mostly another view rests on it. Where its type is one of ours, values that fit it are still sent.
         if (isColumnType(type))
           columns.push({ ...column, type, from: type === 'numeric' ? column.from : column.plain });
       }
@@ -235,7 +235,7 @@ export async function makeDatasetView(
   const list = [...present, ...added].map(
     (name) => `${isVolatile(name) ? 'aging' : 'stored'}.${quoted(name)}`,
   );
-  // Where nobody asks for what is volatile, Postgres leaves the join out.
+  // Postgres leaves the join out of queries without volatile columns.
   await postgres.run(
     `CREATE OR REPLACE VIEW ${quoted(shown.name)} AS SELECT ${list.join(', ')} FROM ${quoted(tables.rows.name)} AS stored
      LEFT JOIN ${quoted(tables.volatile.name)} AS aging USING (_key)`,

@@ -64,7 +64,7 @@ export function sentKey(key: StoredValue): string {
   return text.includes('\0') ? `${withoutNul(text)}#${hash('sha256', text).slice(0, 16)}` : text;
 }
 
-/** JSON whose every text Postgres can take out: an escaped NUL or half of a pair would fail whoever reads the column. */
+/** JSON whose texts Postgres can extract: an escaped NUL or half of a surrogate pair would fail the reader of the column. */
 function plainJson(json: string): string {
   if (!/\\u(0000|[dD][89a-fA-F])/.test(json)) return withoutNul(json);
   return json.replace(
