@@ -31,11 +31,10 @@ export type ServeBench = {
   close(): Promise<void>;
 };
 
+/** All lists are walked before the service opens, unless `walked` is given. */
 export type ServeBenchOptions = BenchOptions &
   Partial<Pick<ServiceParts, 'beforeAnswer' | 'requestId' | 'pageFolder' | 'questionMs'>> & {
     settings?: Partial<ServiceParts['settings']>;
-    /** Datasets that are walked before the service opens; all lists unless given. */
-    walked?: readonly string[];
   };
 
 export const quietSettings: ServiceParts['settings'] = {
@@ -89,8 +88,7 @@ export async function openServeBench({
   questionMs,
   ...options
 }: ServeBenchOptions = {}): Promise<ServeBench> {
-  const bench = await openBench(options);
-  for (const job of walked) await bench.mirror(job);
+  const bench = await openBench({ ...options, walked });
   const lines: string[] = [];
   const { dir, clock } = bench;
   const { service, url, close } = await serveOnLoopback({

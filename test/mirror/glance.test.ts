@@ -114,8 +114,7 @@ describe('a glance', () => {
   });
 
   it('of a published snapshot is a walk: where it changed, one page tells nothing of the others', async () => {
-    const bench = await setup({ rows: ROWS });
-    await bench.mirror('ai-signals');
+    const bench = await setup({ rows: ROWS, walked: ['ai-signals'] });
     const read = { kind: 'walk', verdict: 'snapshot', renewalOf: null, apiCalls: WHOLE };
     expect(await bench.glance('ai-signals')).toMatchObject(read);
   });

@@ -6,16 +6,16 @@ import { startQueue } from '../../src/queue.ts';
 import { freePort } from '../helpers/loopback.ts';
 import { gate, untilAborted } from './setup.ts';
 
-const [when, dir = ''] = process.argv.slice(2);
+const [where, dir = ''] = process.argv.slice(2);
 const log = pino({ enabled: false });
-const server = when === 'when Redis has gone' ? await startPrivateRedis({ dir, log }) : undefined;
+const server = where === 'Redis has gone' ? await startPrivateRedis({ dir, log }) : undefined;
 const redis = server
   ? { url: `unix://${server.connection.path}` }
-  : when === 'where Redis never came'
+  : where === 'Redis never came'
     ? { url: `redis://127.0.0.1:${await freePort()}` }
     : { dir };
 const begun = gate();
-let isStopped = when === 'where Redis never came';
+let isStopped = where === 'Redis never came';
 const queue = await startQueue({
   redis,
   schedules: { news: { every: 3_600_000 }, usage: { cron: '0 0 1 1 *' } },
@@ -28,7 +28,7 @@ const queue = await startQueue({
   },
   log,
 });
-if (when !== 'where Redis never came') await begun.passed;
+if (where !== 'Redis never came') await begun.passed;
 await server?.close();
 const closing = performance.now();
 await queue.close();

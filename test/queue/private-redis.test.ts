@@ -129,7 +129,7 @@ describe('the private Redis', () => {
     const { connection } = await started(dir);
     const pid = await pidOf(clientOf(connection.path));
     let hurried = 0;
-    const impatient = { ...systemClock, now: () => hurried++ * 1_000 };
+    const impatient = { ...systemClock, monotonic: () => hurried++ * 1_000 };
     await expect(startPrivateRedis({ dir, log: recording.log, clock: impatient })).rejects.toMatchObject({
       kind: 'incomplete',
       message: expect.stringContaining(

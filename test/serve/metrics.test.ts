@@ -345,8 +345,7 @@ function tallyOf(bench: Bench) {
 const nothing = { calls: [], runs: [] };
 
 test('what was there before is not told, what comes is told once', async () => {
-  const bench = await setup({ rows: 250 });
-  await bench.mirror('news');
+  const bench = await setup({ rows: 250, walked: ['news'] });
   const tally = tallyOf(bench);
   expect(tally()).toEqual(nothing);
   await bench.mirror('usage');

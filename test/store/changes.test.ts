@@ -21,8 +21,7 @@ describe('a proven walk makes known', () => {
   });
 
   it('nothing, where nothing changed', async () => {
-    const bench = await setup({ rows: 120 });
-    await bench.mirror('ai-signals');
+    const bench = await setup({ rows: 120, walked: ['ai-signals'] });
     const walk = await bench.mirror('ai-signals');
     expect(bench.store.changes.of(bench.job('ai-signals'), walk)).toBeNull();
   });

@@ -6,8 +6,7 @@ import { openReadOnly } from '../../src/store/connection.ts';
 import { setup } from '../helpers/setup.ts';
 
 test('a copy is of the moment it began at, row numbers and all, and keeps no writer from its work', async () => {
-  const bench = await setup({ rows: 400 });
-  await bench.mirror('ai-signals');
+  const bench = await setup({ rows: 400, walked: ['ai-signals'] });
   bench.tamper(
     `DELETE FROM ai_signals_rows WHERE rowid % 3 = 0; UPDATE ai_signals_rows SET regime = 'before'`,
   );

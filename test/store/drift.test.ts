@@ -23,8 +23,7 @@ describe('a field of a dataset whose shape is not specified', () => {
   });
 
   it('is drift when it is new, with the call that showed it', async () => {
-    const bench = await setup({ rows: 3 });
-    await bench.mirror('news');
+    const bench = await setup({ rows: 3, walked: ['news'] });
     change(1, { lang: 'en' })(bench.upstream('news'));
     bench.clock.advance(60_000);
     const walk = await bench.mirror('news');

@@ -42,8 +42,7 @@ describe('a field that no specification names', () => {
   });
 
   it('has it in a table of snapshots as well', async () => {
-    const bench = await setup();
-    await bench.mirror('usage');
+    const bench = await setup({ walked: ['usage'] });
     expect(bench.sql('SELECT quota_limit FROM usage')).toEqual([{ quota_limit: expect.any(Number) }]);
   });
 
@@ -97,8 +96,7 @@ describe('a field that no specification names', () => {
   });
 
   it('is written once a walk, however many pages show it', async () => {
-    const bench = await setup({ rows: 250 });
-    await bench.mirror('news');
+    const bench = await setup({ rows: 250, walked: ['news'] });
     const [known] = bench.sql('SELECT count(*) AS count FROM fields');
     bench.tamper(
       `CREATE TABLE written (at); CREATE TRIGGER counts AFTER UPDATE ON fields BEGIN INSERT INTO written VALUES (1); END`,

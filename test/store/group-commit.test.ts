@@ -36,8 +36,7 @@ describe('a page', () => {
   );
 
   it('that cannot be saved takes nothing of itself along when the pages before it are', async () => {
-    const bench = await setup({ rows: ROWS });
-    await bench.mirror('news');
+    const bench = await setup({ rows: ROWS, walked: ['news'] });
     change(150, { headline: 'corrected' })(bench.upstream('news'));
     bench.tamper(
       `CREATE TRIGGER disk_fails BEFORE UPDATE ON news_rows BEGIN SELECT raise(ABORT, 'disk'); END`,

@@ -87,8 +87,7 @@ describe('much that is old', () => {
   });
 
   test('goes as fast as it comes, however much a walk changes', async () => {
-    const bench = await setup({ rows: 1 });
-    await bench.mirror('ai-signals');
+    const bench = await setup({ rows: 1, walked: ['ai-signals'] });
     bench.tamper(
       `UPDATE ai_signals_rows SET confidence = 0.5 - confidence;
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10700)

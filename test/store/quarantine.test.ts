@@ -309,8 +309,7 @@ describe('a retry after a fix of the contract', () => {
   });
 
   it('mirrors a snapshot as of when it was taken', async () => {
-    const bench = await setup({ rows: 3 });
-    await bench.mirror('usage');
+    const bench = await setup({ rows: 3, walked: ['usage'] });
     bench.tamper(`INSERT INTO quarantine (job, identity, body, problems, walk_id, first_seen_at, last_seen_at)
       VALUES ('usage', 'x', '{"used":7}', '[]', 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z')`);
     expect(retryRefused(bench.job('usage'), bench.store)).toMatchObject({ mirrored: 1 });

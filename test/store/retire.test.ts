@@ -56,8 +56,7 @@ describe('a row that is gone upstream', () => {
   });
 
   it('leaves a published snapshot with the first proof, since that is what the API publishes', async () => {
-    const bench = await setup({ rows: 250 });
-    await bench.mirror('ai-signals');
+    const bench = await setup({ rows: 250, walked: ['ai-signals'] });
     both(remove(120, 20), publish(ANEW))(bench.upstream('ai-signals'));
     expect(await bench.mirror('ai-signals')).toMatchObject({ verdict: 'snapshot', deleted: 20, held: 0 });
     expect(bench.table('ai_signals').size).toBe(230);
@@ -216,8 +215,7 @@ describe('a row that is held', () => {
   });
 
   it('shows in a query as of then, and not as of before', async () => {
-    const bench = await setup({ rows: 50 });
-    await bench.mirror('news');
+    const bench = await setup({ rows: 50, walked: ['news'] });
     const before = isoTime(bench.clock.now() + 1_000);
     bench.clock.advance(HOUR);
     remove(20)(bench.upstream('news'));
@@ -276,15 +274,13 @@ describe('a removal', () => {
   });
 
   it('of all rows is not much where as many others have come', async () => {
-    const bench = await setup({ rows: 50 });
-    await bench.mirror('ai-signals');
+    const bench = await setup({ rows: 50, walked: ['ai-signals'] });
     both(remove(0, 50), insert(0, 50), publish(ANEW))(bench.upstream('ai-signals'));
     expect(await bench.mirror('ai-signals')).toMatchObject({ inserted: 50, deleted: 50, held: 0 });
   });
 
   it('of many is not much where glances have brought as many others since', async () => {
-    const bench = await setup({ rows: 300 });
-    await bench.mirror('news');
+    const bench = await setup({ rows: 300, walked: ['news'] });
     both(insert(0, 80), remove(300, 80))(bench.upstream('news'));
     expect(await bench.glance('news')).toMatchObject({ kind: 'glance', inserted: 80 });
     expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', held: 80 });
@@ -349,8 +345,7 @@ describe('a removal', () => {
   });
 
   it('of rows that come and go is right whatever the walks meet', async () => {
-    const bench = await setup({ rows: 250 });
-    await bench.mirror('news');
+    const bench = await setup({ rows: 250, walked: ['news'] });
     editBefore(bench, 'news', { 2: remove(10, 20), 3: insert(0, 5), 5: both(remove(40, 3), insert(-1, 2)) });
     await bench.mirror('news');
     for (let walk = 0; walk < 3; walk += 1) await bench.mirror('news');
@@ -491,8 +486,7 @@ describe('a removal of thousands of rows', () => {
   });
 
   it('holds what much is held of in the same way, and removes none of it before the next proof', async () => {
-    const bench = await setup({ rows: ROWS });
-    await bench.mirror('news');
+    const bench = await setup({ rows: ROWS, walked: ['news'] });
     replaceAll(bench.upstream('news'));
     bench.tamper(
       `CREATE TRIGGER stops BEFORE UPDATE OF _held_since ON news_rows

@@ -52,8 +52,7 @@ describe('the view freshness', () => {
     [-3, null],
     [-3 * 86_400, null],
   ])('says the age in seconds as of when it is asked: of a walk %s s ago, %s', async (ago, expected) => {
-    const bench = await setup({ rows: 3 });
-    await bench.mirror('usage');
+    const bench = await setup({ rows: 3, walked: ['usage'] });
     bench.tamper(`UPDATE walks SET started_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '${-ago} seconds')`);
     const [row] = bench.sql<{ age: number | null; passes: number | null }>(
       `SELECT age_seconds AS age, age_seconds < 599 AS passes FROM freshness WHERE job = 'usage'`,
@@ -99,8 +98,7 @@ describe('what freshness says was seen', () => {
   });
 
   it('leaves status and error to the latest walk', async () => {
-    const bench = await setup({ rows: 3 });
-    await bench.mirror('news');
+    const bench = await setup({ rows: 3, walked: ['news'] });
     bench.model.faults = [when({}, faults.members({ rows: 5 }))];
     await expect(bench.mirror('news')).rejects.toMatchObject({ kind: 'contract' });
     const walk = { status: 'failed', last_error: expect.stringContaining('broke its contract') };
@@ -115,8 +113,7 @@ describe('what freshness says was seen', () => {
     [-1, 0],
     [-3, null],
   ])('of a look %s s ago has an age of %s s, and none where the clock was ahead', async (ago, expected) => {
-    const bench = await setup({ rows: 3 });
-    await bench.mirror('news');
+    const bench = await setup({ rows: 3, walked: ['news'] });
     const startedAt = Date.now() - ago * 1_000;
     noteGlance(bench, { job: 'news', startedAt });
     const [row] = bench.sql<{ at: string | null; age: number | null }>(
@@ -189,8 +186,7 @@ describe.each(['ai-signals', 'news', 'smart-wallets', 'meme-signals'])('the hist
 
 describe('columns that change while their record does not', () => {
   it('are kept current and make no version, alone or with nothing else', async () => {
-    const bench = await setup({ rows: 3 });
-    await bench.mirror('ai-signals');
+    const bench = await setup({ rows: 3, walked: ['ai-signals'] });
     const [row] = bench.upstream('ai-signals').rows;
     const age = (ageSeconds: number, freshness: string) =>
       change(0, { quality: { ...(row?.['quality'] as object), ageSeconds, freshness } })(
@@ -260,8 +256,7 @@ describe('rows that contradict the key chosen for them', () => {
 });
 
 it('opening a mirror again changes nothing in its schema', async () => {
-  const bench = await setup({ rows: 3 });
-  await bench.mirror('news');
+  const bench = await setup({ rows: 3, walked: ['news'] });
   const version = () => bench.sql('PRAGMA schema_version');
   const before = version();
   bench.reopen();

@@ -143,8 +143,7 @@ test('the first walk stays, though it found nothing, since it tells since when t
 });
 
 test('a walk that did nothing but remove a row stays as long as the history shows that', async () => {
-  const bench = await setup({ rows: 10 });
-  await bench.mirror('news');
+  const bench = await setup({ rows: 10, walked: ['news'] });
   remove(3)(bench.upstream('news'));
   await bench.mirror('news');
   const { id, deleted } = await bench.mirror('news');

@@ -147,8 +147,7 @@ describe('behind a complete walk', () => {
       QUIET + 1,
     ],
   ])('%s, and no proof lacks a row', async (_, edits, calls) => {
-    const bench = await setup({ rows: ROWS });
-    await bench.mirror('news');
+    const bench = await setup({ rows: ROWS, walked: ['news'] });
     editBefore(bench, 'news', edits);
     expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', apiCalls: calls });
     expect(bench.sql('SELECT * FROM news WHERE _held_since IS NOT NULL')).toEqual([]);

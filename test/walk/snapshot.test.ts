@@ -133,8 +133,7 @@ describe('a walk over one snapshot, while', () => {
 });
 
 it('a snapshot older than the one before proves nothing, until it shows twice', async () => {
-  const bench = await setup({ rows: ROWS });
-  await bench.mirror('ai-signals');
+  const bench = await setup({ rows: ROWS, walked: ['ai-signals'] });
   remove(340, 20)(bench.upstream('ai-signals'));
   publish(later(-5))(bench.upstream('ai-signals'));
   const older = { verdict: 'union', error: 'the dataset changed: backwards ×1' };

@@ -21,8 +21,7 @@ function emptyFolder(): string {
 
 /** A mirror of some news in the folder, and a key for it. */
 async function prepare(dir: string): Promise<string> {
-  const bench = await openBench({ rows: 20 });
-  await bench.mirror('news');
+  const bench = await openBench({ rows: 20, walked: ['news'] });
   new Database(join(bench.dir, 'mirror.db')).exec(`VACUUM INTO '${join(dir, 'mirror.db')}'`).close();
   await bench.close();
   const { keyring } = setupKeys(dir);

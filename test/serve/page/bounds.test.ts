@@ -6,16 +6,18 @@ import type { Receipt } from '../../../src/reading/export.ts';
 import { startServedProcess } from '../../../src/reading/query.ts';
 import type { Download } from '../../../src/serve/ui/wire.ts';
 import { needs } from '../../helpers/tools.ts';
-import { rowsIn, setupPage } from './support.ts';
+import { rowsIn, sharedPage } from './support.ts';
 
 const MB = 1_000_000;
+
+const openedPage = sharedPage({ walked: [] });
 
 /** Asks for little, and gets much: the text of one cell. */
 const large = (bytes: number) => `SELECT hex(zeroblob(${bytes / 2})) AS cell`;
 
 describe('a cell', () => {
   test('of more than a megabyte is cut, and says so', async () => {
-    const { ask } = await setupPage({ walked: [] });
+    const { ask } = await openedPage();
     const lines = await ask({ sql: `SELECT hex(zeroblob(${MB})), hex(zeroblob(${MB / 2})), 1` });
     const [[cut, whole, one] = []] = rowsIn(lines) as [string, string, number][];
     expect(cut).toMatch(/^0{1000000}… \[cut: the first 1 MB of 2 MB\]$/);
@@ -30,7 +32,7 @@ describe('a cell', () => {
   });
 
   test('of a download as well, and the receipt counts them', async () => {
-    const { post, get } = await setupPage({ walked: [] });
+    const { post, get } = await openedPage();
     const order = await post('/page/downloads', { format: 'ndjson', sql: large(4 * MB) });
     const { path, receiptPath } = (await order.json()) as Download;
     const { cell } = JSON.parse(await (await get(path)).text()) as { cell: string };
@@ -40,7 +42,7 @@ describe('a cell', () => {
 });
 
 test('an answer ends before 32 MB, with whole rows, and says so', async () => {
-  const { ask } = await setupPage({ walked: [] });
+  const { ask } = await openedPage();
   const sql = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, hex(zeroblob(50000)) FROM n`;
   const lines = await ask({ sql, limit: 100_000 });
   const rows = rowsIn(lines);
@@ -52,7 +54,7 @@ test('an answer ends before 32 MB, with whole rows, and says so', async () => {
 });
 
 test('a row that is larger than any answer is told of, not sent', async () => {
-  const { ask } = await setupPage({ walked: [] });
+  const { ask } = await openedPage();
   const cells = Array.from({ length: 40 }, () => `hex(zeroblob(${MB / 2}))`).join(', ');
   expect((await ask({ sql: `SELECT ${cells}` })).at(-1)).toMatchObject({ end: { rows: 0, isCut: true } });
 });
@@ -76,7 +78,7 @@ describe.runIf(process.platform === 'linux')('a question that needs more than 51
       `SELECT ${Array.from({ length: 200 }, () => `hex(zeroblob(${2 * MB}))`).join(', ')}`,
     ],
   ])('%s, is ended and told so, and the next one is answered', async (_, sql) => {
-    const { ask } = await setupPage({ walked: [] });
+    const { ask } = await openedPage();
     expect((await ask({ sql })).at(-1)).toEqual({
       failed: { kind: 'incomplete', message: expect.stringContaining('more than 512 MB of memory') },
     });
@@ -85,7 +87,7 @@ describe.runIf(process.platform === 'linux')('a question that needs more than 51
 
   test('never has more; four at once leave the service its time', async () => {
     needs('ps');
-    const { ask, url } = await setupPage({ walked: [] });
+    const { ask, url } = await openedPage();
     const asked = Array.from({ length: 4 }, () => ask({ sql: large(498 * MB) }));
     let isOver = false;
     const answers = Promise.all(asked).finally(() => {
@@ -103,7 +105,7 @@ describe.runIf(process.platform === 'linux')('a question that needs more than 51
 });
 
 test('a question that sorts more than a gigabyte onto the disk is ended and told so', async () => {
-  const { ask } = await setupPage({ walked: [] });
+  const { ask } = await openedPage();
   const sql = `WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x, zeroblob(200000) r FROM c ORDER BY r, x`;
   expect((await ask({ sql })).at(-1)).toEqual({
     failed: { kind: 'incomplete', message: expect.stringContaining('1 GB of temporary disk space') },
@@ -120,7 +122,7 @@ describe('time', () => {
   }
 
   test('a question that reads no row for long is ended; one that reads rows goes on', async () => {
-    const { bench } = await setupPage({ walked: [] });
+    const { bench } = await openedPage();
     const question = { dir: bench.dir, params: {}, tables: {}, asOf: null };
     const bounds = { signal: new AbortController().signal, now: bench.clock.now, silentMs: 1_500 };
     const order = {

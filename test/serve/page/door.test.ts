@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { cookieIn, DOCUMENT, setupPage } from './support.ts';
+import { cookieIn, DOCUMENT, setupPage, sharedPage } from './support.ts';
+
+const openedPage = sharedPage({ walked: [] });
 
 const PAGE_KEY = { scopes: ['page:read'] };
 
 describe('by a link', () => {
   test('a browser gets a cookie that no script reads and no other page sends, and is sent on without the token', async () => {
-    const { url, link } = await setupPage({ walked: [] });
+    const { url, link } = await openedPage();
     const answer = await fetch(`${url}${link()}`);
     const { port } = new URL(url);
     expect(answer.status).toBe(200);
@@ -21,7 +23,7 @@ describe('by a link', () => {
   });
 
   test('the page can be seen from then on', async () => {
-    const { url, comeByLink } = await setupPage({ walked: [] });
+    const { url, comeByLink } = await openedPage();
     const cookie = await comeByLink();
     const seen = await fetch(url, { headers: { cookie } });
     expect([seen.status, await seen.text()]).toEqual([200, DOCUMENT]);
@@ -31,7 +33,7 @@ describe('by a link', () => {
   test.each(['', 'x', 'A'.repeat(43), "'; DROP TABLE page_tokens; --"])(
     'a wrong token gets a page that says how to get another: %j',
     async (token) => {
-      const { url } = await setupPage({ walked: [] });
+      const { url } = await openedPage();
       const answer = await fetch(`${url}/?token=${encodeURIComponent(token)}`);
       expect([answer.status, answer.headers.get('set-cookie')]).toEqual([401, null]);
       const text = await answer.text();
@@ -103,7 +105,7 @@ describe('signing out', () => {
   });
 
   test('no other page can do it, and none by a mere link', async () => {
-    const { get, post } = await setupPage({ walked: [] });
+    const { get, post } = await openedPage();
     expect((await post('/page/logout', '', { origin: 'http://evil.example' })).status).toBe(403);
     expect((await post('/page/logout', '', { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
     expect((await get('/page/logout')).status).toBe(405);
@@ -111,34 +113,34 @@ describe('signing out', () => {
   });
 
   test('is for those who are in', async () => {
-    const { url } = await setupPage({ walked: [] });
+    const { url } = await openedPage();
     expect((await fetch(`${url}/page/logout`, { method: 'POST' })).status).toBe(401);
   });
 });
 
 describe('without one', () => {
   test.each(['/', '/sql', '/datasets/news'])('%s says how to get one', async (path) => {
-    const { url } = await setupPage({ walked: [] });
+    const { url } = await openedPage();
     const answer = await fetch(`${url}${path}`);
     expect(answer.status).toBe(401);
     expect(await answer.text()).toContain('market-mirror keys page');
   });
 
   test.each(['overview', 'schema', 'events'])('nothing is told at /page/%s', async (what) => {
-    const { url } = await setupPage({ walked: [] });
+    const { url } = await openedPage();
     const answer = await fetch(`${url}/page/${what}`);
     expect([answer.status, await answer.json()]).toMatchObject([401, { failed: { kind: 'key' } }]);
   });
 
   test('no question is asked', async () => {
-    const { url } = await setupPage({ walked: [] });
+    const { url } = await openedPage();
     const headers = { 'content-type': 'application/json' };
     const body = JSON.stringify({ sql: 'SELECT 1', limit: 1 });
     expect((await fetch(`${url}/page/query`, { method: 'POST', headers, body })).status).toBe(401);
   });
 
   test('a browser that comes from another page, and so sends no cookie, is sent on by a page of ours', async () => {
-    const { url } = await setupPage({ walked: [] });
+    const { url } = await openedPage();
     const answer = await fetch(`${url}/sql?at=x`, { headers: { 'sec-fetch-site': 'cross-site' } });
     expect([answer.status, await answer.text()]).toEqual([
       200,
@@ -181,7 +183,7 @@ describe('by a key', () => {
   });
 
   test('a key without the scope does not open it, nor does a wrong one', async () => {
-    const { url, issue } = await setupPage({ walked: [] });
+    const { url, issue } = await openedPage();
     const answer = await login(url, issue().key);
     expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('page:read')]);
     const wrong = await login(url, '"><script>alert(1)</script>');
@@ -204,14 +206,14 @@ describe('other pages', () => {
     [{ origin: 'null' }],
     [{ origin: 'http://127.0.0.1:1' }],
   ] as Record<string, string>[][])('may ask nothing: %j', async (headers) => {
-    const { get, post, url } = await setupPage({ walked: [] });
+    const { get, post, url } = await openedPage();
     expect((await get('/page/overview', headers)).status).toBe(403);
     expect((await post('/page/query', { sql: 'SELECT 1', limit: 1 }, headers)).status).toBe(403);
     expect((await fetch(`${url}/page/login`, { method: 'POST', headers, body: 'key=x' })).status).toBe(403);
   });
 
   test('ours may', async () => {
-    const { get, post, url } = await setupPage({ walked: [] });
+    const { get, post, url } = await openedPage();
     const headers = { origin: url, 'sec-fetch-site': 'same-origin' };
     expect((await get('/page/schema', headers)).status).toBe(200);
     expect((await post('/page/query', { sql: 'SELECT 1', limit: 1 }, headers)).status).toBe(200);
@@ -221,7 +223,7 @@ describe('other pages', () => {
   });
 
   test('a host that is not ours gets nothing', async () => {
-    const { url, cookie } = await setupPage({ walked: [] });
+    const { url, cookie } = await openedPage();
     const { getter } = await import('../client.ts');
     for (const path of ['/', '/page/schema'])
       expect(await getter(url)(path, { host: 'evil.example', cookie })).toMatchObject({ status: 421 });
@@ -246,7 +248,7 @@ describe('open', () => {
 });
 
 test('nothing of a token is in the log', async () => {
-  const { get, link, log, cookie, comeByLink } = await setupPage({ walked: [] });
+  const { get, link, log, cookie, comeByLink } = await openedPage();
   const path = link();
   await comeByLink(path);
   await get('/page/schema');

@@ -3,16 +3,18 @@ import { parquetReadObjects } from 'hyparquet';
 import { describe, expect, test } from 'vitest';
 import type { Receipt } from '../../../src/reading/export.ts';
 import type { Download, DownloadQuestion } from '../../../src/serve/ui/wire.ts';
-import { setupPage } from './support.ts';
+import { setupPage, sharedPage } from './support.ts';
 
-async function setup(rows = 20) {
-  const page = await setupPage({ rows });
+const openedPage = sharedPage();
+
+async function setup(page = openedPage()) {
+  const { post, ...rest } = await page;
   const order = async (question: Partial<DownloadQuestion>) => {
-    const answer = await page.post('/page/downloads', { format: 'csv', ...question });
+    const answer = await post('/page/downloads', { format: 'csv', ...question });
     expect(answer.status).toBe(200);
     return (await answer.json()) as Download;
   };
-  return { ...page, order };
+  return { ...rest, post, order };
 }
 
 const SQL = 'SELECT _key, _walk_id FROM news WHERE _walk_id = :walk ORDER BY _key';
@@ -80,7 +82,7 @@ describe('a download', () => {
   });
 
   test('is taken once, and not after ten minutes', async () => {
-    const { bench, order, get } = await setup();
+    const { bench, order, get } = await setup(setupPage());
     const { path, receiptPath } = await order(question);
     await (await get(path)).text();
     expect((await get(path)).status).toBe(410);

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { linesIn, rowsIn, setupPage } from './support.ts';
+import { linesIn, rowsIn, setupPage, sharedPage } from './support.ts';
+
+const openedPage = sharedPage();
 
 describe('a question', () => {
   test('is answered by lines: what it is, its rows, its end', async () => {
-    const { ask, bench } = await setupPage();
+    const { ask, bench } = await openedPage();
     const lines = await ask({
       sql: 'SELECT _key, _walk_id FROM news WHERE _walk_id = :walk ORDER BY _key',
       params: { walk: 1 },
@@ -26,7 +28,7 @@ describe('a question', () => {
   });
 
   test('is answered as a list of JSON by its address, to our own page alone', async () => {
-    const { get, bench, url } = await setupPage();
+    const { get, bench, url } = await openedPage();
     const search = new URLSearchParams({
       sql: 'SELECT _key, _walk_id FROM news WHERE _walk_id = :walk ORDER BY _key LIMIT 3',
       params: '{"walk":1}',
@@ -40,7 +42,7 @@ describe('a question', () => {
   });
 
   test('keeps the digits of large integers, tells of bytes how many there are, and of infinity that it is', async () => {
-    const { ask } = await setupPage({ walked: [] });
+    const { ask } = await openedPage();
     const lines = await ask({ sql: "SELECT 9007199254740993, x'0102', 9e999, NULL, 'é', 1.5, 42" });
     expect(rowsIn(lines)).toEqual([
       [{ integer: '9007199254740993' }, { bytes: 2 }, 'Infinity', null, 'é', 1.5, 42],
@@ -48,7 +50,7 @@ describe('a question', () => {
   });
 
   test('gives no more rows than were asked for, and says whether there are more', async () => {
-    const { ask } = await setupPage({ walked: [] });
+    const { ask } = await openedPage();
     const sql =
       'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) SELECT i FROM n';
     for (const [limit, rows, isCut] of [
@@ -87,21 +89,21 @@ describe('a question', () => {
     ['SELECT :missing', 'usage', /:missing is missing/],
     ["SELECT json_extract('{', '$')", 'usage', /malformed JSON/],
   ])('that is wrong is told so, in the words of query: %s', async (sql, kind, message) => {
-    const { ask } = await setupPage({ walked: [] });
+    const { ask } = await openedPage();
     expect((await ask({ sql })).at(-1)).toEqual({
       failed: { kind, message: expect.stringMatching(message) },
     });
   });
 
   test('of a time that is yet to come is told so', async () => {
-    const { ask } = await setupPage({ walked: [] });
+    const { ask } = await openedPage();
     expect(await ask({ sql: 'SELECT 1', asOf: '2999-01-01T00:00:00Z' })).toMatchObject([
       { failed: { kind: 'usage', message: '2999-01-01T00:00:00.000Z is yet to come' } },
     ]);
   });
 
   test('after one that failed, and one that was cut, is answered', async () => {
-    const { ask } = await setupPage();
+    const { ask } = await openedPage();
     for (const sql of ['SELEC', 'SELECT * FROM news', 'SELECT nothing']) await ask({ sql, limit: 1 });
     expect(rowsIn(await ask({ sql: 'SELECT 1' }))).toEqual([[1]]);
   });
@@ -119,14 +121,14 @@ describe('what is no question', () => {
     [{ sql: 'SELECT 1', limit: 1, asOf: 'yesterday' }, 400],
     [{ sql: `SELECT '${'x'.repeat(300_000)}'`, limit: 1 }, 413],
   ])('is refused: %j', async (body, status) => {
-    const { post } = await setupPage({ walked: [] });
+    const { post } = await openedPage();
     const answer = await post('/page/query', body);
     expect(answer.status).toBe(status);
     expect(await answer.json()).toMatchObject({ failed: { kind: 'usage' } });
   });
 
   test('a form, which other pages could send', async () => {
-    const { post } = await setupPage({ walked: [] });
+    const { post } = await openedPage();
     const body = JSON.stringify({ sql: 'SELECT 1', limit: 1 });
     expect((await post('/page/query', body, { 'content-type': 'text/plain' })).status).toBe(415);
   });
@@ -136,7 +138,7 @@ describe('what is no question', () => {
 const ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
 
 test('a question whose client has gone is ended, and makes room', async () => {
-  const { post, ask } = await setupPage({ walked: [] });
+  const { post, ask } = await openedPage();
   for (let round = 0; round < 3; round += 1) {
     const leaving = new AbortController();
     const asked = Array.from({ length: 4 }, () =>
@@ -158,7 +160,7 @@ test('a question that takes too long is ended, and told so', async () => {
 });
 
 test('rows come as they are read, no faster than they are taken', async () => {
-  const { post } = await setupPage({ walked: [] });
+  const { post } = await openedPage();
   const sql =
     'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, hex(randomblob(2000)) FROM n';
   const leaving = new AbortController();

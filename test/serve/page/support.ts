@@ -2,11 +2,11 @@
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import { openSessions } from '../../../src/serve/ui/sessions.ts';
 import type { PageQuestion, QueryLine } from '../../../src/serve/ui/wire.ts';
 import { roomOf } from '../../helpers/mirror-bench.ts';
-import { type ServeBenchOptions, setupServe } from '../../helpers/serve-bench.ts';
+import { openServeBench, type ServeBenchOptions } from '../../helpers/serve-bench.ts';
 
 export const DOCUMENT = '<!doctype html><title>the page</title>';
 export const SCRIPT = `console.log(${JSON.stringify('some text '.repeat(200))});`;
@@ -15,24 +15,28 @@ export const SCRIPT_NAME = 'main-2QO7Z5KB.js';
 /** Of files as the build makes them. */
 function builtFolder(): string {
   const folder = mkdtempSync(join(roomOf(), 'mm-page-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.html'), DOCUMENT);
   writeFileSync(join(folder, 'assets', SCRIPT_NAME), SCRIPT);
   return folder;
 }
 
-export async function setupPage({ settings, ...options }: ServeBenchOptions = {}) {
-  const serve = await setupServe({
+async function openPage({ settings, ...options }: ServeBenchOptions) {
+  const pageFolder = builtFolder();
+  const serve = await openServeBench({
     rows: 20,
     walked: ['news'],
-    pageFolder: builtFolder(),
+    pageFolder,
     ...options,
     settings: { page: 'token', ...settings },
   });
   const { bench, url } = serve;
   const tokens = openSessions(bench.dir);
-  onTestFinished(tokens.close);
+  const close = async () => {
+    tokens.close();
+    await serve.close();
+    rmSync(pageFolder, { recursive: true });
+  };
   const link = () => `/?token=${tokens.issueLink(bench.clock.now()).token}`;
 
   /** Follows a link, as a browser would. @returns its cookie. */
@@ -56,7 +60,21 @@ export async function setupPage({ settings, ...options }: ServeBenchOptions = {}
     const answer = await post('/page/query', { limit: 1_000, ...question });
     return linesIn(await answer.text());
   };
-  return { ...serve, link, comeByLink, cookie, get, post, ask };
+  return { ...serve, link, comeByLink, cookie, get, post, ask, close };
+}
+
+/** For one test, closed when that ends. */
+export async function setupPage(options: ServeBenchOptions = {}) {
+  const page = await openPage(options);
+  onTestFinished(page.close);
+  return page;
+}
+
+/** One for all tests of a file that change nothing, with the processes of its questions; closed behind the last. */
+export function sharedPage(options: ServeBenchOptions = {}): () => ReturnType<typeof openPage> {
+  let page: ReturnType<typeof openPage> | undefined;
+  afterAll(async () => await (await page)?.close());
+  return () => (page ??= openPage(options));
 }
 
 export const cookieIn = (headers: Headers) => headers.get('set-cookie')?.split(';', 1)[0] ?? '';
