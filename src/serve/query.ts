@@ -53,7 +53,7 @@ import {
 import type { OpenMirror, WatchedMirror } from './service/mirror.ts';
 import type { AnswerCall } from './service.ts';
 import type { QueryProcesses } from './ui/query-processes.ts';
-import { untilCommit } from './until-commit.ts';
+import { type Kept, untilCommit } from './until-commit.ts';
 
 export type QueryParts = {
   dir: string;
@@ -76,6 +76,9 @@ type QuerySurface = {
   shape(path: string, response: StreamedResponse): StreamedResponse;
 };
 
+/** With what is kept of it while a call is planned. */
+type KeptMirror = OpenMirror & { readonly kept: Kept };
+
 /** Of a question that sets no limit. */
 const DEFAULT_MAX_ROWS = 1_000;
 /** As many as the largest list page of `/api/v1` has. */
@@ -91,7 +94,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
   const datasetRoute = (
     name: string,
     path: string,
-    plan: (open: OpenMirror, job: ListJob, call: Call, caller: Caller) => Plan,
+    plan: (open: KeptMirror, job: ListJob, call: Call, caller: Caller) => Plan,
   ): Route => ({
     name,
     path,
@@ -114,7 +117,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
     },
   });
 
-  function planRows(open: OpenMirror, job: ListJob, call: Call, caller: Caller): Plan {
+  function planRows(open: KeptMirror, job: ListJob, call: Call, caller: Caller): Plan {
     const request = parseRequest(call.query, clock.now());
     const form = formOf(call.headers.accept);
     const isCounted = countPreference(call) !== undefined;
@@ -128,7 +131,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
       return { dir, dataset: { name, rows: stored }, rows: { rows, form, mostRows, isCounted, at } };
     };
     const question = questionAt(point.at);
-    return planAnswer(open, call, { ...present, seq: point.seq }, async () => {
+    return planAnswer(open, call, { ...present, seq: point.seq }, form, async () => {
       const gone = abortSignalOf(call);
       let answer = await ask<RowsAnswer>(gone, caller.account, question);
       // A proof has begun to remove rows since: it shows with its end, all at once.
@@ -140,14 +143,14 @@ export function openQuery(parts: QueryParts): QuerySurface {
   }
 
   /** @param key of the row whose versions are meant; undefined for the rows of the dataset. */
-  function sourceFinder(open: OpenMirror, job: ListJob, key?: string): (at: string | null) => Source {
+  function sourceFinder(open: KeptMirror, job: ListJob, key?: string): (at: string | null) => Source {
     const columns = columnsFor(open, job, key === undefined ? job.table : job.history);
     if (key !== undefined) return (at) => versionsOfRow(job, columns, key, at);
     return (at) => (at === null ? presentRows(job, columns) : pastRows(job, columns, at));
   }
 
   /** One row, looked up by its key: so cheap that the service reads it itself. */
-  function planRow(open: OpenMirror, job: ListJob, call: Call): Plan {
+  function planRow(open: KeptMirror, job: ListJob, call: Call): Plan {
     refuseOthers(call, ['select', 'seq', 'as_of']);
     const key = call.params['key'] ?? '';
     const request = parseRequest(call.query, clock.now());
@@ -156,10 +159,10 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const { seq, at } = pointOf(request, present);
     const make = () => rowsSql(rowOf(sourceFinder(open, job)(at)), request, 1);
     const isUsual = at === null && request.select === null;
-    const { rows: sql, ...shape } = isUsual ? untilCommit(open.connection, `row ${job.table}`, make) : make();
+    const { rows: sql, ...shape } = isUsual ? open.kept(`row ${job.table}`, make) : make();
     const rows = { ...shape, rows: { ...sql, params: { ...sql.params, key } } };
     const form = accepted === 'json' ? 'object' : accepted;
-    return planAnswer(open, call, { ...present, seq }, async () => {
+    return planAnswer(open, call, { ...present, seq }, accepted, async () => {
       const encode = mirror.read(({ connection }) =>
         readRows(connection, job, { rows, form, mostRows: null, isCounted: false, at }),
       );
@@ -175,8 +178,8 @@ export function openQuery(parts: QueryParts): QuerySurface {
     });
   }
 
-  function presentState(open: OpenMirror, job: ListJob): DatasetState {
-    const state = stateOf(open.connection, job, null);
+  function presentState(open: KeptMirror, job: ListJob): DatasetState {
+    const state = stateOf(open.connection, job, null, open.kept);
     if (state.readSeq === null || isTooOld(ageOfProof(state, clock.now()), maxAgeMs[job.name]))
       throw new QueryError(
         503,
@@ -188,23 +191,16 @@ export function openQuery(parts: QueryParts): QuerySurface {
 
   /** What is known before the rows are read: that the client has them already, and the headers. */
   function planAnswer(
-    open: OpenMirror,
+    open: KeptMirror,
     call: Call,
     state: DatasetState,
+    form: Form,
     read: () => Promise<{ response: PlannedResponse & { body: Uint8Array | string }; state: DatasetState }>,
   ): Plan {
-    const epoch = epochOf(open.connection);
+    const epoch = epochOf(open.connection, open.kept);
     const etagFor = ({ seq, volatileSeq }: DatasetState) =>
       digestEtag(
-        JSON.stringify([
-          open.name,
-          epoch,
-          seq,
-          volatileSeq,
-          call.incoming.url,
-          formOf(call.headers.accept),
-          countPreference(call),
-        ]),
+        JSON.stringify([open.name, epoch, seq, volatileSeq, call.incoming.url, form, countPreference(call)]),
       );
     const headersFor = (shown: DatasetState) => ({
       ...freshnessHeaders(shown, etagFor(shown), clock.now()),
@@ -253,7 +249,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
   const surveyRoute = (
     name: string,
     path: string,
-    plan: (open: OpenMirror, call: Call, caller: Caller) => Plan,
+    plan: (open: KeptMirror, call: Call, caller: Caller) => Plan,
   ): Route => ({
     name,
     path,
@@ -261,13 +257,13 @@ export function openQuery(parts: QueryParts): QuerySurface {
       answerCall(call, null, (call, caller) => planned(() => inMirror((open) => plan(open, call, caller)))),
   });
 
-  function planDatasets(open: OpenMirror, call: Call, caller: Caller): Plan {
+  function planDatasets(open: KeptMirror, call: Call, caller: Caller): Plan {
     refuseOthers(call, []);
     const described = readableBy(caller).map((job) =>
       describeDataset(
         job,
         columnsFor(open, job, job.table),
-        stateOf(open.connection, job, null),
+        stateOf(open.connection, job, null, open.kept),
         clock.now(),
       ),
     );
@@ -275,7 +271,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
     return { costsQuota: true, read: () => jsonResponse(200, described, headers) };
   }
 
-  function planChanges(open: OpenMirror, call: Call, caller: Caller): Plan {
+  function planChanges(open: KeptMirror, call: Call, caller: Caller): Plan {
     refuseOthers(call, ['since', 'limit']);
     const isStream = acceptsEvents(call);
     if (!isStream && formOf(call.headers.accept) !== 'json')
@@ -289,7 +285,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
       return { name, table, rows, history, versions, columns };
     });
     const name = {
-      epoch: epochOf(open.connection),
+      epoch: epochOf(open.connection, open.kept),
       datasets: digestEtag(datasets.map(({ table }) => table).join(' ')).slice(3, 9),
     };
     const text = (isStream && call.headers['last-event-id']) || call.query.get('since');
@@ -349,8 +345,8 @@ export function openQuery(parts: QueryParts): QuerySurface {
     }
   }
 
-  function inMirror(plan: (open: OpenMirror) => Plan): Plan {
-    const made = mirror.read(plan);
+  function inMirror(plan: (open: KeptMirror) => Plan): Plan {
+    const made = mirror.read((open) => plan({ ...open, kept: untilCommit(open.connection) }));
     if (!made) throw busy();
     return made;
   }
@@ -485,9 +481,9 @@ export function formOf(accept = '*/*'): Form {
 }
 
 /** `count=exact`, `planned` or `estimated`: all count exactly. */
-const countPreference = ({ headers }: Call): string | undefined =>
+const countPreference = ({ headers: { prefer } }: Call): string | undefined =>
   /(?:^|[,\s])count=(?:exact|planned|estimated)(?=$|[,;\s])/
-    .exec([headers['prefer']].flat().join(','))?.[0]
+    .exec(String(prefer ?? ''))?.[0]
     .replace(/^[,\s]/, '');
 
 function rowsResponse(
@@ -495,7 +491,7 @@ function rowsResponse(
   { offset, limit }: Pick<ReadRequest, 'offset' | 'limit'>,
   form: Form,
   call: Call,
-): { response: PlannedResponse & { body: Uint8Array }; state: DatasetState } {
+): { response: PlannedResponse & { body: Uint8Array | string }; state: DatasetState } {
   if (total !== null && offset > total)
     throw new QueryError(
       416,
@@ -510,7 +506,7 @@ function rowsResponse(
       'JSON object requested, multiple (or no) rows returned',
       `Results contain ${returned} rows, application/vnd.pgrst.object+json requires 1 row`,
     );
-  if (!body)
+  if (body === undefined)
     throw new QueryError(
       400,
       '54000',
@@ -539,7 +535,7 @@ async function encoded(
 ): Promise<PlannedResponse> {
   const encoding = encodingOf(call.headers['accept-encoding']);
   const { body, headers } = response;
-  if (encoding === 'identity' || body.length < MIN_COMPRESSED_BYTES) return response;
+  if (encoding === 'identity' || Buffer.byteLength(body) < MIN_COMPRESSED_BYTES) return response;
   const bytes = await compress(Buffer.from(body), encoding, 'quick');
   return { ...response, headers: { ...headers, 'Content-Encoding': encoding }, body: bytes };
 }
@@ -550,5 +546,5 @@ function endOfStream(thrown: unknown): undefined {
   throw thrown;
 }
 
-const columnsFor = ({ connection }: OpenMirror, job: ListJob, view: string): Column[] =>
-  untilCommit(connection, `columns ${view}`, () => columnsOf(connection, job, view));
+const columnsFor = ({ connection, kept }: KeptMirror, job: ListJob, view: string): Column[] =>
+  kept(`columns ${view}`, () => columnsOf(connection, job, view));

@@ -17,15 +17,30 @@ export function prepared(connection: Connection, sql: string) {
   return statement;
 }
 
-const made = new WeakMap<Connection, { version: number; values: Map<string, unknown> }>();
+const moments = new WeakMap<Connection, (work: () => unknown) => unknown>();
 
-/** What `make` has made of the database for `name`, until another connection commits. */
-export function untilCommit<Value>(connection: Connection, name: string, make: () => Value): Value {
+/** Runs `work` on one moment of the database. A transaction is made once: that takes longer than to look up a row. */
+export function atOneMoment<Value>(connection: Connection, work: () => Value): Value {
+  const run = moments.get(connection) ?? connection.transaction((work: () => unknown) => work());
+  moments.set(connection, run);
+  return run(work) as Value;
+}
+
+/** Gives what `make` has made of the database for `name`, and makes it the first time. */
+export type Kept = <Value>(name: string, make: () => Value) => Value;
+
+const made = new WeakMap<Connection, { version: number; kept: Kept }>();
+
+/** @returns what is kept of the database until another connection commits. To look whether one has takes as long as some rows. */
+export function untilCommit(connection: Connection): Kept {
   const version = prepared(connection, 'PRAGMA data_version').pluck().get() as number;
   const known = made.get(connection);
-  const values = known?.version === version ? known.values : new Map<string, unknown>();
-  if (values !== known?.values) made.set(connection, { version, values });
-  const value = values.has(name) ? (values.get(name) as Value) : make();
-  values.set(name, value);
-  return value;
+  if (known?.version === version) return known.kept;
+  const values = new Map<string, unknown>();
+  const kept: Kept = <Value>(name: string, make: () => Value) => {
+    if (!values.has(name)) values.set(name, make());
+    return values.get(name) as Value;
+  };
+  made.set(connection, { version, kept });
+  return kept;
 }

@@ -28,7 +28,8 @@ export function clientAddresses(
   trusted: readonly string[],
 ): (peer: string, forwarded: string | undefined) => string {
   const isTrusted = networksOf(trusted);
-  return (peer, forwarded = '') => {
+  return (peer, forwarded) => {
+    if (forwarded === undefined) return peer;
     const hops = forwarded.split(',').map((hop) => hop.trim());
     let client = peer;
     while (isTrusted(client)) {

@@ -248,10 +248,9 @@ function readByRequest(
   let hasTurn = false;
 
   /** @returns whether more may be received. */
-  function pass(): boolean {
+  function pass(end = endOfRequest(received)): boolean {
     // What is not parsed yet waits for a response that its client has to read first.
     if (received.length === 0 || stream.destroyed || isFull() || stream.readableLength > 0) return false;
-    const end = endOfRequest(received);
     const part = received.subarray(0, end);
     received = end < received.length ? received.subarray(end) : NOTHING;
     const isWanted = push(part);
@@ -278,7 +277,8 @@ function readByRequest(
       return false;
     }
     received = chunk;
-    if (endOfRequest(chunk) === chunk.length) return pass();
+    const end = endOfRequest(chunk);
+    if (end === chunk.length) return pass(end);
     readOn();
     return false;
   };

@@ -6,7 +6,7 @@
 import { isoTime } from '../../clock.ts';
 import { changedAfter } from '../../sinks/follow.ts';
 import { type Connection, identityOf, isBeforeRestore, quoted } from '../../store/read.ts';
-import { prepared, untilCommit } from '../until-commit.ts';
+import { atOneMoment, type Kept, prepared, untilCommit } from '../until-commit.ts';
 import { badParameter, QueryError } from './errors.ts';
 import { type DatasetState, jsonWriter, stateOf } from './read.ts';
 import { type Column, columnsSql, type ListJob, pastRows, type RowsSql, type Sql } from './sql.ts';
@@ -65,16 +65,17 @@ export function readPosition(text: string, { epoch, datasets }: FeedName): Posit
   return { seq: Number(seq), dataset, key };
 }
 
-export const epochOf = (connection: Connection): string =>
-  untilCommit(connection, 'epoch', () => identityOf(connection)?.epoch.slice(0, 8) ?? '');
+export const epochOf = (connection: Connection, kept: Kept = untilCommit(connection)): string =>
+  kept('epoch', () => identityOf(connection)?.epoch.slice(0, 8) ?? '');
 
 /** Of one answer; the changes behind it come with the next. */
 const MAX_BYTES = 4_000_000;
 
 /** @throws QueryError 400 and 410 */
 export function readChanges(connection: Connection, { datasets, since, limit }: FeedQuestion): FeedAnswer {
-  return connection.transaction((): FeedAnswer => {
-    const states = datasets.map((dataset) => stateOf(connection, dataset, null));
+  return atOneMoment(connection, (): FeedAnswer => {
+    const kept = untilCommit(connection);
+    const states = datasets.map((dataset) => stateOf(connection, dataset, null, kept));
     const last = Math.max(...states.map(({ seq }) => seq));
     // A proof that still removes rows shows with its end.
     const to = Math.min(last, ...states.filter(({ isRemoving }) => isRemoving).map(({ seq }) => seq));
@@ -86,7 +87,7 @@ export function readChanges(connection: Connection, { datasets, since, limit }: 
     return since.dataset === null
       ? readBehind(connection, datasets, since, to, limit)
       : readInserts(connection, datasets, since, limit);
-  })();
+  });
 }
 
 function refuseForgotten(states: readonly DatasetState[], { seq, key }: Position): void {

@@ -28,9 +28,10 @@ export async function answerServed(
   if ('sql' in request) return await answerQuestion(request, caller);
   try {
     const connection = connectionTo(request.dir);
-    return 'feed' in request
-      ? readChanges(connection, request.feed)
-      : await readRows(connection, request.dataset, request.rows)();
+    if ('feed' in request) return readChanges(connection, request.feed);
+    const answer = await readRows(connection, request.dataset, request.rows)();
+    // The service, which many wait for, sends it as it is.
+    return { ...answer, body: answer.body === undefined ? undefined : Buffer.from(answer.body) };
   } catch (thrown) {
     if (thrown instanceof QueryError) return { refused: thrown.data() };
     forget();

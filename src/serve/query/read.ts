@@ -6,7 +6,7 @@
 import type { Cell } from '../../output/answer.ts';
 import { csv } from '../../output/forms.ts';
 import { type Connection, PROOF, removalSql } from '../../store/read.ts';
-import { prepared, untilCommit } from '../until-commit.ts';
+import { atOneMoment, type Kept, prepared, untilCommit } from '../until-commit.ts';
 import type { RowsSql, Shape, Sql } from './sql.ts';
 
 /** How rows are written: a list of JSON, lines of JSON, one object of JSON, or CSV. */
@@ -25,7 +25,7 @@ export type RowsQuestion = {
 export type RowsAnswer = {
   readonly state: DatasetState;
   /** Undefined where they have more than `MAX_BYTES`. */
-  readonly body: Uint8Array | undefined;
+  readonly body: Uint8Array | string | undefined;
   readonly returned: number;
   /** Null where they were not counted. */
   readonly total: number | null;
@@ -66,9 +66,10 @@ export function stateOf(
   connection: Connection,
   dataset: { name: string; rows: string },
   at: string | null,
+  kept: Kept = untilCommit(connection),
 ): DatasetState {
   if (at !== null) return readState(connection, dataset, at);
-  return untilCommit(connection, `state ${dataset.name}`, () => readState(connection, dataset, '9999'));
+  return kept(`state ${dataset.name}`, () => readState(connection, dataset, '9999'));
 }
 
 function readState(
@@ -109,15 +110,16 @@ export function readRows(
   { rows, form, mostRows, isCounted, at }: RowsQuestion,
 ): () => Promise<RowsAnswer> {
   const { row, whole } = form === 'csv' ? csvWriter(rows.columns) : jsonWriter(rows.columns, form);
-  const { state, found, total } = connection.transaction(() => {
+  const { state, found, total } = atOneMoment(connection, () => {
     const found = collect(connection, rows.rows, row, mostRows);
     const total = isCounted || found.isMore ? count(connection, rows.count) : null;
     return { state: stateOf(connection, dataset, at), found, total };
-  })();
+  });
   return async () => {
-    const body = found.isTooLong ? undefined : Buffer.from(await whole(found.pieces));
+    const body = found.isTooLong ? '' : await whole(found.pieces);
+    const isTooLong = found.isTooLong || Buffer.byteLength(body) > MAX_BYTES;
     const returned = found.pieces.length;
-    return { state, returned, total, body: body && body.length <= MAX_BYTES ? body : undefined };
+    return { state, returned, total, body: isTooLong ? undefined : body };
   };
 }
 

@@ -32,7 +32,7 @@ export function openKnownKeys(connection: Connection): KnownKeys {
   return guardedAll(connection.name, {
     find(digest: string) {
       // Bounded by the database: a digest that is not there is not kept.
-      const keys = untilCommit(connection, 'keys', () => new Map<string, KnownKey>());
+      const keys = untilCommit(connection)('keys', () => new Map<string, KnownKey>());
       const record = keys.has(digest) ? undefined : byDigest(digest);
       if (record) keys.set(digest, knownKey(record, readLimits(record.account) ?? unlimited));
       return keys.get(digest);

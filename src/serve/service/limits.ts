@@ -126,7 +126,13 @@ type CounterTerms = Quota & { readonly burst: number };
  * A counter at one time: `left` calls, the next of them at `readyAt`. At `moreAt` there will next be more calls left than now;
  * null where none was taken.
  */
-type Count = { state: CounterState; left: number; readyAt: number; moreAt: number | null };
+type Count = {
+  readonly terms: CounterTerms;
+  readonly state: CounterState;
+  readonly left: number;
+  readonly readyAt: number;
+  readonly moreAt: number | null;
+};
 
 function countAt(kept: CounterState | null, now: number, terms: CounterTerms): Count {
   const { kind, calls, periodMs, burst } = terms;
@@ -140,6 +146,7 @@ function countAt(kept: CounterState | null, now: number, terms: CounterTerms): C
       const used = isSame ? before.used : 0;
       const next = (window + 1) * periodMs;
       return {
+        terms,
         state: { kind, periodMs, at, used },
         left: Math.max(0, calls - used),
         readyAt: used < calls ? at : next,
@@ -153,6 +160,7 @@ function countAt(kept: CounterState | null, now: number, terms: CounterTerms): C
       const slots = kept.filter(([slot]) => slotEnd(slot, periodMs) > at);
       const left = calls - slots.reduce((used, [, taken]) => used + taken, 0);
       return {
+        terms,
         state: { kind, periodMs, at, slots },
         left: Math.max(0, left),
         readyAt: left > 0 ? at : readyAfter(slots, left, periodMs),
@@ -166,6 +174,7 @@ function countAt(kept: CounterState | null, now: number, terms: CounterTerms): C
       const level = before?.kind === 'refill' ? Math.min(full, before.level + elapsed) : full;
       const missing = periodMs - (level % periodMs);
       return {
+        terms,
         state: { kind, periodMs, at, level },
         left: Math.floor(level / periodMs),
         readyAt: at + Math.max(0, Math.ceil((periodMs - level) / calls)),
@@ -256,7 +265,7 @@ export function takeCall(
   if (rate && rate.left <= 0) exceeded.push({ limit: 'rate', readyAt: rate.readyAt });
   if (costsQuota && quota && quota.left <= 0) exceeded.push({ limit: 'quota', readyAt: quota.readyAt });
   const [longest = null] = exceeded.toSorted((one, other) => other.readyAt - one.readyAt);
-  const take = (counted: Counted | null, isTaken: boolean) =>
+  const take = (counted: Count | null, isTaken: boolean) =>
     counted && (isTaken ? addCalls(counted.state, counted.state.at, 1, counted.terms) : counted.state);
   const isGranted = longest === null;
   return {
@@ -288,26 +297,22 @@ export function undoCall(before: AccountState, now: number, limits: Limits, take
   return { quota: quota && addCalls(quota.state, takenAt, -1, quota.terms), rate: rate?.state ?? null };
 }
 
-export function quotaAt(state: AccountState, now: number, limits: Limits): QuotaAtTime {
-  const { quota } = countAll(state, now, limits);
+export function quotaAt(state: AccountState, now: number, { quota }: Limits): QuotaAtTime {
   if (!quota) return { limit: NO_QUOTA, remaining: NO_QUOTA, moreAt: null };
-  return { limit: quota.terms.calls, remaining: quota.left, moreAt: quota.moreAt };
+  const { left, moreAt } = countQuota(state, now, quota);
+  return { limit: quota.calls, remaining: left, moreAt };
 }
-
-type Counted = Count & { readonly terms: CounterTerms };
 
 /** As of `now`, under limits that may have been changed. */
-function countAll(state: AccountState, now: number, limits: Limits) {
-  const counted = (kept: CounterState | null, terms: CounterTerms): Counted => ({
-    ...countAt(kept, now, terms),
-    terms,
-  });
-  const { quota, rate } = limits;
+function countAll(state: AccountState, now: number, { quota, rate }: Limits) {
   return {
-    quota: quota && counted(state.quota, { ...quota, burst: quota.calls }),
-    rate: rate && counted(state.rate, { ...rate, kind: 'refill' }),
+    quota: quota && countQuota(state, now, quota),
+    rate: rate && countAt(state.rate, now, { ...rate, kind: 'refill' }),
   };
 }
+
+const countQuota = (state: AccountState, now: number, quota: Quota) =>
+  countAt(state.quota, now, { ...quota, burst: quota.calls });
 
 /**
  * A clock for limits: whatever is done to the clock of the machine, it never goes back and never stands still. Where that is set

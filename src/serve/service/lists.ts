@@ -22,7 +22,7 @@ import {
   type StreamedResponse,
 } from '../http/response.ts';
 import { abortSignalOf } from '../http/stream.ts';
-import { untilCommit } from '../until-commit.ts';
+import { atOneMoment, untilCommit } from '../until-commit.ts';
 import type { OpenMirror, WatchedMirror } from './mirror.ts';
 
 /** A response that is known but for its body, so that its cost can be judged before anything is read. */
@@ -146,7 +146,7 @@ const MAX_KNOWN_MOMENTS = 1_000;
 
 /** Kept until something is committed. */
 function findMoment({ connection, pages }: OpenMirror, { name }: ListedJob, seq?: number): Moment | Missing {
-  const known = untilCommit(connection, 'moments', () => new Map<string, Moment | Missing>());
+  const known = untilCommit(connection)('moments', () => new Map<string, Moment | Missing>());
   if (known.size >= MAX_KNOWN_MOMENTS) known.clear();
   const id = `${name} ${seq ?? ''}`;
   const moment = known.get(id) ?? pages.momentOf(name, seq);
@@ -238,14 +238,14 @@ function pageReader(mirror: WatchedMirror, onPage: ListsParts['onPage']) {
     if (typeof rowids === 'string' || rowids === undefined) return 'unavailable';
     const frame = frameOf(job, moment.generatedAt, paging, rowids?.length ?? moment.total);
     const read = mirror.read((open) =>
-      open.connection.transaction(() => {
+      atOneMoment(open.connection, () => {
         // History may have been forgotten since the moment was found.
         if (typeof findMoment(open, job, moment.seq) === 'string') return { bytes: null };
         const bytes = rowids
           ? open.pages.readRowids(moment, rowids.subarray(offset, offset + limit), frame)
           : open.pages.readPage(moment, offset, limit, frame);
         return { bytes };
-      })(),
+      }),
     );
     if (read === undefined) return 'unavailable';
     if (read.bytes === null) return 'gone';
