@@ -129,7 +129,7 @@ function once<Arguments extends unknown[]>(run: (...args: Arguments) => void) {
 }
 
 /** One of three ways to count calls against a limit. Times are epoch milliseconds. */
-type Counter = {
+export type Counter = {
   /** Takes one call; false if none is left. */
   take(now: number): boolean;
   /** Undoes a `take` of time `at`. */
@@ -140,7 +140,7 @@ type Counter = {
 };
 
 /** So many calls in every window; windows begin at whole periods since the epoch. */
-function fixedWindow(limit: () => number, periodMs: number): Counter {
+export function fixedWindow(limit: () => number, periodMs: number): Counter {
   let window = Number.NaN;
   let used = 0;
   const windowAt = (time: number) => Math.floor(time / periodMs);
@@ -166,7 +166,7 @@ function fixedWindow(limit: () => number, periodMs: number): Counter {
 }
 
 /** So many calls in any stretch of one period. */
-function slidingWindow(limit: () => number, periodMs: number): Counter {
+export function slidingWindow(limit: () => number, periodMs: number): Counter {
   const taken: number[] = [];
   const remaining = (now: number) => {
     const firstInside = taken.findIndex((at) => at > now - periodMs);
@@ -195,7 +195,7 @@ function slidingWindow(limit: () => number, periodMs: number): Counter {
  * A token bucket: full at first, refilled continuously.
  * @param perMs tokens that come back each millisecond
  */
-function refill(capacity: () => number, perMs: () => number): Counter {
+export function refill(capacity: () => number, perMs: () => number): Counter {
   let level = capacity();
   let filledAt: number | undefined;
 

@@ -202,8 +202,8 @@ type Shipping = {
   server: PostgresServer;
   /** Asks Postgres in the schema of the mirror. */
   query<Row extends object>(sql: string): Promise<Row[]>;
-  /** `market-mirror ship` of both datasets. @param dir of another mirror, which goes to a schema of this name. */
-  ship(dir?: string, schema?: string): Promise<Measured>;
+  /** `market-mirror ship` of both datasets. @param dir of another mirror. */
+  ship(dir?: string): Promise<Measured>;
   /** Seconds that `psql` takes for some of its commands. */
   psql(...commands: string[]): number;
 };
@@ -220,10 +220,10 @@ async function withShipping<T>(folder: string, use: (shipping: Shipping) => Prom
       folder,
       server,
       query: async (sql) => (await client.query(sql)).rows,
-      ship: (dir = folder, schema = SCHEMA) =>
+      ship: (dir = folder) =>
         measureNode([cli(), 'ship', 'ai-signals', 'news'], {
           MIRROR_DIR: dir,
-          MIRROR_SHIP: `${address}&schema=${schema}`,
+          MIRROR_SHIP: `${address}&schema=${SCHEMA}`,
         }),
       psql(...commands) {
         const began = performance.now();

@@ -1,5 +1,6 @@
 /** An API in virtual time: its limits in the shapes in which they are commonly built, its latency, its headers, and others who use the same account. */
 
+import { type Counter, fixedWindow, refill, slidingWindow } from '../../model-api/limits.ts';
 import type { Clock, Random } from '../../src/clock.ts';
 import type { RequestOutcome } from '../../src/governor.ts';
 
@@ -33,8 +34,8 @@ export type World = {
 const TELLING = 'ai-signals';
 
 export function createWorld(spec: WorldSpec, clock: Clock, random: Random): World {
-  const quota = spec.quota && build(spec.quota, random());
-  const rate = spec.rate && build(spec.rate, random());
+  const quota = spec.quota && createLimiter(spec.quota, random());
+  const rate = spec.rate && createLimiter(spec.rate, random());
   const refusals = { all: 0, rate: 0, concurrency: 0, quota: 0 };
   const begunAt = clock.now();
   let accepted = 0;
@@ -70,7 +71,7 @@ export function createWorld(spec: WorldSpec, clock: Clock, random: Random): Worl
     if (spec.retryAfter === 'wrong')
       return [0, -3_600_000, Number.NaN, 1_000, null][Math.floor(random() * 5)] ?? null;
     const now = clock.now();
-    const ready = by === 'quota' ? quota?.nextAt(now) : by === 'rate' ? rate?.nextAt(now) : now + 1_000;
+    const ready = by === 'quota' ? quota?.readyAt(now) : by === 'rate' ? rate?.readyAt(now) : now + 1_000;
     return Math.max(1, Math.ceil(((ready ?? now) - now) / 1_000)) * 1_000;
   }
 
@@ -94,7 +95,7 @@ export function createWorld(spec: WorldSpec, clock: Clock, random: Random): Worl
       }
       change();
       const tells = quota && (spec.headers === 'all' || (spec.headers !== 'none' && job === TELLING));
-      const pair = tells ? { limit: quota.limit, remaining: quota.left(clock.now()) } : {};
+      const pair = tells ? { limit: quota.limit, remaining: quota.remaining(clock.now()) } : {};
       underWay += 1;
       await clock.sleep(latencyMs * 0.75);
       underWay -= 1;
@@ -103,7 +104,7 @@ export function createWorld(spec: WorldSpec, clock: Clock, random: Random): Worl
     takeOrNext() {
       const now = clock.now();
       othersTake();
-      const at = Math.max(rate?.nextAt(now) ?? now, quota?.nextAt(now) ?? now);
+      const at = Math.max(rate?.readyAt(now) ?? now, quota?.readyAt(now) ?? now);
       if (at > now) return at;
       rate?.take(now);
       quota?.take(now);
@@ -113,102 +114,32 @@ export function createWorld(spec: WorldSpec, clock: Clock, random: Random): Worl
   };
 }
 
-function build({ kind, limit, periodMs, burst }: LimiterSpec, phase: number): Limiter {
-  return createLimiter(kind, limit, periodMs, phase, burst);
-}
-
-type Limiter = {
-  limit: number;
-  /** Takes one call; false where none is left. */
-  take(now: number): boolean;
-  left(now: number): number;
-  /** When a call will next be accepted; `now` if one is. */
-  nextAt(now: number): number;
-};
-
 export type LimiterKind = 'fixed' | 'sliding' | 'bucket';
 
-/** `limit` calls in `periodMs`; a bucket holds `burst` of them. */
-function createLimiter(
-  kind: LimiterKind,
-  limit: number,
-  periodMs: number,
-  phase: number,
-  burst = limit,
-): Limiter {
-  if (kind === 'fixed') return fixedWindow(limit, periodMs, phase * periodMs);
-  if (kind === 'sliding') return slidingWindow(limit, periodMs);
-  return bucket(limit, periodMs, burst);
+/** `limit` may be changed at any time. */
+type Limiter = Counter & { limit: number };
+
+/** @param phase where the windows of `fixed` begin, as a part of the period. */
+function createLimiter({ kind, limit, periodMs, burst = limit }: LimiterSpec, phase: number): Limiter {
+  const pool = { limit };
+  const allowed = () => pool.limit;
+  const counters: Record<LimiterKind, () => Counter> = {
+    fixed: () => shifted(fixedWindow(allowed, periodMs), phase * periodMs),
+    sliding: () => slidingWindow(allowed, periodMs),
+    bucket: () =>
+      refill(
+        () => (pool.limit * burst) / limit,
+        () => pool.limit / periodMs,
+      ),
+  };
+  return Object.assign(pool, counters[kind]());
 }
 
-function fixedWindow(limit: number, periodMs: number, offset: number): Limiter {
-  let window = Number.NaN;
-  let used = 0;
-  const turn = (now: number) => {
-    const current = Math.floor((now - offset) / periodMs);
-    if (current !== window) [window, used] = [current, 0];
-  };
+function shifted(counter: Counter, byMs: number): Counter {
   return {
-    limit,
-    take(now) {
-      turn(now);
-      if (used >= this.limit) return false;
-      used += 1;
-      return true;
-    },
-    left(now) {
-      turn(now);
-      return Math.max(0, this.limit - used);
-    },
-    nextAt(now) {
-      return this.left(now) > 0 ? now : (window + 1) * periodMs + offset;
-    },
-  };
-}
-
-function slidingWindow(limit: number, periodMs: number): Limiter {
-  const times: number[] = [];
-  let first = 0;
-  const forget = (now: number) => {
-    while (first < times.length && (times[first] as number) <= now - periodMs) first += 1;
-  };
-  return {
-    limit,
-    take(now) {
-      if (this.left(now) <= 0) return false;
-      times.push(now);
-      return true;
-    },
-    left(now) {
-      forget(now);
-      return Math.max(0, this.limit - (times.length - first));
-    },
-    nextAt(now) {
-      if (this.left(now) > 0) return now;
-      return (times[times.length - this.limit] as number) + periodMs;
-    },
-  };
-}
-
-function bucket(limit: number, periodMs: number, burst: number): Limiter {
-  let level = burst;
-  let filledAt = Number.NaN;
-  const share = burst / limit;
-  return {
-    limit,
-    take(now) {
-      if (this.left(now) < 1) return false;
-      level -= 1;
-      return true;
-    },
-    left(now) {
-      if (!Number.isNaN(filledAt))
-        level = Math.min(this.limit * share, level + (Math.max(0, now - filledAt) * this.limit) / periodMs);
-      filledAt = now;
-      return Math.floor(level + 1e-9);
-    },
-    nextAt(now) {
-      return this.left(now) >= 1 ? now : now + ((1 - level) * periodMs) / this.limit + 1e-3;
-    },
+    take: (now) => counter.take(now - byMs),
+    giveBack: (at, now) => counter.giveBack(at - byMs, now - byMs),
+    remaining: (now) => counter.remaining(now - byMs),
+    readyAt: (now) => counter.readyAt(now - byMs) + byMs,
   };
 }

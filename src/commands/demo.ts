@@ -121,23 +121,17 @@ const environmentOf = (model: ModelApi, dir: string) => ({
   MIRROR_DIR: dir,
 });
 
-type Daemon = {
-  /** Resolves when every dataset but the troubled one was mirrored, or the daemon has ended. */
-  readonly mirrored: Promise<void>;
-  readonly ended: Promise<void>;
-  end(): Promise<void>;
-};
-
 /**
  * Runs the daemon, with a Redis of its own. Until it has mirrored the datasets of `first`, each has a line that tells how far it is.
  * @param skipWaits a dataset that has to wait is not waited for.
+ * @returns `mirrored` resolves when every dataset of `first` was mirrored, or the daemon has ended.
  */
 async function startDaemon(
   { clock, random, stderr, signal }: Context,
   environment: Record<string, string>,
   first: readonly string[],
   skipWaits: boolean,
-): Promise<Daemon> {
+) {
   const [{ runDaemon }, { createLog }] = await Promise.all([import('../daemon.ts'), import('../log.ts')]);
   const lines = await progressLines(stderr, first, clock);
   const left = new Set(first);

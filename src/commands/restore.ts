@@ -25,8 +25,6 @@ import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 import { withProgressLine } from './live-lines.ts';
 
-type Options = { withKeys?: true; json?: true };
-
 /** What was restored; within a version members are added, never removed or changed in meaning. */
 export type Restored = {
   version: 1;
@@ -46,7 +44,7 @@ export function restoreCommand(context: Context): Command {
       'take the keys and limits of the backup, too; what was revoked since stays revoked',
     )
     .option('--json', 'print what was restored as JSON')
-    .action(async (backup: string, { withKeys, json }: Options) => {
+    .action(async (backup: string, { withKeys, json }: { withKeys?: true; json?: true }) => {
       const restored = await withProgressLine(context, () =>
         restore(backup, { withKeys: withKeys === true }, context),
       );

@@ -31,12 +31,6 @@ type OverviewRequest = {
   readonly commit: Overview['commit'];
 };
 
-type OverviewReader = {
-  /** As JSON. @throws Failure as reading the mirror does. */
-  read(what: OverviewRequest['what']): Promise<string>;
-  close(): void;
-};
-
 /** A response is cached so long where nothing was committed meanwhile: ages and plans go on all the same. */
 const CACHED_MS = 1_000;
 
@@ -45,13 +39,14 @@ export function openOverview(
   parts: OverviewParts,
   clock: Pick<Clock, 'now' | 'monotonic'>,
   version: () => number | undefined,
-): OverviewReader {
+) {
   const cache = new Map<string, { json: Promise<string>; at: number; version: number | undefined }>();
   const thread = threadOnDemand<OverviewRequest, string>('overview', 'the thread that reads for the page');
   let last: Promise<unknown> = Promise.resolve();
 
   return {
-    async read(what) {
+    /** As JSON. @throws Failure as reading the mirror does. */
+    async read(what: OverviewRequest['what']): Promise<string> {
       const cached = cache.get(what);
       const present = version();
       if (cached && cached.version === present && clock.monotonic() - cached.at < CACHED_MS)

@@ -165,7 +165,7 @@ function versionOf(
 export function leavesOfRow(
   columns: readonly string[],
   values: readonly PageCell[],
-  booleans: ReadonlySet<string> = new Set(),
+  booleans: ReadonlySet<string>,
 ): Leaves {
   const leaves = new Map<string, Leaf>();
   const leafAt = (column: string, value: PageCell): Leaf =>
