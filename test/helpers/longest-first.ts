@@ -5,6 +5,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const long = [
   'test/sixth-endpoint',
+  'test/names-of-fields',
+  'test/living-here',
   'test/page/',
   'test/commands/',
   'test/queue/',
