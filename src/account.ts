@@ -1,7 +1,4 @@
-/**
- * One account of several machines: the governor's state lies in a Redis that they share. Without an answer of that Redis
- * there is no permit, and so no request.
- */
+/** One account of several machines: the governor's state lies in a Redis that they share. Without that Redis there is no request. */
 
 import { randomUUID } from 'node:crypto';
 import { openRemoteState } from './account/remote-state.ts';
@@ -22,13 +19,10 @@ type CopyStore = { read(): unknown; keep(copy: StateCopy): void };
 
 /** What `createGovernor` needs of a shared state. */
 export type Account = {
-  /**
-   * Changes the state once, however often it has to be tried: it waits for a Redis that is away.
-   * @throws what `change` throws; and once the account is closed.
-   */
+  /** Changes the state exactly once; waits for a Redis that is away. @throws what `change` throws; and once the account is closed. */
   transact: Transact;
   isRemote: true;
-  /** Names this process among those that share the account. */
+  /** The name of this process. */
   owner: string;
   isGone(owner: string): boolean;
   /** Ends once `last` is done, or could not be within a second. */
@@ -41,24 +35,21 @@ export type AccountParts = {
   copy: CopyStore;
   clock: Clock;
   random: Random;
-  /** Called once with why no request is made, and with null when that is over. */
+  /** Called with why no request is made, and with null when that is over. */
   onProblem?: (problem: AccountProblem | null) => void;
-  /** A Redis that is away at the start is waited for, too. */
+  /** Whether the start, too, waits for a Redis that is away. */
   isPatient?: boolean;
   /** Reads the time of Redis, which tests let pass faster. */
   timeOf?: (ms: number) => number;
 };
 
-/** After so many tries at which another process wrote first, the state counts as contended. */
+/** When another process wrote first so many times, the state counts as contended. */
 const MAX_CONFLICTS = 12;
-/** Between two tries; not so long that a Redis that is back is noticed late. */
+/** Between two tries. */
 const RETRY_PAUSES = { firstMs: 50, longestMs: 2_000 };
 const CLOSE_MS = 1_000;
 
-/**
- * @throws Failure `config` where no waiting can help, such as a wrong password; `incomplete` for a Redis that is away, unless
- * that is waited for.
- */
+/** @throws Failure `config` where waiting does not help, such as a wrong password; `incomplete` for a Redis that is away, unless patient. */
 export async function openAccount(parts: AccountParts): Promise<Account> {
   const { name, clock, random, onProblem = () => undefined, timeOf = (ms) => ms } = parts;
   const target = parseRedisUrl(parts.redisUrl);
@@ -90,7 +81,7 @@ export async function openAccount(parts: AccountParts): Promise<Account> {
     }
   };
 
-  /** One try. Where an earlier one was made without our hearing of it, Redis has its result. */
+  /** One try. If an earlier one was made, but its answer lost, Redis has the result. */
   async function changeOnce<T>(id: string, change: Change<T>): Promise<T> {
     let current = await remote.read();
     for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
@@ -125,7 +116,7 @@ export async function openAccount(parts: AccountParts): Promise<Account> {
     onProblem(problem);
   }
 
-  /** This process shares the account no longer. Where another one writes just then, it is counted for some time yet. */
+  /** Takes this process from the list. If another one writes just then, it stays there for some time. */
   async function leave(): Promise<void> {
     const { revision, text } = await remote.read();
     if (!text) return;
@@ -141,7 +132,7 @@ export async function openAccount(parts: AccountParts): Promise<Account> {
   }
 
   try {
-    // Writes, as every permit does.
+    // A trial write.
     await changeOnce('0', (kept) => ({ state: readState(kept), result: null }));
   } catch (thrown) {
     const found = problemOf(thrown);
@@ -166,10 +157,7 @@ export async function openAccount(parts: AccountParts): Promise<Account> {
   };
 }
 
-/**
- * How many processes share the account; null where nothing is known of it. Nothing is written.
- * @throws Failure as `openAccount` does, of a Redis that is away, too.
- */
+/** How many processes share the account; null where nothing is known of it. @throws Failure as `openAccount` does. */
 export async function examineAccount({
   name,
   redisUrl,
@@ -189,7 +177,7 @@ export async function examineAccount({
 /** Keys of queues begin otherwise. */
 const keyOf = (name: string) => `market-mirror:limits:${name}`;
 
-/** What lies in Redis, as JSON: the governor's state, and the processes that share it. */
+/** The JSON in Redis: the governor's state, and the processes that share it. */
 type SharedState = {
   version: typeof VERSION;
   /** Absent where nothing is known yet. */
@@ -197,14 +185,14 @@ type SharedState = {
   processes: Record<string, SharedProcess>;
 };
 
-/** A process when it was last heard of, by Redis's clock; its last change, and the result of that. */
+/** A process: when it last wrote, by Redis's clock; its last change, and the result of that. */
 type SharedProcess = { heardAt: number; change: string; result: unknown };
 
 const VERSION = 3;
 /** A process that is silent for so long is no longer counted. */
 const SILENT_MS = HOUR_MS;
 
-/** What is no JSON of ours counts as nothing. @throws RedisError `newer` for one that a newer release has written. */
+/** Anything but our JSON counts as nothing. @throws RedisError `newer` for a state of a newer release. */
 function parseShared(text: string): SharedState {
   const shared = parseObject(text) as Partial<Omit<SharedState, 'version'>> & { version?: unknown };
   if (Number(shared.version) > VERSION || isNewer(shared.state))
@@ -228,7 +216,7 @@ function heardLately({ processes }: SharedState, now: number): SharedState['proc
   return Object.fromEntries(Object.entries(processes).filter(([, { heardAt }]) => now - heardAt < SILENT_MS));
 }
 
-/** Not Redis, but the change itself failed: to try it again would not help. */
+/** The change itself failed, not Redis: it is not tried again. */
 class ChangeError extends Error {}
 
 function apply<T>(change: Change<T>, kept: unknown, now: number): ReturnType<Change<T>> {
@@ -239,10 +227,10 @@ function apply<T>(change: Change<T>, kept: unknown, now: number): ReturnType<Cha
   }
 }
 
-/** A write for each change would be dear, and readers look at most so often. */
+/** Readers look at the copy at most so often. */
 const COPY_EVERY_MS = 1_000;
 
-/** The mirror's own copy of the account's state: for its readers, and for a Redis that has lost it. */
+/** The mirror's own copy of the account's state, for its readers, and for a Redis that has lost it. */
 function openCopy(store: CopyStore, account: string, clock: Clock) {
   let latest: StateCopy | undefined;
   let keptAt = Number.NEGATIVE_INFINITY;
@@ -255,7 +243,7 @@ function openCopy(store: CopyStore, account: string, clock: Clock) {
     try {
       store.keep(latest);
     } catch {
-      // Whatever keeps it from being written is reported by the mirror, which writes all the time.
+      // The mirror, which writes all the time, reports the error.
     }
     latest = undefined;
     keptAt = clock.monotonic();
@@ -263,8 +251,8 @@ function openCopy(store: CopyStore, account: string, clock: Clock) {
 
   return {
     /**
-     * What was known here of this account, or before there was one, by a clock that says `now`. Leases are left out: each
-     * process says what it holds when it asks.
+     * The copy as a first state for Redis, whose clock says `now`; undefined where it is of another account. Leases are left out:
+     * each process says what it holds when it asks.
      */
     seed(now: number): State | undefined {
       const copy = store.read() as Partial<StateCopy> | null | undefined;
@@ -272,7 +260,7 @@ function openCopy(store: CopyStore, account: string, clock: Clock) {
       return { ...shiftTimes(readState(copy), now - clock.now()), leases: {} };
     },
 
-    /** Notes the state as it was seen when the clock of Redis said `now`. */
+    /** Notes the state as of `now` by the clock of Redis. */
     note(state: State, processes: number, now: number): void {
       const at = clock.now();
       latest = { ...shiftTimes(state, at - now), account: { name: account, processes, heardAt: at } };
@@ -284,12 +272,12 @@ function openCopy(store: CopyStore, account: string, clock: Clock) {
   };
 }
 
-/** Less is the way to Redis and back, and what NTP does. */
+/** Less may be the way to Redis and back, or NTP. */
 const JUMP_MS = 10_000;
 
 /**
- * Somebody may set the clock of Redis, or another Redis takes over. The returned function says whether that clock jumped
- * since the last time it gave. Where it agrees with one of our clocks, our other one was set, or slept.
+ * Returns what says whether the clock of Redis jumped since the last call: it was set, or another Redis took over. While it agrees
+ * with one of our clocks, our other one was set, or slept.
  */
 export function watchJumps(clock: Clock): (remoteNow: number) => boolean {
   let last: number[] | undefined;
@@ -303,11 +291,10 @@ export function watchJumps(clock: Clock): (remoteNow: number) => boolean {
 function problemOf(thrown: unknown): RedisProblem {
   const error = toError(thrown);
   const found = diagnose(error);
-  // What Redis says where nothing is known of it.
   return found.code === 'other' ? { ...found, message: `Redis answers ${error.message}` } : found;
 }
 
-/** The end of a command that cannot begin without the limits. */
+/** The failure of a command that cannot begin without the limits. */
 function failureOf(name: string, address: string, found: RedisProblem): Failure {
   const { message, advice } = found;
   const kind = isOfSettings(found) ? 'config' : 'incomplete';

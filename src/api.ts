@@ -20,17 +20,17 @@ export type ApiRequest = {
 
 export type ApiResponse = { body: Body; json: unknown; call: Call };
 
-/** What came of one request. `aheadMs`: what our clock is ahead of the API's at least; null where it does not tell. */
+/** The result of one request. `aheadMs`: by how much our clock is ahead of the API's at least; null where that is not known. */
 export type EndpointCheck = { call: Call; failure: Failure | null; aheadMs: number | null };
 
-/** A request that was sent before its turn, in the belief that its response will be needed. */
-export type Prefetch<Response = ApiResponse> = {
-  /** Undefined where there was no permit for it, or no page came of it. It never rejects. */
-  response: Promise<Response | undefined>;
+/** A request that is sent before its turn, since its response will probably be needed. */
+export type Prefetch = {
+  /** Undefined where it got no permit or no page. Never rejects. */
+  response: Promise<ApiResponse | undefined>;
   isSent(): boolean;
-  /** The response is not wanted any more: while the request waits for a permit, it is not sent. */
+  /** Nobody needs the response any more: a request that waits for a permit is not sent. */
   drop(): void;
-  /** Must be called for each response that came: whether it was needed. */
+  /** Call it for each response, with whether it was needed. */
   end(wasNeeded: boolean): void;
 };
 
@@ -49,17 +49,16 @@ export type ApiParts = {
 
 export type Api = {
   /**
-   * @param options whether other requests of the job will follow, and who is told that this one has to wait or is repeated.
-   * @throws Failure by the response's line in the catalogue (specification, Errors); Snooze where a permit is a long wait
-   * away; the signal's reason when it is aborted.
+   * @throws Failure by the response's line in the catalogue (specification, Errors); Snooze where the wait for a permit is long;
+   * the signal's reason when it is aborted.
    */
   get(request: ApiRequest, signal: AbortSignal, options?: CallOptions): Promise<ApiResponse>;
   /**
-   * The same before its turn, once: where nothing came of it, `get` tells why. Undefined where the governor allows none.
+   * The same before its turn, and never repeated. Undefined where the governor allows none.
    * @param upcoming how many requests of the job will follow.
    */
   prefetch(request: ApiRequest, signal: AbortSignal, upcoming: number): Prefetch | undefined;
-  /** One request, never repeated, and recorded whatever comes of it. @throws as `get` where there is no permit for it. */
+  /** One request, never repeated and always recorded. @throws as `get` where there is no permit for it. */
   askOnce(request: ApiRequest, signal: AbortSignal): Promise<EndpointCheck>;
   close(): Promise<void>;
 };
@@ -68,9 +67,9 @@ const defaultLimits = { connectMs: 10_000, headersMs: 30_000, deadlineMs: 60_000
 
 /** How often a request is sent, the first time included. */
 const MAX_SENDS = { never: 1, once: 2, 'after-pause': 3, 'when-allowed': 3 } as const;
-/** Ends the wait of a prefetch; a reason of its own, since making the usual one is dear. */
+/** Why a prefetch is aborted; one object for all, since making an error is slow. */
 const dropped = new Error('nobody wants it any more');
-/** Before a request that got no response is repeated. */
+/** Before a request without a response is repeated. */
 const REPEAT_PAUSES = { firstMs: 500, longestMs: 10_000 };
 
 export function createApi(parts: ApiParts): Api {

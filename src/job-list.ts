@@ -1,7 +1,4 @@
-/**
- * What those who read the mirror need to know of every job. The build writes it down: the jobs themselves, with their tables
- * and contracts, take longer to load than the mirror to answer.
- */
+/** What readers need to know of the jobs. The build writes it down, since tables and contracts take longer to load than to read. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { Failure } from './errors.ts';

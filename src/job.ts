@@ -1,7 +1,4 @@
-/**
- * The contract between an endpoint and the engine. A file in `jobs/` declares everything particular to its
- * endpoint as data; nothing else in the project names an endpoint.
- */
+/** What a file in `jobs/` declares of its endpoint, as data; nothing else in the project names an endpoint. */
 
 import { sql } from 'drizzle-orm';
 import {
@@ -26,7 +23,7 @@ import { columnName, type Schema } from './properties.ts';
 export type { RowValues, SqlValue } from './job/columns.ts';
 export type { Schema } from './properties.ts';
 
-/** A view that makes a dataset pleasant to report on; it stands in the database beside the tables. */
+/** A view that makes reports on a dataset easier. */
 export type View = {
   /** In snake_case, as queries name it. */
   name: string;
@@ -34,7 +31,7 @@ export type View = {
   about: string;
   /** The SELECT that it stands for. */
   sql: string;
-  /** The same in the SQL of Postgres, where the mirror may be shipped to; without it, the view is not there. */
+  /** The same in the SQL of Postgres, for `ship`; without it, Postgres does not have the view. */
   postgres?: string;
   /** A query that shows its use. */
   example: string;
@@ -43,14 +40,14 @@ export type View = {
 /** How an endpoint is read: page by page into rows, or as one response kept as a snapshot. */
 export type Reading = 'walk' | 'snapshot';
 
-/** How a query parameter selects rows. The specification names them and shows no rules: these are ours (docs/serve.md, "Filters"). */
+/** How a query parameter selects rows. The specification only names the parameters: the rules are ours (docs/serve.md, "Filters"). */
 export type Filter =
-  /** By words: each is somewhere in the row. */
+  /** By words, all of which are in the row. */
   | { by: 'text' }
   /**
-   * By the field of its name, which is the value or has it among others.
-   * @property values those that the specification lists; any are allowed where it lists none.
-   * @property all the value that leaves every row.
+   * By the field of its name, which equals the value or contains it.
+   * @property values those that the specification lists; any value where it lists none.
+   * @property all the value that selects every row.
    */
   | { by: 'field'; values?: readonly string[]; all?: string };
 
@@ -79,17 +76,17 @@ type Definition<Row> = {
     row: z.ZodType<Row>;
     key(row: Row): string;
     /**
-     * Paths of properties that change while the record does not, such as `quality.ageSeconds`. They are kept current but
-     * make no version, and lie in a narrow table, so that a walk in which nothing else moved writes little.
+     * Paths of properties that change while the record does not, such as `quality.ageSeconds`. They are kept current, make no version,
+     * and lie in a narrow table, so that a walk in which nothing else changed writes little.
      */
     volatile?: readonly string[];
   };
   views?: readonly View[];
-  /** The columns that the page shows unless others are chosen, the most useful first; found by rule unless given. */
+  /** The columns that the page shows first; found by their names and values unless given. */
   shown?: readonly string[];
 };
 
-/** What is known of a dataset without the code of its contract. The build writes it down for those who only read (`job-list.ts`). */
+/** A dataset without the code of its contract. The build writes it down for readers (`job-list.ts`). */
 export type ListedJob = Required<
   Pick<
     Definition<unknown>,
@@ -102,7 +99,7 @@ export type ListedJob = Required<
   /** The view that queries name, and the table in which its rows lie with their rowids. */
   table: string;
   rows: string;
-  /** The same of its superseded versions; null for a dataset that is kept as snapshots. */
+  /** The same for its superseded versions; null for a dataset that is kept as snapshots. */
   history: string | null;
   versions: string | null;
   /** The columns that are the dataset's own, and those of them that make no version: they lie in the table `aging`. */
@@ -116,7 +113,7 @@ export type ListedJob = Required<
    * `generatedAt`, which tells of the snapshot.
    */
   page: Readonly<Record<string, string | null>>;
-  /** SQL to name in FROM in place of `table`, for rows with their `rowid`: a view has none. */
+  /** SQL for FROM in place of `table`, for rows with their `rowid`, which a view has not. */
   numbered: string;
   /** SQL for the JSON of a row as the API sent it, over its columns in something named `row`. */
   rowJson: string;
@@ -185,7 +182,7 @@ export function defineJob<Row>(name: string, definition: Definition<Row>): Job {
 
 type Columns = Record<string, SQLiteColumnBuilderBase>;
 
-/** The columns of the mirror's own that each version of a row has. */
+/** The mirror's own columns in each version of a row. */
 const versionColumns = () => ({
   _key: text().notNull(),
   _first_seen_at: text().notNull(),
@@ -193,7 +190,7 @@ const versionColumns = () => ({
   _walk_id: integer().notNull(),
 });
 
-/** Those that every mirrored table carries beside the columns of its dataset. Whether a row is held makes no version. */
+/** The mirror's own columns in every table of rows. Whether a row is held makes no version. */
 const bookkeepingColumns = () => ({
   ...versionColumns(),
   _key: text().primaryKey(),
@@ -216,13 +213,13 @@ export const versioned: readonly string[] = Object.keys(versionColumns());
 /** What else a version has: from when to when, and what ended it. */
 export const validity: readonly string[] = Object.keys(validityColumns());
 
-/** Where its rows lie. An index finds the few that are held without a look at every row. */
+/** The table of rows. The index finds the few that are held. */
 const rowsTable = (name: string, own: Columns, received: Columns): SQLiteTable =>
   sqliteTable(name, { ...own, ...bookkeepingColumns(), ...received }, (rows) => [
     index(`${name}_held`).on(rows._held_since).where(sql.raw('_held_since IS NOT NULL')),
   ]);
 
-/** Where its superseded versions lie, in the order in which they ended. */
+/** The table of superseded versions, in the order in which they ended. */
 const versionsTable = (name: string, indexName: string, own: Columns, received: Columns): SQLiteTable =>
   sqliteTable(name, { ...own, ...versionColumns(), ...validityColumns(), ...received }, (versions) => [
     index(indexName).on(versions._key, versions._valid_to),

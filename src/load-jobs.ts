@@ -1,4 +1,4 @@
-/** Finds the files of `jobs/`: the file's name is the job's name, and one bad file stops the start. */
+/** Loads the files of `jobs/`, which are named after their jobs. One bad file stops the start. */
 
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
 /** The properties of rows as their schema lists them, and the columns that hold them. */
 
-/** The part of JSON Schema in which zod describes our contracts; objects that the specification names have its name as `title`. */
+/** The part of JSON Schema in which zod describes our contracts. `title` is the name that the specification gives an object. */
 export type Schema = Readonly<{
   title?: string;
   type?: string | readonly string[];
@@ -20,7 +20,7 @@ export const columnName = (path: readonly string[]) =>
 /** `value`: the schema of a value that is not null. */
 type Property = { column: string; path: readonly string[]; description: string | undefined; value: Schema };
 
-/** Those of an object and of the objects within, each before its members. */
+/** The properties of an object and of its inner objects, each before its members. */
 export function* propertiesOf(
   { properties = {} }: Schema,
   around: readonly string[] = [],

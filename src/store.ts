@@ -47,6 +47,19 @@ export type { Before, Ending, WalkSession } from './store/session.ts';
 export type Store = ReturnType<typeof createStore>;
 
 /**
+ * Opens the mirror in `dir` for writing, once an older one is migrated, after a checked copy of it.
+ * @throws Failure as `openStore` does, and `incomplete` where another process is migrating it.
+ */
+export async function openUpgradedStore(
+  dir: string,
+  jobs: readonly Job[],
+  now: () => number,
+): Promise<Store> {
+  await upgrade(openFile(dir));
+  return openStore(dir, jobs, now);
+}
+
+/**
  * Opens the mirror in `dir` for writing, and begins one where there never was any.
  * @param lockWaitMs how long to wait for another process that is writing.
  * @throws Failure `config` for a database newer than this code, `incomplete` for an older one that nobody has upgraded,
@@ -56,22 +69,13 @@ export function openStore(dir: string, jobs: readonly Job[], now: () => number, 
   const connection = openFile(dir, lockWaitMs);
   return closeOnError(connection, () => {
     if (isOlder(connection)) throw outdated(connection.name);
-    return begin(connection, dir, jobs, now);
+    const lost = watchFiles(connection.name);
+    createTables(connection);
+    followDeclarations(connection, jobs);
+    ensureIdentity(connection, dir, now());
+    refuseLost(lost);
+    return createStore(connection, dir, now, lost);
   });
-}
-
-/**
- * The same of a mirror that an older program may have left: it is migrated, after a checked copy of it.
- * @throws Failure as `openStore` does, and `incomplete` where another process is migrating it.
- */
-export async function openUpgradedStore(
-  dir: string,
-  jobs: readonly Job[],
-  now: () => number,
-): Promise<Store> {
-  const connection = openFile(dir);
-  await upgrade(connection);
-  return closeOnError(connection, () => begin(connection, dir, jobs, now));
 }
 
 function openFile(dir: string, lockWaitMs?: number): Connection {
@@ -100,6 +104,7 @@ function closeOnError<T>(connection: Connection, work: () => T): T {
   }
 }
 
+/** Migrates an older mirror. Closes the connection. */
 async function upgrade(connection: Connection): Promise<void> {
   const file = connection.name;
   try {
@@ -114,8 +119,9 @@ async function upgrade(connection: Connection): Promise<void> {
       lock.release();
     }
   } catch (thrown) {
-    connection.close();
     throw storeFailure(thrown, file);
+  } finally {
+    connection.close();
   }
 }
 
@@ -128,15 +134,6 @@ async function copyBeforeMigration(file: string, copy: string): Promise<void> {
     rmSync(copy, { force: true });
     throw thrown;
   }
-}
-
-function begin(connection: Connection, dir: string, jobs: readonly Job[], now: () => number): Store {
-  const lost = watchFiles(connection.name);
-  createTables(connection);
-  followDeclarations(connection, jobs);
-  ensureIdentity(connection, dir, now());
-  refuseLost(lost);
-  return createStore(connection, dir, now, lost);
 }
 
 /** Makes the tables of a new database. */
@@ -157,8 +154,7 @@ function lockMigration(file: string): Lock {
   throw new Failure('incomplete', `${file}: process ${lock.holder} is migrating it; try again`);
 }
 
-// A rebuilt table takes the name of the one that it replaces only where no view asks for that meanwhile. The pragma is void
-// inside a transaction.
+// With this pragma a rebuilt table may take the name of the old one although views name that. It is void inside a transaction.
 function applyMigrations(connection: Connection): void {
   connection.pragma('legacy_alter_table = ON');
   migrate(drizzle(connection), { migrationsFolder: dirname(dirname(journalFile)) });
@@ -180,7 +176,7 @@ function followDeclarations(connection: Connection, jobs: readonly Job[]): void 
     .immediate();
 }
 
-/** What became of the files that were opened; undefined where they are the mirror still. */
+/** Says what became of the opened files; undefined while they are the mirror. */
 type FindLoss = ReturnType<typeof watchFiles>;
 
 function refuseLost(lost: FindLoss): void {
@@ -214,7 +210,7 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     return at === null || ageOf(at, now()) === null ? null : at;
   };
   const check = () => refuseLost(lost);
-  /** For work that may wait for the next walk: the one that it follows has ended well. */
+  /** For work that can wait for the next walk. */
   const throwUnlessBusy = (thrown: unknown) => {
     if (!isBusy(thrown)) throw storeFailure(thrown, file);
   };
@@ -222,14 +218,14 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     file,
     /** The mirror's name, which stays wherever its folder moves. */
     name: nameOf(dir),
-    /** What became of the file that was opened, where the mirror's path no longer leads to it. */
+    /** Why the mirror's path no longer leads to the opened file; undefined where it does. */
     lost,
     governor: openGovernorState(connection, now),
     changes: guardedAll(file, openChanges(connection)),
     ...guardedAll(file, {
       /**
-       * Goes on with the job's unfinished walk or glance or begins one; this process alone takes it until it is released.
-       * @param committed told of each commit of its pages.
+       * Resumes the job's unfinished walk or glance, or begins one; it is this process's alone until it is released.
+       * @param committed called after each commit of its pages.
        */
       openWalk(
         job: Job,
@@ -239,7 +235,7 @@ function createStore(connection: Connection, dir: string, now: () => number, los
         check();
         return openSession(connection, dir, job, kind, now, check, committed);
       },
-      /** Looks at the job's refused rows again: those that `recheck` finds to fit now are mirrored. */
+      /** Checks the job's refused rows again, and mirrors those that fit now. */
       retryQuarantine(job: Job, recheck: (row: QuarantinedRow) => CheckedRows): Retried {
         check();
         const retried = retryQuarantine(connection, dir, job, recheck, now);
@@ -248,9 +244,9 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       },
       /** Keeps the record of a call that brought no page. */
       recordCall: callRecorder(connection),
-      /** The latest call of all, where it got no answer; null where the API answered it. */
+      /** The latest call of all jobs, if it got no answer; else null. */
       silence: silenceReader(connection),
-      /** What the write-ahead log takes on the disk. */
+      /** The size of the write-ahead log. */
       logBytes: () => logBytes(file),
       shape(job: string): DiscoveredShape | undefined {
         const found = findShape.get(job);
@@ -262,37 +258,34 @@ function createStore(connection: Connection, dir: string, now: () => number, los
         const [path, shared] = [rowsPath, sharedKeys].map((list) => JSON.stringify(list));
         upsertShape.run({ job, rowsPath: path, keyField, sharedKeys: shared, at: isoTime(now()) });
       },
-      /**
-       * When the walk that last proved the dataset complete began, in epoch milliseconds; null where there was none, or
-       * where the clock was ahead then.
-       */
+      /** When the last proof began, in epoch milliseconds; null where there was none, or the clock was ahead then. */
       completeAsOf: (job: string) => past(lastWalk(connection, job, PROOF)?.startedAt),
-      /** The same of the last walk that has finished, proof or not; null also where the last is unfinished. */
+      /** The same for the last walk, proof or not; null also where it is unfinished. */
       lastRun(job: string) {
         const last = lastWalk(connection, job);
         return past(last?.finishedAt ? last.startedAt : undefined);
       },
-      /** When the last look at its head began, walk or glance, complete or not; null also where a glance is unfinished. */
+      /** The same for the last walk or glance, complete or not; null also where a glance is unfinished. */
       lastLook(job: string) {
         const { startedAt, finishedAt } = findLastLook.get(job) ?? {};
         return past(finishedAt ? startedAt : undefined);
       },
-      /** Whether the clock was ahead when the job's last walk began: nobody can tell how old its data is. */
+      /** Whether the clock was ahead when the job's last walk began: the age of its data is not known. */
       wasAhead(job: string) {
         const last = lastWalk(connection, job);
         return last !== undefined && past(last.startedAt) === null;
       },
     }),
-    /** Empties the write-ahead log as far as nobody else is at work; keeps nobody waiting. */
+    /** Empties the write-ahead log unless others are at work; keeps nobody waiting. */
     async emptyLog(): Promise<void> {
       await emptyLog(connection).catch((thrown: unknown) => {
         throw storeFailure(thrown, file);
       });
     },
     /**
-     * Forgets calls and the job's versions that are older than they are to be kept, or the oldest of them. What another
-     * process keeps it from waits for the next walk.
-     * @param added how many calls and versions a walk has just added: the more it did, the more may go.
+     * Removes calls, versions and all else of the job that is older than `keep` says, or the oldest of them. While another process
+     * is writing, this waits for the next walk.
+     * @param added how many calls and versions a walk has just added: the more, the more may go.
      */
     async prune(job: Job, keep: Keep, added = 0): Promise<void> {
       await prune(connection, job, keep, now(), added).catch(throwUnlessBusy);
@@ -307,10 +300,10 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     },
     close(): void {
       try {
-        // SQLite does it by itself where nobody else has the mirror open.
+        // Where nobody else has the mirror open, SQLite does this by itself.
         if (connection.open) emptyLogAtOnce(connection);
       } catch {
-        // Whoever opens the mirror next finds in the log what could not be copied.
+        // The log stays for the next process that opens the mirror.
       }
       connection.close();
     },

@@ -25,8 +25,8 @@ const noFields: PageFields = { rows: 0, fields: [] };
 
 /**
  * Reads a page, for `checkPage`.
- * @param known the shape discovered of this dataset before, if its shape is not specified.
- * @param findRun finds its rows as they are stored, where those that are the same need not be looked at.
+ * @param known the shape discovered before, where none is specified.
+ * @param findRun finds stored rows that equal the page's; undefined where each row must be looked at.
  * @throws SyntaxError where it is no JSON.
  */
 export function readPage(
@@ -39,7 +39,7 @@ export function readPage(
 
 /**
  * @param json what `readPage` or `JSON.parse` made of the body.
- * @param known the shape discovered of this dataset before; it comes back where nothing speaks against it.
+ * @param known the shape discovered before; it comes back unless the page contradicts it.
  * @throws Failure `contract` where the envelope is broken.
  */
 export function checkPage(
@@ -78,10 +78,7 @@ function describeUnchanged(job: Job, { rows, json, shape }: UnchangedPage): Chec
   };
 }
 
-/**
- * What is wrong with a dataset of whose first page no row fits: it is halted, since its contract is another. Rows
- * further down that do not fit are no more than rows that do not fit, however many.
- */
+/** Why a dataset halts when no row of its first page fits: its contract is another. On later pages such rows are only refused. */
 export function describeBreach({
   refused,
   received,
@@ -92,7 +89,7 @@ export function describeBreach({
   return `the API broke its contract: no row of the first page fits (${where}expected ${problem.expected}, received ${problem.received}); they are in quarantine, the rows already mirrored stay`;
 }
 
-/** A response that is kept whole, whatever it looks like, under the key given. */
+/** Checks a response that is kept whole, as one row under `key`. */
 export function checkSnapshot(text: string, json: unknown, key: string, fetchedAt: string): CheckedRows {
   const { problem: hostile, members } = inspect(json);
   const problem = hostile ?? findRepeatedName(text, members);
@@ -111,10 +108,7 @@ export function checkSnapshot(text: string, json: unknown, key: string, fetchedA
   };
 }
 
-/**
- * A row that was refused before, looked at again, by the shape discovered of its dataset. Where nothing was discovered yet it
- * stays refused: a single row does not show which field is the key.
- */
+/** Checks a refused row again. Without a discovered shape it stays refused: a single row does not show which field is the key. */
 export function checkAgain(job: Job, body: string, known: DiscoveredShape | undefined): CheckedRows {
   const rows = [JSON.parse(body)];
   const received = { rows, path: [], bodies: () => [body.trim()], suspicious: true, drifts: [] };
@@ -179,15 +173,14 @@ function bodiesOf(job: Job, text: string, path: readonly string[], rows: number)
   return bodies;
 }
 
-/** Members that lie deeper do not tell rows apart, which therefore may be nested as deep as they like. */
+/** Deeper members do not tell rows apart, so that any depth of nesting will do. */
 const MAX_IDENTITY_LEVELS = 16;
 
 type Member = [path: string, value: unknown];
 
 /**
- * How a refused row that shows no key is known again: by a digest of what is stable in it. Stable are, where there is a
- * contract, all members but its volatile ones; elsewhere the texts that are neither a time nor a number, since the rest
- * may have moved on when the row is read again. A row without any is known by its text.
+ * By which a refused row without a key is known again: a digest of its stable members. With a contract those are all but the
+ * volatile ones; elsewhere texts that are neither a time nor a number. A row without any is known by its text.
  * @param body the row's JSON as received.
  */
 function identityOf(body: string, contract: Job['contract']): string {
@@ -200,7 +193,7 @@ function identityOf(body: string, contract: Job['contract']): string {
     .digest('hex');
 }
 
-/** Every value that is no object or array, under the names that lead to it, as a column would be named. */
+/** Every value that is no object or array, named as its column would be. */
 function* membersOf(value: unknown, path: readonly string[]): Generator<Member> {
   if (typeof value !== 'object' || value === null) {
     if (path.length > 0) yield [columnName(path), value];

@@ -1,4 +1,4 @@
-/** One text in Redis, read and replaced by whoever has read the latest, with the time by Redis's clock. */
+/** One text in Redis, replaced only by a process that has read its latest revision, with the time by Redis's clock. */
 
 import { Redis } from 'ioredis';
 import type { RedisTarget } from '../config.ts';
@@ -9,15 +9,15 @@ type RemoteText = { now: number; revision: string; text: string };
 
 type RemoteState = {
   read(): Promise<RemoteText>;
-  /** Not done, and the text that lies there is given, where its revision is not `expected`. */
+  /** Replaces the text if its revision is `expected`; else returns the text that lies there. */
   replace(expected: string, revision: string, text: string): Promise<RemoteText & { isDone: boolean }>;
   close(): void;
 };
 
-/** Milliseconds, to connect and to answer: a later answer says nothing of now. */
+/** To connect, and to answer: a later answer would have an old time. */
 const ANSWER_MS = 2_000;
 
-// A revision is like no other, so that one that a failover has lost is never taken for another.
+// Revisions are random, so that one lost by a failover is never taken for another.
 const script = `
 local time = redis.call('TIME')
 local seen = redis.call('HMGET', KEYS[1], 'revision', 'account')
@@ -33,9 +33,9 @@ type Client = Redis & { marketMirrorAccount(key: string, ...replacement: string[
 export function openRemoteState(target: RedisTarget, key: string): RemoteState {
   let client: Client | undefined;
 
-  /** A connection is made where it is needed, and dropped where it failed: nothing of it is sent a second time. */
+  /** Connects where needed, and drops a connection that failed: nothing is sent a second time. */
   async function exchange(...replacement: string[]): Promise<RemoteText & { isDone: boolean }> {
-    // Redis and what lies between may close an idle connection: that is no problem.
+    // An idle connection may be closed: that is no problem.
     if (client?.status === 'end') drop();
     client ??= open(target);
     const used = client;

@@ -1,7 +1,4 @@
-/**
- * One request on the wire and its response; nothing is repeated or judged here. A response may quote the request: it leaves
- * this file without the key, before anything cuts or parses it.
- */
+/** One request on the wire and its response. A response may quote the request, so the key is removed before anything parses it. */
 
 import { gunzipSync } from 'node:zlib';
 import type { Dispatcher, Pool } from 'undici';
@@ -10,9 +7,9 @@ import type { Secret } from '../key.ts';
 import { first, type Headers, type RawResponse, STOPPED } from './response.ts';
 
 /**
- * Sends a GET and reads the whole response within `deadlineMs`, however slowly it drips.
- * Redirects are not followed, so the key goes to the pool's origin and nowhere else.
- * @param bodyBytes the most that a body may have once it is unpacked.
+ * Sends a GET and reads the whole response within `deadlineMs`. Redirects are not followed, so the key goes to the pool's origin
+ * alone.
+ * @param bodyBytes the most that an unpacked body may have.
  */
 export function exchange(
   pool: Pool,
@@ -59,11 +56,11 @@ export function exchange(
     if (signal.aborted) return stop();
     signal.addEventListener('abort', stop);
 
-    // A handler of our own: a stream of each body, to be read at once and whole, would take a third of undici's time.
+    // A handler of our own: a stream for each body would take a third of undici's time.
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(controller) {
         request = controller;
-        // The request was given up while it waited for a connection.
+        // It was aborted while it waited for a connection.
         if (error) controller.abort(error);
       },
       onResponseStart(_, statusCode, received) {
@@ -101,7 +98,7 @@ function withoutKey(headers: Headers, key: Secret): Headers {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, hidden(value)]));
 }
 
-// Some proxies compress whatever was asked for; a small answer may unpack to more than memory holds.
+/** Some proxies compress although nobody asked; a small body may unpack to more than memory holds. */
 function unpack(bytes: Buffer, encoding = 'identity', limit: number): Buffer | null {
   const name = encoding.trim().toLowerCase();
   if (name === 'identity' || name === '' || bytes.length === 0) return bytes;

@@ -1,7 +1,4 @@
-/**
- * What a response of the API means: its headers read with suspicion, its body, its line of the catalogue (specification,
- * Errors); and how a call is recorded.
- */
+/** What a response of the API means: its headers, its body, its line of the catalogue (specification, Errors). */
 
 import { isUtf8 } from 'node:buffer';
 import { Failure, type FailureKind } from '../errors.ts';
@@ -22,25 +19,25 @@ export type Call = {
   errorCode: string | null;
 };
 
-/** Codes of calls: a body that cannot be read; stopped by us; of undici, a response larger than any page may be. */
+/** Codes of calls: a body that cannot be read; stopped by us; a response too large for undici. */
 export const BAD_BODY = 'bad_body';
 export const STOPPED = 'STOPPED';
 export const TOO_LARGE = 'UND_ERR_RES_EXCEEDED_MAX_SIZE';
 
-/** The body of a response, which is valid UTF-8. Making its text takes a hundred times as long as comparing its bytes. */
+/** A body of valid UTF-8. Making its text takes a hundred times as long as comparing its bytes. */
 export type Body = { bytes: Buffer; text(): string };
 
 export type Headers = Record<string, string | string[] | undefined>;
 
 /** What came over the wire. */
 export type RawResponse = {
-  /** Null where no response came, which `code` of the error says, or its name. */
+  /** Null where no response came; then `code` is the code or name of the error. */
   status: number | null;
   code: string | null;
   headers: Headers;
   /** As received. */
   bytes: number;
-  /** Unpacked; null where it came in an encoding that nobody asked for, or not at all. */
+  /** Unpacked; null where none came, or one in an unknown encoding. */
   body: Buffer | null;
 };
 
@@ -56,13 +53,13 @@ type Repeat = 'never' | 'once' | 'after-pause' | 'when-allowed';
 type Judgement = [FailureKind, message: string, Repeat];
 
 type HeaderFacts = {
-  /** X-RateLimit-Limit and X-RateLimit-Remaining (specification, Limits), both or neither believed. */
+  /** X-RateLimit-Limit and X-RateLimit-Remaining (specification, Limits); both null where they contradict each other. */
   limit: number | null;
   remaining: number | null;
   requestId: string | null;
   /** Retry-After from now, in milliseconds, in either of its forms. */
   retryAfterMs: number | null;
-  /** When the API says it responded, in epoch milliseconds, to the second; null for a response out of a cache. */
+  /** The response's date in epoch milliseconds, to the second; null for a cached response. */
   respondedAt: number | null;
   contentType: string;
   contentEncoding: string;
@@ -100,7 +97,7 @@ export function judge(
   return failed(code, [kind, code ? `${message} (${code})` : message, repeat]);
 }
 
-/** The specification calls 503 alone transient. Other failures of a server or a gateway are repeated as a lost request is. */
+/** The specification calls 503 alone transient. Other 5xx are repeated as a lost request is. */
 function unexpected(status: number): Judgement {
   if (status > 200 && status < 300)
     return ['contract', `answered ${status}, which the specification does not know`, 'never'];
@@ -113,7 +110,7 @@ function unexpected(status: number): Judgement {
 
 const certificate = /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ERR_TLS|ERR_SSL/;
 
-/** What it means that no response came. @param code of the error, as it is recorded with the call. */
+/** Why no response came. @param code of the error, as recorded with the call. */
 export function silence(code: string): Judgement {
   if (certificate.test(code))
     return ['unreachable', `the API's certificate is not trusted (${code}); it is never bypassed`, 'never'];
@@ -173,7 +170,7 @@ function glimpse(bytes: Buffer): string {
 }
 
 export function readHeaders(headers: Headers, now: number): HeaderFacts {
-  // A response out of a cache tells of another call's quota, and of another time.
+  // A cached response has the quota and the date of another call.
   const isCached = headers['age'] !== undefined;
   return {
     ...(isCached ? { limit: null, remaining: null } : readQuota(headers)),
@@ -195,7 +192,7 @@ function readQuota(headers: Headers): Pick<HeaderFacts, 'limit' | 'remaining'> {
   return contradictory ? { limit: null, remaining: null } : { limit, remaining };
 }
 
-// Where a header is given twice with different values, the cautious one is taken.
+/** Of a header that is given twice, the smaller value counts. */
 function smallestCount(value: string | string[] | undefined): number | null {
   if (value === undefined) return null;
   const counts = [value]

@@ -1,6 +1,6 @@
 /**
- * The columns of a specified row. The shape of its contract says all of them once: each is named after the path of its
- * property in snake_case, joined by `_`. From that come the declared columns, the values of a row, and the row as JSON again.
+ * The columns of a specified row. All follow from the shape of its contract: the declared columns, each named after the path of its
+ * property; the values of a row; and the row as JSON again.
  */
 
 import { integer, real, type SQLiteColumnBuilderBase, text } from 'drizzle-orm/sqlite-core';
@@ -29,8 +29,8 @@ export function schemaOf(type: z.ZodType): Schema {
 }
 
 /**
- * The columns of an object, in the order of its properties. An object within has columns for its members; one that may be
- * null or left out has one for the whole as well, behind them, and an object of members that nobody names has that alone.
+ * The columns of an object, in the order of its properties. An inner object has columns for its members; if it may be null or
+ * lacking, one for the whole follows. An object without named members has only that.
  */
 export function columnsOf({ properties = {}, required = [] }: Schema, around?: Column): Column[] {
   return Object.entries(properties).flatMap(([property, schema]) => {
@@ -73,8 +73,8 @@ export function declaredColumns(columns: readonly Column[]): Record<string, SQLi
 }
 
 /**
- * Returns what puts a row that fits into its columns, as code made of their paths: a loop over the paths takes four times as
- * long, and a first mirror spends a tenth of its time there.
+ * Returns what puts a row that fits into its columns, as code made of their paths: a loop would take four times as long, and a first
+ * mirror spends a tenth of its time there.
  */
 export function valueReader(columns: readonly Column[]): (row: unknown) => RowValues {
   const members = columns.map(({ name, path, holds }) => {
@@ -118,10 +118,7 @@ function jsonSql(schema: Schema, path: readonly string[]): string {
   return schema.type === 'number' ? numberSql(column) : column;
 }
 
-/**
- * An object that is kept as JSON, without members that the contract does not list. It rarely has such, and to look is
- * much faster than to put it together.
- */
+/** An object that is kept as JSON, without members that the contract does not list. It is put together only where it has such. */
 function listedMembersSql({ properties }: Schema, column: string): string {
   if (!properties) return `json(${column})`;
   const names = Object.keys(properties);

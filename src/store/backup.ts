@@ -1,7 +1,6 @@
 /**
- * Copies of a database: made page by page as it stands at one moment, while others go on writing, checked, and put in the place
- * of one. Each step of that leaves the folder so that nothing is lost where it was the last one: the process may be killed, and
- * restoring again finishes the work.
+ * Copies of a database: made while others write, checked, and put in its place. A process may be killed between any two steps of a
+ * restore: nothing is lost, and restoring again finishes the work.
  */
 
 import {
@@ -63,15 +62,15 @@ export async function copyDatabase(
   }
 }
 
-/** Without this, every commit of another process would start the copy anew. */
+/** Reads one point in time: else every commit of another process would start the copy anew. */
 function holdMoment(source: Database): void {
   source.exec('BEGIN');
   source.prepare('SELECT count(*) FROM sqlite_master').get();
 }
 
 /**
- * Checks a copy of `file`, and makes it a single file that can be read from a folder where nothing may be written.
- * @throws Failure `disk` where it is damaged, as the database then is.
+ * Checks a copy of `file`, and makes it a single file, readable in a folder where nothing may be written.
+ * @throws Failure `disk` where it, and so the database, is damaged.
  */
 export function sealCopy(file: string, copy: string): void {
   guarded(file, () => {
@@ -87,15 +86,14 @@ export function sealCopy(file: string, copy: string): void {
   });
 }
 
-/** The database, and what SQLite keeps beside it: with another database each of them would spoil it. */
+/** The database and SQLite's files beside it, which would spoil another database. */
 const PARTS = ['', '-wal', '-journal'];
 /** The index of the log, which SQLite makes anew. */
 const INDEX = '-shm';
 
 /**
- * Keeps every process of ours from writing to the mirror in `dir`, and makes the folder where there is none.
- * @returns what lets go again.
- * @throws Failure `incomplete` where one is at work there, `config` for a folder of another user.
+ * Takes all locks of the mirror in `dir`, and makes the folder where there is none. Returns what releases them.
+ * @throws Failure `incomplete` where a process of ours is at work there, `config` for a folder of another user.
  */
 export function holdFolder(dir: string, jobs: readonly string[]): () => void {
   guarded(dir, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
@@ -143,8 +141,7 @@ export function refuseOtherThanBackup(backup: string, dir: string): void {
 }
 
 /**
- * Copies a backup beside the database `file`, to be put in its place, and checks the copy.
- * @param change alters the copy before it is checked. @returns the copy.
+ * Copies a backup beside the database `file`, changes the copy and checks it. Returns the copy.
  * @throws Failure `disk` where the backup is damaged, or the signal's reason where that ends it.
  */
 export async function copyBeside(
@@ -171,8 +168,8 @@ export async function copyBeside(
 }
 
 /**
- * @param options.keep the folder for what was there, made where there was anything.
- * @param options.isNeeded whether restoring again reads the present database: then it is copied to `keep`, and never away.
+ * Moves the database to the folder `keep`, and puts the copy in its place.
+ * @param options.isNeeded whether restoring again reads the present database: then it is copied to `keep`, and never absent.
  * @param options.step called after each step, with what was done.
  * @throws Failure `incomplete` where another process has the database open.
  */
@@ -187,7 +184,7 @@ export function replaceDatabase(
     guarded(file, () => {
       const old = PARTS.map((part) => `${file}${part}`).filter((path) => existsSync(path));
       if (old.length > 0) mkdirSync(keep, { recursive: true, mode: 0o700 });
-      // The database first: while it is away, and its name is known, no command begins another.
+      // The database first: without it, the files beside it keep every command from beginning another.
       for (const path of old) {
         const kept = join(keep, basename(path));
         if (isNeeded && path === file) {
@@ -214,7 +211,7 @@ export function refuseOpenDatabase(file: string): void {
   openAlone(file)?.close();
 }
 
-/** Notes in the copy of a backup that changes of the mirror `file`, up to now, are none of what takes its place. */
+/** Notes in the copy of a backup that it lacks the changes of the mirror `file` up to now. */
 export function noteRestore(file: string, copy: string, now: number): void {
   const connection = new Database(copy, { fileMustExist: true });
   try {
@@ -224,7 +221,7 @@ export function noteRestore(file: string, copy: string, now: number): void {
   }
 }
 
-/** 0 where there is no mirror, or none that can be read. */
+/** 0 where no mirror can be read. */
 function lastSeqIn(file: string): number {
   try {
     const connection = openReadOnly(file);
@@ -238,7 +235,7 @@ function lastSeqIn(file: string): number {
   }
 }
 
-/** A folder in `dir` that is not there yet, named by the time. */
+/** A new folder in `dir`, named by the time. */
 export function folderToKeep(dir: string, now: number): string {
   const named = join(dir, `before-restore-${isoTime(now).replaceAll(':', '-')}`);
   for (let number = 1; ; number += 1) {
@@ -248,9 +245,9 @@ export function folderToKeep(dir: string, now: number): string {
 }
 
 /**
- * Writes the log of a database into it, and keeps all others out until the connection is closed. Whoever waits for it meanwhile
- * finds another file at its path then, and gives up (`connection.ts`).
- * @returns undefined where there is none, or where it is so damaged that it can only be kept as it is, with its log.
+ * Writes the log of a database into it, and keeps all others out until the connection is closed. A process that waits for it then
+ * finds another file at its path, and gives up (`connection.ts`).
+ * @returns undefined where there is no database, or a damaged one, which is kept as it is, with its log.
  */
 function openAlone(file: string): Connection | undefined {
   if (!existsSync(file)) return undefined;
@@ -260,7 +257,7 @@ function openAlone(file: string): Connection | undefined {
     const connection = new Database(file, { timeout: 0 });
     try {
       connection.pragma('locking_mode = exclusive');
-      // Where it cannot be changed, SQLite may only answer with the one that stays.
+      // SQLite may answer with the mode that stays instead of an error.
       const mode = connection.pragma('journal_mode = delete', { simple: true });
       if (mode !== 'delete') throw new Database.SqliteError(`the journal stays ${mode}`, 'SQLITE_BUSY');
       connection.exec('BEGIN EXCLUSIVE');
@@ -291,7 +288,7 @@ function hasHeader(file: string): boolean {
   }
 }
 
-/** Locks and log lie beside the path that is opened. */
+/** Locks and log lie beside the path that is opened, so that must be the file's own. */
 function refuseUnlessFile(file: string): void {
   const found = lstatSync(file, { throwIfNoEntry: false });
   if (!found || found.isFile()) return;
@@ -315,7 +312,7 @@ function putWhereNothingIs(copy: string, file: string): void {
 const isDamage = (thrown: unknown) =>
   thrown instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(thrown.code);
 
-/** What is wrong with the backup is said of the backup: nothing else was touched. */
+/** Runs `work` on a backup; its damage becomes a Failure that names the backup. */
 function naming<T>(backup: string, work: () => T): T {
   try {
     return guarded(backup, work);
@@ -326,7 +323,7 @@ function naming<T>(backup: string, work: () => T): T {
   }
 }
 
-/** Removes what `copyBeside` has left, where it was not put in place. */
+/** Removes a copy of `copyBeside` that was not put in place. */
 export function discardCopy(file: string): void {
   removeParts(`${file}.restoring`);
 }

@@ -1,4 +1,4 @@
-/** What is kept of the calls to the API: each of them, and what the governor has learnt from them. */
+/** Each call to the API, and what the governor has learnt from them. */
 
 import type { Call } from '../api/response.ts';
 import { isoTime } from '../clock.ts';
@@ -19,7 +19,7 @@ export function callRecorder(connection: Connection): (call: Call) => void {
 /** A call that got no answer: its `id` in `requests`, and the code of the error. */
 type Unanswered = { id: number; code: string };
 
-/** Returns what reads the latest call, where it got no answer; null where it did. */
+/** Returns what reads the latest call, if it got no answer; else null. */
 export function silenceReader(connection: Connection): () => Unanswered | null {
   const latest = connection.prepare<[], Unanswered & { isUnanswered: 0 | 1 }>(
     `SELECT id, ${SILENCE_CODE} AS code, ${UNANSWERED} AS isUnanswered FROM requests WHERE ${TELLING} ORDER BY at DESC, id DESC LIMIT 1`,
@@ -39,7 +39,7 @@ type GovernorState = {
   transact<State, Result>(change: (state: unknown) => { state: State; result: Result }): Result;
 };
 
-/** A reservation before each call needs to outlive a crash of this process, but not a power cut. */
+/** A reservation outlives a crash of this process, but not a power cut. */
 export function openGovernorState(connection: Connection, now: () => number): GovernorState {
   const read = connection.prepare<[], string>('SELECT state FROM governor WHERE id = 1').pluck();
   const write = connection.prepare<[string, string]>(

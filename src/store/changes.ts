@@ -1,4 +1,4 @@
-/** The order of all changes, over every dataset and every process, and what a proven walk makes known of them. */
+/** What a proven walk makes known of the changes, numbered over all datasets and processes. */
 
 import { isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
@@ -25,7 +25,7 @@ export type Change = {
 
 type Counts = Pick<Change, 'inserted' | 'updated' | 'deleted' | 'firstSeq' | 'lastSeq'>;
 
-/** A walk that changed something after `announced`. What it changed by then was announced before: a retry of its refused rows came since. */
+/** A walk that changed something after `announced`; if also before that, a retry of its refused rows came since. */
 type ChangedWalk = Counts & { id: number; announced: number };
 
 export function openChanges(connection: Connection) {
@@ -34,7 +34,7 @@ export function openChanges(connection: Connection) {
   const before = `LEFT JOIN walks AS before
     ON before.id = (SELECT id FROM walks WHERE job = :job AND id < :proof AND ${PROOF} ORDER BY id DESC LIMIT 1)`;
   const announcedBefore = seqOf('before.finished_at');
-  // Joined in this order, and with a plus where another index would do, SQLite looks at few walks, however many there are.
+  // The order of the joins, and the plus signs, make SQLite use the indexes by which it looks at few walks.
   const ofProof = connection.prepare<[{ job: string; proof: number }], ChangedWalk>(
     `SELECT ${columns}, 0 AS announced FROM walks AS proof ${before} CROSS JOIN walks
      WHERE proof.id = :proof AND walks.job = :job AND walks.id > coalesce(before.id, 0) AND walks.last_seq IS NOT NULL
@@ -61,14 +61,14 @@ export function openChanges(connection: Connection) {
 
   return {
     /**
-     * What the walk makes known: all that changed since the proof before it, also by walks that proved nothing, by glances and by
-     * retries of refused rows. Null where it is no proof, or nothing changed.
+     * What the walk makes known: all changes since the proof before it, by whatever walk, glance or retry of refused rows. Null where
+     * it is no proof, or nothing changed.
      */
     of(job: Job, walk: WalkRow): Change | null {
       if (!isProof(walk.verdict)) return null;
       return describe(job, walk, ofProof.all({ job: job.name, proof: walk.id }));
     },
-    /** The same up to the last proof, of all that changed after `seq`; all there is, where that is of the mirror before a restore. */
+    /** The same up to the last proof, for all changes after `seq`; for all there are, where a restore took back that change. */
     since(job: Job, seq: number): Change | null {
       const proof = lastWalk(connection, job.name, PROOF);
       if (!proof) return null;
@@ -78,7 +78,7 @@ export function openChanges(connection: Connection) {
   };
 }
 
-/** The rows of a walk that it has changed since it was announced, which takes a look at all rows: a retry is rare. */
+/** What a walk has changed since it was announced. Looks at all rows: a retry is rare. */
 function countRetried(connection: Connection, job: Job, { id, announced, lastSeq }: ChangedWalk): Counts {
   const sources = changeSources(job)
     .filter(({ at }) => at !== '_valid_to')
@@ -104,6 +104,6 @@ const add = (one: Counts, other: Counts): Counts => ({
   lastSeq: Math.max(one.lastSeq, other.lastSeq),
 });
 
-/** SQL over `walks`: the proof itself, what came before it, and glances that began and ended while it was under way. */
+/** SQL over `walks`: the proof, what came before it, and glances that began and ended during it. */
 const isAnnouncedWith = (proof: string) =>
   `(+walks.id <= ${proof}.id OR +walks.last_seq <= ${proof}.last_seq AND walks.finished_at <= ${proof}.finished_at)`;

@@ -1,7 +1,6 @@
 /**
- * Commits that cost less, or that keep other writers waiting for less long, and the write-ahead log that all of them go
- * through. SQLite copies the log into the database as it grows, and begins it again where no reader looks at an older state;
- * a reader that looks for long keeps it growing.
+ * Cheap commits, work in small batches, and the write-ahead log. SQLite copies the log into the database as it grows, and begins it
+ * again where no reader needs it; a long reader lets it grow.
  */
 
 import { statSync } from 'node:fs';
@@ -9,8 +8,8 @@ import { setImmediate as breath } from 'node:timers/promises';
 import { type Connection, synchronous } from './connection.ts';
 
 /**
- * Runs `work`, whose commits are kept through a crash of the process but not through a power cut: a tenth of the
- * price. Not within a transaction, where SQLite refuses to change its mind.
+ * Runs `work`, whose commits survive a crash of the process but not a power cut, at a tenth of the price. Not within a transaction,
+ * where SQLite refuses the pragma.
  */
 export function relaxed<T>(connection: Connection, work: () => T): T {
   // This pragma acts when it is compiled, so a prepared one would do nothing.
@@ -28,8 +27,8 @@ export const ROWS_AT_ONCE = 100;
 export type Batch = () => boolean;
 
 /**
- * Does work that would keep other writers waiting, some rows at a time: one transaction for a batch of each, until nothing
- * is left or `most` were made. For work that is done again where a power cut undoes it: no commit waits for the disk.
+ * Does long work in short transactions of one batch each, until nothing is left or `most` were made. No commit waits for the disk:
+ * only for work that is repeated after a power cut.
  */
 export async function inBatches(
   connection: Connection,
@@ -45,13 +44,12 @@ export async function inBatches(
   }
 }
 
-/** More than three times SQLite's own: pages written often reach the database less often, and no copy takes over 25 ms. */
+/** Pages that are worth copying, over three times SQLite's own threshold: few copies, and none takes over 25 ms. */
 const WORTH_COPYING_PAGES = 3_500;
 
 /**
- * Lets all else go on after a commit, and copies the log into the database where it has grown long: in a turn of its own, since
- * what came during the commit is heard only between the two. What fails here is not reported: the next commit fails for the
- * same reason.
+ * Copies a long log into the database, in a turn of the event loop of its own, so that others are heard between it and the commit.
+ * An error is not reported: the next commit meets it, too.
  */
 export async function copyLog(connection: Connection): Promise<void> {
   await breath();
@@ -68,10 +66,10 @@ function pagesToCopy(connection: Connection): number {
   return state.log - state.checkpointed;
 }
 
-/** More than this is left by no writer alone. */
+/** Only a long reader leaves a log of more bytes. */
 export const LONG_LOG_BYTES = 64_000_000;
 
-/** What is written again and again need not reach the database each time. */
+/** A shorter log need not be emptied. */
 const WORTH_EMPTYING_BYTES = 1_000_000;
 
 /** Bytes of the log of the mirror `file`; 0 where there is none. */
@@ -80,8 +78,8 @@ export function logBytes(file: string): number {
 }
 
 /**
- * Empties the log, unless it is short or somebody else is at work: waits for nobody, and keeps no writer waiting. In two turns
- * of the event loop, since each may wait for the disk, and not in that of the commit before.
+ * Empties the log, unless it is short or somebody else is at work; waits for nobody. In two turns of the event loop, since each may
+ * wait for the disk.
  */
 export async function emptyLog(connection: Connection): Promise<void> {
   await breath();
@@ -94,7 +92,7 @@ export async function emptyLog(connection: Connection): Promise<void> {
 export function emptyLogAtOnce(connection: Connection): void {
   if (logBytes(connection.name) < WORTH_EMPTYING_BYTES) return;
   const lockWaitMs = Number(connection.pragma('busy_timeout', { simple: true }));
-  // Others may write while this copies what there is; the second, which locks them out, finds little left.
+  // Others may write during the first; the second locks them out, and finds little left.
   connection.pragma('wal_checkpoint(PASSIVE)');
   connection.pragma('busy_timeout = 0');
   try {

@@ -1,4 +1,4 @@
-/** The only place that opens the mirror: every connection gets the same pragmas, set and then read back. */
+/** Opens the mirror: every connection gets the same pragmas, which are set and then read back. */
 
 import { statSync } from 'node:fs';
 import { Failure } from '../errors.ts';
@@ -11,21 +11,21 @@ export type Connection = Database;
 /** SQLite's numbers: `full` keeps every commit through a power cut, `normal` through a crash of the process. */
 export const synchronous = { full: 2, normal: 1 } as const;
 
-/** A walk touches most pages once; what it reads again is in the system's cache. SQLite takes 2 MB, better-sqlite3 16. */
+/** A walk touches most pages once, and the system caches the others. SQLite's own is 2 MB, that of better-sqlite3 16. */
 const CACHE_KIB = 4_096;
 
-/** A commit that finds so many pages in the log copies them into the database. Before, `copyLog` does, in a turn of its own. */
+/** Pages in the log that a commit itself copies into the database; `copyLog` mostly does it before. */
 const CHECKPOINT_PAGES = 6_000;
 
-/** A log that a long reader or one large transaction has stretched is cut back to this when it begins anew. */
+/** A log is cut back to this when it begins anew. */
 const LONGEST_LOG_AT_REST_BYTES = 16 * 1024 ** 2;
 
-/** How long a reader or a writer waits for another process that keeps the database locked. */
+/** How long a connection waits for another process that keeps the database locked. */
 const LOCK_WAIT_MS = 5_000;
 
 /**
- * Opens the mirror for writing. A commit is kept through a power cut.
- * @param refuse reads the file before anything is written to it, and throws where it must stay as it is.
+ * Opens the mirror for writing. Commits survive a power cut.
+ * @param refuse reads the file before anything is written, and throws where it must stay as it is.
  */
 export function openConnection(
   file: string,
@@ -58,7 +58,7 @@ export function openConnection(
 
 /**
  * Opens the mirror for reading only; the file must exist.
- * @param lockWaitMs of one that stays open and therefore never keeps others out; waits long unless given.
+ * @param lockWaitMs of a connection that stays open, and so must not keep others out; it waits long unless given.
  */
 export function openReadOnly(file: string, lockWaitMs?: number): Connection {
   return guarded(file, () => {
@@ -87,18 +87,12 @@ export function valueIn<Value extends string | number>(
   );
 }
 
-/**
- * Lets a connection that stays open read its file anew, after an error of it. SQLite keeps pages until another connection
- * commits, damaged ones as well: it would never see that the file was mended.
- */
+/** Lets an open connection read its file anew after an error: SQLite keeps even damaged pages until another connection commits. */
 export function forgetPages(connection: Connection): void {
   connection.pragma('shrink_memory');
 }
 
-/**
- * Whoever is the first to open the mirror makes the index of its log, for which a full disk has no room. Alone with the
- * mirror, SQLite keeps that index in memory.
- */
+/** The first connection makes the index of the log, for which a full disk has no room. An exclusive one keeps it in memory. */
 function isShortOfIndex(thrown: unknown): boolean {
   return thrown instanceof Database.SqliteError && /^SQLITE_IOERR_SHM(OPEN|SIZE)$/.test(thrown.code);
 }
@@ -137,8 +131,8 @@ function inodeOf(file: string): string | undefined {
 }
 
 /**
- * Reads the file, for the first time: that waits for a backup which is put in its place (`replaceDatabase`). Whoever opened the
- * file from before would take the new one's log for its own.
+ * Reads the file for the first time, which waits for a restore (`replaceDatabase`). A connection to the old file would take the new
+ * one's log for its own.
  */
 function refuseReplaced(connection: Connection, before: string | undefined): void {
   connection.prepare('SELECT count(*) FROM sqlite_master').get();

@@ -1,4 +1,4 @@
-/** Differences between what the contract or earlier rows say and what came: one row each, however often met. */
+/** Differences of what came from the contract or from earlier rows: one row each, with a count. */
 
 import type { Drift } from '../validate/checked.ts';
 import type { Connection } from './connection.ts';
@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 /** What brought a row, and when. */
 export type Origin = { job: string; walkId: number; requestId: string | null; now: string };
 
-/** A dataset that differs in more ways is summed up in one row of kind `more`. */
+/** Further differences of a dataset share one row of kind `more`. */
 export const MAX_DRIFTS = 1_000;
 
 const more: Omit<Drift, 'times'> = {

@@ -1,4 +1,4 @@
-/** The disk's errors, SQLite's among them, in the words of ours. */
+/** Errors of the disk and of SQLite as Failures that say what to do. */
 
 import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { type DiskTrouble, diskTrouble } from '../disk.ts';
 import { Failure } from '../errors.ts';
 import { Database } from './sqlite.ts';
 
-/** What to do, by the code or its beginning; the first that fits. */
+/** What to do, by the code or its beginning: the first that fits counts. */
 const ADVICE_ON_SQLITE: Record<string, string> = {
   SQLITE_BUSY: 'another process keeps the database busy; try again',
   SQLITE_LOCKED: 'another process keeps the database busy; try again',
@@ -41,7 +41,7 @@ function sqliteAdvice(code: string, folder: string): string | undefined {
   return Object.entries(ADVICE_ON_SQLITE).find(([name]) => code.startsWith(name))?.[1];
 }
 
-/** What a trial write tells, and SQLite says in the same words as other things. A missing right SQLite tells better. */
+/** What SQLite's codes do not tell, but a trial write does. */
 const TOLD_BY_DISK: ReadonlySet<DiskTrouble['code']> = new Set([
   'ENOSPC',
   'INODES',
@@ -55,7 +55,7 @@ const TOLD_BY_DISK: ReadonlySet<DiskTrouble['code']> = new Set([
 /** More than any file system keeps beside a name. */
 const TRIAL_BYTES = 65_536;
 
-/** SQLite does not pass on what the system told it, so the disk is asked again, by a file that nobody sees. */
+/** Writes a nameless file to learn the system's error, which SQLite does not pass on. */
 function askDisk(folder: string): DiskTrouble | undefined {
   const path = join(folder, `.mirror-trial-${randomUUID()}`);
   try {
@@ -78,7 +78,7 @@ export function isBusy(thrown: unknown): boolean {
   return thrown instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED)/.test(thrown.code);
 }
 
-/** The same functions, with the disk's errors turned into ours. */
+/** The same functions, each run by `guarded`. */
 export function guardedAll<T extends Record<string, (...values: never[]) => unknown>>(
   file: string,
   functions: T,
@@ -91,7 +91,7 @@ export function guardedAll<T extends Record<string, (...values: never[]) => unkn
   return Object.fromEntries(wrapped) as T;
 }
 
-/** Runs `work`, with the disk's errors turned into ours. */
+/** Runs `work`, whose errors of the disk become Failures. */
 export function guarded<T>(file: string, work: () => T): T {
   try {
     return work();

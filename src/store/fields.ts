@@ -1,6 +1,6 @@
 /**
- * The fields of datasets whose record shape is not specified: each becomes a column when it is first met, is described in
- * `fields`, and is watched for drift. Its column is virtual, so that rows already stored cost nothing and need no change.
+ * The fields of rows without a contract: each becomes a column when it is first met, is described in `fields`, and is watched for
+ * drift. Its column is virtual, so stored rows need no change.
  */
 
 import type { Job } from '../job.ts';
@@ -17,11 +17,11 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
   const isFull = `status = 'complete' AND renewal_of IS NULL AND id < ${walkId}`;
   const before = lastWalk(connection, job.name, isFull);
   const anyRow = connection.prepare(`SELECT 1 FROM ${quoted(job.rows)} LIMIT 1`);
-  // Differences that each walk notes anew, which an unchanged row shows as well.
+  // Differences that each walk notes anew, also of unchanged rows.
   const anyRepeated = connection.prepare<[string]>(
     `SELECT 1 FROM drift WHERE job = ? AND kind IN ('no-column', 'contradicted-key', 'more') LIMIT 1`,
   );
-  /** Looked up again behind each commit: nobody else writes them during a walk. */
+  /** Looked up again after each commit. */
   let hasRepeated: boolean | undefined;
   let areAllMet = false;
   let latest: Origin | undefined;
@@ -32,12 +32,12 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
     drifted += 1;
   }
 
-  /** To the first whole walk of a dataset, every field and each of its types is new. */
+  /** To the first whole walk everything would be new. */
   function noteNew(kind: 'new-field' | 'new-type', path: string, detail: string, origin: Origin): void {
     if (before) noteDrift(kind, path, detail, origin);
   }
 
-  /** Writes a known field where this walk has not met it yet, or where it shows something new. */
+  /** Writes a known field that this walk first meets, or that shows something new. */
   function meet(field: Field, seen: Omit<SeenField, 'path'>, rows: number, origin: Origin): void {
     const nullable = field.nullable || seen.values < rows;
     const added = seen.types.filter((type) => !field.types.includes(type));
@@ -73,10 +73,7 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
   }
 
   return {
-    /**
-     * Takes in what a page shows; call in its transaction, before its rows are written. Costs little where it shows
-     * nothing new. Returns how many drifts it noted.
-     */
+    /** Takes in the fields of a page; call it in its transaction, before its rows are written. Returns how many drifts it noted. */
     note({ rows, fields, areStored }: PageFields, origin: Origin): number {
       hasRepeated = undefined;
       drifted = 0;
@@ -99,7 +96,7 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
       if (unseen.length > 0) discover(unseen, rows, origin);
       return drifted;
     },
-    /** Whether rows that are as the table holds them have nothing more to show in this walk. */
+    /** Whether unchanged rows have no more fields to show in this walk. */
     isSettled(): boolean {
       // A field that a proof did not meet is in no row that has stayed.
       const from = isProof(before?.verdict ?? null) ? (before?.id ?? 0) : 0;
@@ -108,15 +105,12 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
       hasRepeated ??= anyRepeated.get(job.name) !== undefined;
       return !hasRepeated;
     },
-    /**
-     * Ends a walk that has read the whole dataset: a field that the one before met, but no row of this one bears,
-     * has vanished. Returns how many drifts it noted.
-     */
+    /** Notes the fields that the last whole walk met, but not this one. Returns how many drifts it noted. */
     conclude(): number {
       drifted = 0;
-      // A walk that brought no row says nothing of the fields that rows have.
+      // A walk without rows says nothing of their fields.
       if (!latest) return 0;
-      // A glance beside this walk has a greater number, and what it met has not vanished.
+      // A glance beside this walk has a greater id: what it met has not vanished.
       for (const field of known.all())
         if (field.walkId < walkId && field.walkId >= (before?.id ?? 0))
           noteDrift('vanished-field', field.path, '', latest);
@@ -125,7 +119,7 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
   };
 }
 
-/** A price that was whole so far and now is not has not changed its type. */
+/** Whole numbers and others are one type: a price may happen to be whole. */
 const familyOf = (type: FieldType) => (type === 'integer' || type === 'big-integer' ? 'number' : type);
 
 const EXAMPLE_CHARACTERS = 100;
@@ -148,13 +142,9 @@ type Field = {
   walkId: number;
 };
 
-/** The fields that have columns already. */
-type KnownFields = {
-  count(): number;
-  has(path: string): boolean;
-  membersOf(object: string): ReadonlySet<string>;
-};
+type KnownFields = ReturnType<typeof openKnownFields>;
 
+/** The fields that have columns already. */
 function openKnownFields(connection: Connection, job: Job) {
   const stored = connection
     .prepare<[string], Omit<Field, 'types' | 'nullable'> & { types: string; nullable: number }>(
@@ -205,14 +195,11 @@ function openKnownFields(connection: Connection, job: Job) {
 
 /** SQLite allows 2,000 columns; people read fewer. */
 const MAX_FIELD_COLUMNS = 300;
-/** An object that has shown more members is a map rather than a record, and is kept as JSON from then on. */
+/** An object with more members is a map rather than a record, and stays JSON. */
 const MAX_MEMBERS = 100;
 const MAX_PATH_CHARACTERS = 500;
 
-/**
- * Which of the fields that a page shows for the first time get a column of their own, and why the others are found in
- * `_body` alone.
- */
+/** Which fields that a page shows for the first time get a column, and why the others are in `_body` alone. */
 function admit(
   unseen: readonly SeenField[],
   known: KnownFields,
@@ -221,7 +208,7 @@ function admit(
   const admitted = new Map<string, SeenField>();
   const refusals = new Map<string, { path: string; reason: string }>();
   const refuse = (path: string, reason: string) => refusals.set(`${path} ${reason}`, { path, reason });
-  // Where there is no room for all, those above come first, lest one object crowd out its neighbours.
+  // Without room for all, the outer ones come first, lest one object crowd out its neighbours.
   const isShort = unseen.length > MAX_FIELD_COLUMNS - known.count();
   const inOrder = isShort ? unseen.toSorted((one, other) => one.path.length - other.path.length) : unseen;
   for (const seen of inOrder) {
@@ -263,10 +250,7 @@ function mapFinder(unseen: readonly SeenField[], known: KnownFields): (object: s
 const objectsAround = (path: readonly string[]): string[] =>
   path.slice(1).map((_, level) => jsonPath(path.slice(0, level + 1)));
 
-/**
- * The path of a field as SQLite's JSON functions read it, given the names that lead to it; those that are not plain words
- * are quoted, as JSON.
- */
+/** The path of a field as SQLite's JSON functions read it: names that are no plain words are quoted, as JSON. */
 export function jsonPath(names: readonly string[]): string {
   return names.reduce(
     (around, name) => around + (/^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `.${JSON.stringify(name)}`),
@@ -283,9 +267,8 @@ const NAME_CHARACTERS = 60;
 const PART_CHARACTERS = 100;
 
 /**
- * The name of a field's column: snake case, with the names of nested objects joined by `_`. Never begins with `_`, as the
- * bookkeeping columns do, nor with a digit; a word of SQL gets `_` at its end, a name that is taken a number.
- * @param path the names that lead to the field, from the row down.
+ * The name of a field's column: snake case, the names of its path joined by `_`. It begins neither with `_`, as the mirror's own
+ * columns do, nor with a digit; a word of SQL ends in `_`, a name that is taken in a number.
  * @param used names in lower case, since SQLite does not tell `Id` from `id`.
  */
 export function columnName(path: readonly string[], used: ReadonlySet<string>): string {
@@ -309,7 +292,7 @@ function snakeCase(name: string): string {
     .toLowerCase();
 }
 
-/** Words that SQLite does not take as a bare name; names of the row number and of truth, which a column would hide. */
+/** Words that SQLite does not take as a bare name, and names of the rowid and of truth, which a column would hide. */
 const reservedWords = new Set(
   (
     'add all alter and as autoincrement between case cast check collate commit constraint create current_date ' +
@@ -331,9 +314,8 @@ export function ensureColumns(connection: Connection, job: Job): void {
 }
 
 /**
- * Gives the job's rows and versions columns that read these paths from `_body`, where they lack them, and its views with
- * them. Readers may be at work. SQLite reads the whole schema anew for each column, three times as long where it has views
- * and triggers: they are dropped meanwhile.
+ * Adds the columns that read these paths from `_body` to the job's rows and versions. Views and triggers are dropped meanwhile, and
+ * made anew: SQLite reads the whole schema again for each column, with them in three times the time.
  */
 function addColumns(connection: Connection, job: Job, fields: readonly FieldColumn[]): void {
   const lacking = [job.rows, job.versions].flatMap((table) => {

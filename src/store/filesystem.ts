@@ -1,4 +1,4 @@
-/** On what kind of disk the mirror lies: SQLite's locks can be trusted only where one kernel knows of all of them. */
+/** The file system under the mirror: SQLite's locks can be trusted only where one kernel knows all of them. */
 
 import { readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts';
 type Filesystem = {
   /** As its users know it, such as `NFS`; empty for a local one. */
   name: string;
-  /** `refused`: other machines may use it at once; `doubtful`: a program of its own decides of locks. */
+  /** `refused`: other machines may use it at once; `doubtful`: a program decides about its locks. */
   verdict: 'local' | 'doubtful' | 'refused';
 };
 

@@ -1,7 +1,6 @@
 /**
- * The pages of a walk: looked up as they come, and committed together. One transaction (`writePages`) writes their rows, refused
- * rows, drift and calls, the rows met and the checkpoint behind the last page: all or nothing. A page waits in memory for those
- * that come soon after it, since each commit writes whole pages of the database.
+ * The pages of a walk: compared as they come, and committed together, since each commit writes whole pages of the database. One
+ * transaction (`writePages`) writes their rows, refused rows, drift and calls, the rows met and the checkpoint behind the last page.
  */
 
 import type { Call } from '../api/response.ts';
@@ -43,7 +42,7 @@ export type Counts = { inserted: number; updated: number; quarantined: number; d
 /** Called after each commit: what its pages did, and the call of the last one. */
 export type Committed = (saved: Counts, last: Call) => void;
 
-/** A crash repeats the calls of as many pages; a commit that writes more rows would keep all else waiting for over 25 ms. */
+/** A crash repeats the calls of so many pages. A commit of more rows would keep everything else waiting for over 25 ms. */
 const MAX_PAGES = 20;
 const MAX_ROWS_TO_WRITE = 1_300;
 
@@ -62,32 +61,28 @@ export function createPageWriter(
   const recordCall = callRecorder(connection);
   const saveMet = prepareMet(connection, row.id);
   const saveCheckpoint = prepareWalkUpdate(connection, [...counted, ...shown]);
-  // Apart, so that a walk that changes nothing does not write the index over it.
+  // Apart, so that a walk that changes nothing does not write the index of `last_seq`.
   const saveSeqs = prepareWalkUpdate(connection, ['firstSeq', 'lastSeq']);
   const nextSeq = createSequence(connection);
-  // One transaction for a page of look-ups: each by itself would take and leave SQLite's locks.
+  // One transaction for a page of look-ups: else each would take and leave SQLite's locks.
   const inOneRead = connection.transaction((read: () => Pick<PageFacts, 'met' | 'known'>) => read());
   const atomically = connection.transaction((work: () => void) => work()).immediate;
   let waiting = nothingWaiting();
   let unsaved = nothingMet();
   let lookedUp: { accepted: CheckedRows['accepted']; rows: ComparedRow[] } | undefined;
   let failure: { thrown: unknown } | undefined;
-  /** Another one after each commit that changed a row. */
+  /** Grows with each commit that changed a row. */
   let tableState = 0;
-  /** The last row of the page looked up last, and how many rows it had: the next page mostly goes on from there. */
+  /** Of the page looked up last: its last row, and how many rows it had. The next page mostly goes on from there. */
   let lastPage: { rowid: number; rows: number } | undefined;
   const storedRun =
     job.reading === 'walk' && fields ? openStoredRows(connection, job, () => tableState) : undefined;
-  // The walk before did not meet held rows, so the fields that they show may be new to it: each such row is looked at.
+  // The last walk did not meet held rows, so their fields may be new: each row is looked at.
   const someWereHeld = table.holdsAny();
 
-  /**
-   * Holds a page against the mirror and the pages that wait. Returns of each of its keys whether this pass of the walk has
-   * met it, and whether the mirror held it by a walk that has ended well. What waits is committed where the page
-   * contradicts it.
-   */
+  /** Compares a page with the mirror and the waiting pages, which are committed first where the page contradicts them. */
   function lookUp(page: CheckedRows): Pick<PageFacts, 'met' | 'known'> {
-    // Two versions of a row are two changes, each with a number of its own.
+    // Two versions of a row are two changes, in two commits.
     if (contradicts(waiting, page)) commit();
     return inOneRead(() => compareAll(page));
   }
@@ -101,7 +96,7 @@ export function createPageWriter(
     const isMet = (key: string, row: ComparedRow | undefined) =>
       waiting.metKeys.has(key) || (row ? isMetRow(row.ref) : isMetRefused(key));
     const isKnown = (key: string, row: ComparedRow | undefined) => {
-      // A row that waits belongs to this walk once it is written.
+      // A changed row that waits will belong to this walk.
       if (row?.change === 'changed' && waiting.rows.get(key)) return false;
       return row ? isSettled(row.ref) : isSettled(quarantine.find(key)) || isSettled(table.find(key));
     };
@@ -117,7 +112,7 @@ export function createPageWriter(
 
   const isMetRow = (ref: RowRef | undefined) =>
     ref !== undefined && (met.rows.has(ref.rowid) || waiting.metRows.has(ref.rowid));
-  /** Whether this pass has met a row of that key, which is refused now. */
+  /** Whether this pass has met the key, whose row is refused now. */
   const isMetRefused = (key: string) => {
     const refused = quarantine.find(key);
     return (refused !== undefined && met.refused.has(refused.rowid)) || isMetRow(table.find(key));
@@ -125,7 +120,7 @@ export function createPageWriter(
   const isSettled = (found: { walkId: number } | undefined) =>
     found !== undefined && !walk.unsettled.has(found.walkId);
 
-  /** Takes the page, which is committed at once where no more may wait. */
+  /** Lets the page wait for the next commit; commits when too many wait. */
   function savePage({ page, checkpoint, metRows }: PageToSave): void {
     if (failure) throw failure.thrown;
     const { keys, refused, drifts, fields, call } = page;
@@ -133,16 +128,15 @@ export function createPageWriter(
     const rows = lookedUp?.rows ?? [];
     addWaiting(waiting, { page: { keys, refused, drifts, fields, call }, checkpoint, metRows, rows });
     const isFull = waiting.pages.length >= MAX_PAGES || waiting.rowsToWrite >= MAX_ROWS_TO_WRITE;
-    // Look-ups ask the table for what was met, which is no longer so where it is cleared.
+    // A cleared set must be committed before the next look-up.
     if (isFull || metRows === 'clear') commit();
   }
 
   /**
-   * Commits what waits. @throws also what an earlier commit threw: the pages that it lost are missing.
+   * Commits the waiting pages. After one failure it always throws that error: what is in memory no longer matches the database.
    * @param andAfter is done in the same transaction.
    */
   function commit(andAfter?: () => void): void {
-    // What the transaction undid, the parts of this walk that are kept in memory may hold for done.
     if (failure) throw failure.thrown;
     const last = waiting.pages.at(-1);
     if (!last && !andAfter) return;
@@ -163,7 +157,7 @@ export function createPageWriter(
     if (last && saved) committed(saved, last.page.call);
   }
 
-  /** What one transaction writes: all that waits, in the order in which it came. Returns what it did. */
+  /** All that one transaction writes: the waiting pages, in their order. Returns what it did. */
   function writePages(last: WaitingPage): Counts {
     const saved = { inserted: 0, updated: 0, quarantined: 0, drifted: 0 };
     const { firstSeq, lastSeq } = row;
@@ -197,7 +191,7 @@ export function createPageWriter(
     return saved;
   }
 
-  /** The time of a commit; one that changes rows gets its number in the order of all changes. */
+  /** The time of the commit. If it changes rows, that is its number in the order of all changes. */
   function timeOfCommit(): number {
     const changes = ({ rows }: WaitingPage) =>
       rows.some(({ change }) => change === 'new' || change === 'changed');
@@ -208,7 +202,7 @@ export function createPageWriter(
     return seq;
   }
 
-  /** A row that waits may have been shown by more than one page: it is written once. Returns its rowid. */
+  /** Writes a row once, though several pages may show it. Returns its rowid. */
   function writeRow(
     compared: ComparedRow,
     written: Map<ComparedRow, number>,
@@ -248,7 +242,7 @@ export function createPageWriter(
     return rowids;
   }
 
-  /** Rows are met in the order of the API. Those at the head are noted again where they were met before. */
+  /** Rows are met in the API's order. Those at the head are noted even where they were met before. */
   function meetRow(rowid: number, part: 'rows' | 'head'): void {
     const isNew = met.rows.add(rowid);
     if (isNew) row.distinctKeys += 1;
@@ -261,7 +255,7 @@ export function createPageWriter(
     row.distinctKeys += 1;
   }
 
-  /** The walk is reset: rows met so far no longer count as met. */
+  /** The walk is reset: no row counts as met. */
   function clearMet(): void {
     met.rows.clear();
     met.refused.clear();
@@ -272,10 +266,7 @@ export function createPageWriter(
 
   return {
     lookUp,
-    /**
-     * Finds the rows of the next page as they are stored, where a page that shows nothing else has nothing to say but that they
-     * are there. Undefined where all of it must be looked at.
-     */
+    /** Finds the stored rows that the next page may repeat byte by byte. Undefined where each row must be looked at. */
     findStoredRun(): FindStoredRun | undefined {
       const after = lastPage;
       if (!storedRun || !after || !fields?.isSettled() || someWereHeld) return undefined;
@@ -283,19 +274,19 @@ export function createPageWriter(
     },
     savePage,
     commit,
-    /** Commits what waits at the end of the walk or its pause, with all that was only counted until then. */
+    /** Commits the waiting pages and the counts of drift, at the end or pause of the walk. */
     flush: () => commit(driftLog.flush),
-    /** Notes what a walk that has read the whole dataset did not find; call in the transaction that ends it. */
+    /** Notes the fields that a walk over the whole dataset did not find; call it in the transaction that ends the walk. */
     conclude(): void {
       row.drifted += fields?.conclude() ?? 0;
     },
   };
 }
 
-/** Finds what belongs to the key that stands at a place of the page. */
+/** Finds what belongs to a key and its position on the page. */
 type FindAt<Of> = (key: string | null, at: number) => Of | undefined;
 
-/** Mostly each row of a page fits, and no key comes twice: then what belongs to a row stands at its place. */
+/** Where each row fits and no key comes twice, as mostly, the position finds it. */
 function belongingTo<Of>(
   rows: readonly ComparedRow[],
   keys: CheckedRows['keys'],
@@ -306,22 +297,19 @@ function belongingTo<Of>(
   return (key) => byKey.get(key);
 }
 
-/** What is left to do of a page: its rows beside what the table holds, as they were looked up, and all else but the rows. */
+/** A page that waits: its compared rows, and all of the page but the rows. */
 type WaitingPage = Pick<PageToSave, 'checkpoint' | 'metRows'> & {
   page: Pick<PageToSave['page'], 'keys' | 'refused' | 'drifts' | 'fields' | 'call'>;
   rows: readonly ComparedRow[];
 };
 
-/**
- * What waits for one commit. The next one gets maps of its own: V8 links the table of a map that grew or was cleared to the
- * next one, and so the first table that grew old would keep all that ever waited until V8 looks through its whole heap.
- */
+/** The pages of one commit. Each gets new maps: V8 links the tables of a map that grew or was cleared, and would keep all in memory. */
 const nothingWaiting = () => ({
   pages: [] as WaitingPage[],
   /** Those to be written; null where the row was refused. */
   rows: new Map<string, ComparedRow | null>(),
   rowsToWrite: 0,
-  /** What these pages count as met: rows of the table, and keys of new or refused ones. */
+  /** What these pages have met: rows of the table, and keys of new or refused ones. */
   metRows: new RowidSet(),
   metKeys: new Set<string>(),
 });
@@ -345,7 +333,7 @@ function addWaiting(waiting: Waiting, added: WaitingPage): void {
   for (const key of refused) metKeys.add(key);
 }
 
-/** Whether the page says something else of a row than a page that waits: it can only follow that page's commit. */
+/** Whether the page shows another version of a row that waits. */
 function contradicts({ rows }: Waiting, { accepted, refused }: CheckedRows): boolean {
   // In most passes few pages have a row to write.
   if (rows.size === 0) return false;
@@ -359,7 +347,7 @@ function contradicts({ rows }: Waiting, { accepted, refused }: CheckedRows): boo
   );
 }
 
-/** A checkpoint in a row of `walks`: `memory` holds the whole of it, the other columns show it to people. */
+/** A checkpoint as columns of `walks`: `memory` holds all of it, the others show it to people. */
 function columnsOf(checkpoint: Checkpoint) {
   const { offset, pages, rows, unkeyed, total, totalFirst, restarts, generatedAt = null } = checkpoint;
   const { newInHead, newAtTail, newElsewhere } = checkpoint;
@@ -380,7 +368,7 @@ export function checkpointOf({ memory }: WalkRow): Checkpoint {
 }
 
 function advanceRow(row: WalkRow, checkpoint: Checkpoint, saved: Counts, calls: number): void {
-  // A walk that begins anew has been told both before.
+  // A reset clears both in the checkpoint, not in the row.
   const { total, totalFirst } = row;
   Object.assign(row, columnsOf(checkpoint));
   row.total ??= total;

@@ -1,6 +1,6 @@
 /**
- * Which mirror a folder holds, and whether this code can use it. Its name stands in `mirror.id`, its files are known by device
- * and inode: a path may come to name another file, or none, while a connection writes to the file that it once opened.
+ * Which mirror a folder holds, and whether this code can use it. Its name stands in `mirror.id`. Its open files are known by device
+ * and inode, since a path may come to name another file.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -24,10 +24,7 @@ export function mirrorFile(dir: string): string {
 /** The file that says which mirror the folder holds. */
 const nameFile = (dir: string) => join(dir, ID);
 
-/**
- * Whether there is a mirror in `dir`. Nothing is made in the place of one that is gone.
- * @throws Failure `disk` where there was one, or where something else has its name.
- */
+/** Whether there is a mirror in `dir`. @throws Failure `disk` where there was one, or where something else has its name. */
 export function hasMirror(dir: string): boolean {
   const file = mirrorFile(dir);
   const found = guarded(file, () => lstatSync(file, { throwIfNoEntry: false }));
@@ -49,7 +46,7 @@ export function hasMirror(dir: string): boolean {
   );
 }
 
-/** The mirror's name, given to it once there is a database to be named. */
+/** The mirror's name, which the first call makes. */
 export function nameOf(dir: string): string {
   const file = nameFile(dir);
   try {
@@ -60,10 +57,10 @@ export function nameOf(dir: string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
-/** Which mirror it is, and the course that it has taken since it was first made or last restored from a backup. */
+/** Which mirror it is; its epoch changes when it is restored from a backup. */
 export type Identity = { name: string; epoch: string };
 
-/** Gives a mirror its identity, once: the name of its folder, which others may know already. */
+/** Writes the identity of a new mirror, under the name of its folder. */
 export function ensureIdentity(connection: Connection, dir: string, now: number): void {
   // A backup that was put here by hand.
   endRestore(connection, now);
@@ -78,7 +75,7 @@ export function identityOf(connection: Connection): Identity | undefined {
   return connection.prepare<[], Identity>('SELECT name, epoch FROM identity').get();
 }
 
-/** Begins another epoch in a copy that may take the mirror's place one day: the copy lacks what changes in the mirror since. */
+/** Begins another epoch in a copy that may take the mirror's place one day, without what changes in the mirror meanwhile. */
 export function renewEpoch(copy: Connection): void {
   // The database of keys has none.
   if (!hasTable(copy, 'identity')) return;
@@ -89,10 +86,7 @@ export function renewEpoch(copy: Connection): void {
 const hasTable = (connection: Connection, name: string) =>
   valueIn(connection, `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?`, name) !== undefined;
 
-/**
- * Remembers the files of a database that was just opened.
- * @returns what has become of them since: undefined where they are the same.
- */
+/** Remembers the files of an open database. Returns what says what became of them: undefined while they are the same. */
 export function watchFiles(file: string): () => Failure | undefined {
   const known = new Map<string, string>();
   const look = (): Failure | undefined => {

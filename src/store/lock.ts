@@ -1,7 +1,4 @@
-/**
- * Locks that the kernel releases when their holder dies, however it dies, and that a paused holder keeps:
- * SQLite's own file locks, on an empty database file each.
- */
+/** Locks that the kernel releases when their holder dies: SQLite's own, on an empty database file each. */
 
 import {
   closeSync,
@@ -21,20 +18,20 @@ import { guarded, isBusy } from './failure.ts';
 import { Database } from './sqlite.ts';
 
 export type Lock = {
-  /** Leaves a word for those who look at the folder, or takes it back; it counts for as long as the lock is held. */
+  /** Shows a text to readers of the folder while the lock is held; null for none. */
   note(word: string | null): void;
   release(): void;
 };
 /** The pid of the process that holds a lock, where it can be read. */
 type Holder = { holder: number | null };
 
-/** All that a note may ever take, so that one that was left once can be changed also when the disk is full. */
+/** Every note takes so many bytes, so that it can be changed on a full disk. */
 const NOTE_BYTES = 2_048;
 
-/** How long a lock is waited for that a reader only looks at: see `isTaken`. */
+/** How long a lock is waited for while a reader only looks at it: see `isTaken`. */
 const LOOK_WAIT_MS = 1_000;
 
-/** Takes the lock `name` in `dir`, or says which process holds it (its pid, where that can be read). */
+/** Takes the lock `name` in `dir`, or says which process holds it. */
 export function tryLock(dir: string, name: string): Lock | Holder {
   const file = join(dir, 'locks', name);
   return guarded(file, () => {
@@ -68,10 +65,7 @@ function take(connection: Connection, waitMs = 0): boolean {
   return !meetsLock(() => connection.exec('BEGIN EXCLUSIVE'));
 }
 
-/**
- * Whether somebody holds the lock. Asks the kernel by a shared lock of a moment, which readers may have together; a process that
- * takes the lock just then tries again.
- */
+/** Whether somebody holds the lock. Takes a shared lock for a moment; a process that takes the lock just then tries again. */
 function isTaken(connection: Connection): boolean {
   return meetsLock(() => connection.prepare('SELECT count(*) FROM sqlite_master').get());
 }
@@ -87,7 +81,7 @@ function meetsLock(work: () => unknown): boolean {
 }
 
 function hold(file: string, connection: Connection): Lock {
-  // What a holder left that was killed is not of this one.
+  // A holder that was killed may have left one.
   rmSync(`${file}.note`, { force: true });
   writeFileSync(`${file}.pid`, `${process.pid}\n`, { mode: 0o600 });
   let note: number | undefined;
@@ -108,13 +102,13 @@ export function isLock(lock: Lock | Holder): lock is Lock {
   return 'release' in lock;
 }
 
-/** The process that holds the lock `name`, or null. The lock itself decides: a pid may be another process's by now. */
+/** The process that holds the lock `name`, or null. A pid alone would not tell: it may be another process's by now. */
 export function livingHolder(dir: string, name: string): number | null {
   const file = join(dir, 'locks', name);
   return isHeld(file) ? readPid(file) : null;
 }
 
-/** What the holder of the lock `name` has left for those who look, or null. */
+/** The note of the lock's holder, or null. */
 export function holderNote(dir: string, name: string): string | null {
   const file = join(dir, 'locks', name);
   return isHeld(file) ? readIfThere(`${file}.note`).trim() || null : null;

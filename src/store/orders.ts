@@ -1,7 +1,6 @@
 /**
- * The order of rows: each proof keeps the order in which upstream showed them, where that changed, as one packed list of rowids.
- * Orders are kept for a week, and take a tenth of the database at most; the latest of each dataset always stays. Readers page
- * through past states by them.
+ * The order of rows: each proof that finds another order keeps it as one packed list of rowids, by which readers page through past
+ * states. Orders stay for a week and take a tenth of the database at most; the latest of each dataset always stays.
  */
 
 import { setImmediate as breath } from 'node:timers/promises';
@@ -22,8 +21,8 @@ type Met = { id: number; rowids: Buffer };
 const MET_AT_ONCE = 5_000;
 
 /**
- * Puts the rows that the walk has met in the order in which the API shows them: those of its last look at the head in front.
- * @param staying the rows that it has not met and that stay: they stand last.
+ * Puts the rows that the walk has met in the API's order, those of its last look at the head in front.
+ * @param staying rows that it has not met, which come last.
  */
 export async function draftOrder(
   connection: Connection,
@@ -33,7 +32,7 @@ export async function draftOrder(
   const metAtHead = connection.prepare<[number], Met>(
     `SELECT id, rowids FROM rows_met WHERE walk_id = ? AND part = 'head' ORDER BY id`,
   );
-  // One commit after the other, and no statement left open meanwhile: others use the connection, too.
+  // Commit by commit, without an open statement in between: others use the connection, too.
   const nextMet = connection.prepare<[number, number], Met>(
     `SELECT id, rowids FROM rows_met WHERE id > ? AND walk_id = ? AND part = 'rows' ORDER BY id LIMIT 1`,
   );
@@ -69,10 +68,7 @@ type Order = {
   top: number;
 };
 
-/**
- * Keeps the order that a proof has found, unless list and proof say what the order before says. Call it in the transaction that
- * ends the walk, when rows have been removed.
- */
+/** Keeps the order of a proof, unless it equals the last one. Call it in the transaction that ends the walk, after removals. */
 export function keepOrder(
   connection: Connection,
   job: Job,
@@ -92,7 +88,7 @@ export function keepOrder(
     walkId: walk.id,
     verdict,
     completeAsOf: walk.startedAt,
-    // Without the proof of a snapshot its rows may be of several.
+    // Otherwise its rows may be of several snapshots.
     generatedAt: verdict === 'snapshot' ? walk.generatedAt : null,
     rows,
     met,
@@ -102,7 +98,7 @@ export function keepOrder(
   const isSameProof = (['met', 'held', 'generatedAt'] as const).every((name) => last?.[name] === order[name]);
   const lastChange =
     valueIn<number>(connection, 'SELECT last_seq FROM datasets WHERE job = ?', job.name) ?? 0;
-  // A published snapshot is served as it was proven, so it is another one with any change.
+  // A published snapshot is served as it was proven: any change makes another one.
   const isChanged = order.generatedAt !== null && lastChange > (last?.seq ?? 0);
   if (walk.deleted === 0 && isSameList && isSameProof && !isChanged) return;
   // The rows that this walk has removed have taken a number already.
@@ -135,10 +131,7 @@ const readList = (connection: Connection, job: string, seq: number) =>
 const topOf = (connection: Connection, table: string): number =>
   valueIn(connection, `SELECT max(rowid) FROM ${quoted(table)}`) ?? 0;
 
-/**
- * Returns what gives the rowids of an order from `offset` on, `limit` at most. It keeps the list of each dataset that was read
- * last, since pages follow each other.
- */
+/** Returns what reads a page of rowids of an order. It keeps the last list of each dataset, since pages follow each other. */
 export function orderReader(connection: Connection) {
   const lists = new Map<string, { seq: number; rowids: number[] }>();
   return (job: string, seq: number, offset: number, limit: number): number[] => {
@@ -154,8 +147,8 @@ export function orderReader(connection: Connection) {
 }
 
 /**
- * How many rows a dataset holds, without a look at all of them: the last order names all that were held at its proof; those that
- * came since have the numbers behind `top`, one after the other. Where there is no order yet the rows are counted.
+ * How many rows a dataset has, mostly without counting them: the last order has so many, and later rows have the rowids behind
+ * `top`, one after the other.
  * @param table the one in which they lie.
  */
 export function countRows(connection: Connection, job: string, table: string): number {
@@ -165,14 +158,14 @@ export function countRows(connection: Connection, job: string, table: string): n
   return last.rows + Math.max(0, topOf(connection, table) - last.top);
 }
 
-/** SQL for the first change that removed rows since the latest order of a job: a removal whose proof has not ended yet. Null where none is. */
+/** SQL for the first removal since the latest order of a job, whose proof has not ended yet; else null. */
 export const removalSql = `(SELECT min(until) FROM removed_rows
   WHERE job = :job AND until > coalesce((SELECT max(seq) FROM orders WHERE job = :job), 0))`;
 
 /** How many rows the last proof found; undefined where there was none. */
 export const countMet = (connection: Connection, job: string) => latestOrder(connection, job)?.met;
 
-/** When the latest order began, where it is that of a published snapshot, whose rows are served as of then: ISO 8601. */
+/** Since when the latest published snapshot is served, ISO 8601; undefined where the latest proof is of another kind. */
 export function servedSince(connection: Connection, job: string): string | undefined {
   const latest = latestOrder(connection, job);
   return latest && latest.generatedAt !== null ? isoTime(latest.seq) : undefined;
@@ -185,8 +178,7 @@ const MAX_PART_OF_DATABASE = 0.1;
 const ORDER_BYTES = 100;
 
 /**
- * Evicts orders that were superseded more than a week before `now`, and the oldest of all datasets while they take too much of
- * the database.
+ * Evicts orders that were superseded more than a week before `now`, and the oldest ones while all take too much of the database.
  * @param now undefined where no time is believed.
  */
 export function pruneOrders(connection: Connection, now: number | undefined): Batch[] {
@@ -235,14 +227,14 @@ function prepareEviction(connection: Connection): (order: Superseded) => void {
     `INSERT INTO datasets (job, orders_from) VALUES (:job, :next) ON CONFLICT DO UPDATE SET orders_from = :next`,
   );
   return (order) => {
-    // The next order may rest on the list of this one, and others on it.
+    // The next order, and those behind it, may use the list of this one.
     if (handOn.run(order).changes > 0) follow.run(order);
     remove.run(order);
     note.run(order);
   };
 }
 
-/** What a rowid meant is asked for no state before the kept orders and the kept history. */
+/** No reader needs removed rowids from before the kept orders and the kept history. */
 function pruneRemovedRows(connection: Connection): Batch {
   const remove = connection.prepare<[number]>(
     `DELETE FROM removed_rows WHERE rowid IN (

@@ -1,4 +1,4 @@
-/** Forgetting what is older than it is to be kept: some rows a transaction, so that no writer waits long. */
+/** Removes what is older than the settings keep it: some rows a transaction, so that no writer waits long. */
 
 import { setImmediate as breath } from 'node:timers/promises';
 import { DAY_MS, isoTime } from '../clock.ts';
@@ -12,12 +12,12 @@ import { FULL_PROOF, quoted, seqOf } from './sql.ts';
 /** For how long calls, versions, walks, snapshots, refused rows since they were resolved, and differences are kept. */
 export type Keep = Config['keep'];
 
-/** The rest waits for the next walk: whoever begins to forget has much to forget. */
+/** The rest waits for the next walk. */
 const MAX_BATCHES = 100;
 
 /**
- * Forgets old calls of all jobs, and what is old of this one.
- * @param added calls and versions that this walk has added: so many may go beyond the usual, lest the rest grow for ever.
+ * Removes old calls of all jobs, and all that is old of this one.
+ * @param added calls and versions that this walk has added: so many more may go, lest the rest grow for ever.
  */
 export async function prune(
   connection: Connection,
@@ -37,8 +37,8 @@ export async function prune(
 }
 
 /**
- * The time to count from, in epoch milliseconds: a day after the latest call that is a day old, which is about now
- * unless the clock has gone far ahead of the calls. Undefined where no call is so old: then nothing is.
+ * The time to count from, in epoch milliseconds: a day after the latest call that is a day old. That is about now, unless the clock
+ * has gone far ahead of the calls. Undefined where no call is so old.
  */
 function believedTime(connection: Connection, now: number): number | undefined {
   const latest = valueIn<string>(
@@ -79,7 +79,7 @@ function deleting(connection: Connection, table: string, condition: string, ...v
   return () => remove.run(...values, ROWS_AT_ONCE).changes === ROWS_AT_ONCE;
 }
 
-/** What stood when a snapshot was proven stays as long as that is the last one proven. */
+/** The state of a published snapshot stays until the next one is proven. */
 function pruneHistory(connection: Connection, job: Job, versions: string, horizon: string): Batch {
   const served = servedSince(connection, job.name);
   const until = served !== undefined && served < horizon ? served : horizon;
@@ -88,7 +88,7 @@ function pruneHistory(connection: Connection, job: Job, versions: string, horizo
 
 /** Versions enter a history as they end. */
 const VERSIONS = { time: '_valid_to', order: 'rowid' };
-/** The key of a snapshot begins with its time. One that was refused and fits when it is retried comes later than its time. */
+/** The key of a snapshot begins with its time, which its rowid may not follow: a refused one may fit later. */
 const SNAPSHOTS = { time: '_fetched_at', order: '_key' };
 
 /** @param order the column by which the first rows of the table are the oldest. */
@@ -116,7 +116,7 @@ function pruneFront(
   };
 }
 
-/** What stands in a list before the first that is kept. */
+/** The rows before the first one to keep. */
 function upTo<Row>(rows: Row[], isKept: (row: Row) => boolean): Row[] {
   const kept = rows.findIndex(isKept);
   return kept < 0 ? rows : rows.slice(0, kept);
@@ -126,13 +126,11 @@ const readWalksFrom = (connection: Connection, { name }: Job): number =>
   valueIn(connection, 'SELECT walks_from FROM datasets WHERE job = ?', name) ?? 0;
 
 /*
- * Walks that ended long ago. A walk stays as long as something refers to it: a row or a version of one (`_walk_id`), a removal
- * (`changes` finds its walk by `last_seq`), a proof that rests on it (`renewal_of`), a refused row, a field, a difference. The
- * first walk of a dataset stays, which tells since when it is mirrored, and so does its last proof.
+ * Old walks. A walk stays as long as something refers to it: a row or version (`_walk_id`), a removal (`changes` finds its walk by
+ * `last_seq`), a renewal (`renewal_of`), a refused row, a field, a difference. The first walk of a dataset and its last proof stay.
  *
- * Most walks changed nothing, so no row refers to them: they go one after the other, and `datasets.walks_from` is how
- * far that has come. Whether rows refer to one of the others, only a look at all rows can tell (an index would be paid
- * for by every change), so those wait for a sweep.
+ * Most walks changed nothing, so no row refers to them: they are removed one after the other, up to `datasets.walks_from`. For the
+ * others, only a sweep over all rows tells whether one refers to them: an index would cost every change.
  */
 
 type Walk = { id: number; finishedAt: string | null; isFull: 0 | 1; isUnchanged: 0 | 1 };
@@ -140,10 +138,10 @@ type Walk = { id: number; finishedAt: string | null; isFull: 0 | 1; isUnchanged:
 /** SQL for a walk that read the dataset from end to end. */
 const FULL = `(kind = 'walk' AND renewal_of IS NULL)`;
 
-/** Forgets walks and glances of the job that ended before `horizon` (ISO 8601 UTC) and changed nothing. */
+/** Removes walks and glances of the job that ended before `horizon` (ISO 8601 UTC) and changed nothing. */
 function pruneWalks(connection: Connection, { name: job }: Job, horizon: string): Batch {
   const number = (sql: string) => valueIn<number>(connection, sql, job);
-  // Glances that changed something stay, and there may be any number of them between two full walks.
+  // Leaves out glances that changed something: they stay, and there may be any number of them between two full walks.
   const next = connection.prepare<[string, number, number, number], Walk>(
     `SELECT id, finished_at AS finishedAt, ${FULL} AS isFull, last_seq IS NULL AS isUnchanged
      FROM walks WHERE job = ? AND id >= ? AND id < ? AND (last_seq IS NULL OR ${FULL}) ORDER BY id LIMIT ?`,
@@ -165,7 +163,7 @@ function pruneWalks(connection: Connection, { name: job }: Job, horizon: string)
       next.all(job, from, to, ROWS_AT_ONCE),
       ({ finishedAt }) => finishedAt === null || finishedAt >= horizon,
     );
-    // Proofs that come behind may rest on the last one that read the dataset whole.
+    // Later renewals may refer to the last full walk.
     const last = walks.findLast(({ isFull }) => isFull)?.id;
     forget(walks.filter(({ id, isUnchanged }) => isUnchanged && id !== last).map(({ id }) => id));
     if (last !== undefined && last > from) note.run(job, last);
@@ -173,13 +171,13 @@ function pruneWalks(connection: Connection, { name: job }: Job, horizon: string)
   };
 }
 
-/** So many walks, of all datasets, lie between two sweeps. */
+/** Walks, of all datasets, between two sweeps. */
 const SWEPT_EVERY = 10_000;
 
 /**
- * Forgets the walks before `to` whose changes no row shows any longer, each time that `walks_from` has come far enough.
- * Call it where rows leave the history or the table; elsewhere all that changed something are referred to.
- * @param walks ids: how far `walks_from` had come before, and how far it has now.
+ * Removes the walks before `to` whose changes no row shows any longer, each time that `walks_from` has come far enough. Only where
+ * old rows are removed can there be such.
+ * @param walks `walks_from` before and now.
  */
 async function sweepWalks(
   connection: Connection,
@@ -189,7 +187,7 @@ async function sweepWalks(
   if (Math.floor(from / SWEPT_EVERY) === Math.floor(to / SWEPT_EVERY)) return;
   const versions = job.versions;
   const referred = new Set<number>();
-  // A row that is superseded meanwhile leaves the table for the end of its history.
+  // In this order: a row that is superseded meanwhile moves to the end of the history.
   for (const table of [job.rows, ...(versions ? [versions] : [])])
     await noteReferred(connection, table, referred);
   const next = connection.prepare<[string, number, number, number], { id: number; lastSeq: number | null }>(

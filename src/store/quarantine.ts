@@ -1,6 +1,6 @@
 /**
- * What breaks the contract. A row that does not fit is kept whole with the reason, counted when it comes again, and resolved when
- * it fits or is gone upstream; after a fix all are looked at again.
+ * Rows that break the contract. Each is kept whole with the reason, counted when it comes again, and resolved when it fits or is
+ * gone upstream. After a fix, all can be tried again.
  */
 
 import { createHash } from 'node:crypto';
@@ -38,7 +38,7 @@ export function openQuarantine(connection: Connection, job: string) {
     `SELECT id AS rowid, walk_id AS walkId FROM quarantine WHERE ${unresolved}`,
   );
   const identify = createIdentifier();
-  // Mostly there is none, and no row has to be looked for.
+  // Mostly there is none to look for.
   let holdsAny = countUnresolved(connection, job) > 0;
   return {
     /** Returns the row's rowid in the quarantine. */
@@ -47,7 +47,7 @@ export function openQuarantine(connection: Connection, job: string) {
       const problems = JSON.stringify(row.problems);
       return upsert.get({ ...row, ...origin, problems, identity: identify(row) }) as number;
     },
-    /** Marks the row that was refused under this key before, if there is one, as resolved. */
+    /** Resolves the row that was refused under this key, if there is one. */
     resolve(key: string, now: string): void {
       if (holdsAny) resolve.run(now, job, key);
     },
@@ -56,7 +56,7 @@ export function openQuarantine(connection: Connection, job: string) {
   };
 }
 
-/** Rows without a key that look alike are counted: the second that a walk meets is known as the second. */
+/** Tells rows without a key that look alike apart, in the order in which a walk meets them. */
 function createIdentifier(): (row: RefusedRow) => string {
   const alike = new Map<string, string[]>();
   return ({ key, identity, body }) => {
@@ -70,7 +70,7 @@ function createIdentifier(): (row: RefusedRow) => string {
   };
 }
 
-/** Resolves the refused rows that a walk which read the whole dataset did not meet: they are gone upstream. */
+/** Resolves the refused rows that a walk over the whole dataset did not meet: they are gone upstream. */
 export function resolveGone(connection: Connection, job: string, walkId: number, now: string): void {
   connection
     .prepare<[string, string, number]>(
@@ -89,16 +89,16 @@ export type QuarantinedRow = Pick<
 
 export type Retried = {
   job: string;
-  /** Unresolved rows that were looked at; each is one of the following. */
+  /** Unresolved rows that were checked; each is one of the following. */
   tried: number;
   mirrored: number;
-  /** Fit now, but a later walk that read the dataset whole proved that it no longer holds them. */
+  /** Rows that fit, but that a later walk over the whole dataset did not meet. */
   gone: number;
   refused: number;
 };
 
 /**
- * Looks at refused rows again, in one transaction, under the job's lock and without a call: those that fit now are mirrored.
+ * Checks refused rows again, in one transaction and under the job's lock, and mirrors those that fit now.
  * @throws Failure `incomplete` where a process is mirroring the job.
  */
 export function retryQuarantine(
@@ -150,13 +150,10 @@ function retryAll(
   return retried;
 }
 
-/**
- * Returns what saves a row as the walk that brought it would have. It counts as a change of that walk: by its `last_seq` all who
- * follow the mirror find it, and the walk is not forgotten.
- */
+/** Returns what saves a row as a change of the walk that brought it, whose `last_seq` then leads readers to it. */
 function prepareSave(connection: Connection, job: Job, now: string) {
   const volatile = openVolatile(connection, job);
-  // No walk's end brings what is staged here to light.
+  // No walk ends here to show staged values.
   const table = createTableWriter(connection, job, volatile && { ...volatile, stage: volatile.put });
   const drift = createDriftLog(connection, job.name);
   const latest = lastWalk(connection, job.name)?.id ?? 0;

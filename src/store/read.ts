@@ -1,4 +1,4 @@
-/** The store's door for those who only read: a connection that cannot write, and who is at work on the folder. */
+/** The store's door for readers: a connection that cannot write, and who is at work on the folder. */
 
 import { existsSync, statSync } from 'node:fs';
 import { Failure } from '../errors.ts';
@@ -33,7 +33,7 @@ export {
 
 /**
  * Opens the mirror in `dir` for reading.
- * @param lockWaitMs of a connection that stays open: it waits so long at most, and never keeps others out.
+ * @param lockWaitMs as of `openReadOnly`.
  * @throws Failure `incomplete` where there is none yet or it is older than this code, `config` where it is newer, `disk`
  * where it is gone.
  */
@@ -51,7 +51,7 @@ export function openMirror(dir: string, lockWaitMs?: number): Connection {
 }
 
 /**
- * Reads the mirror in `dir` as it stands at one moment.
+ * Reads the mirror in `dir` at one point in time.
  * @throws Failure as `openMirror` does, and `disk` for what goes wrong meanwhile.
  */
 export function readMirror<T>(dir: string, read: (connection: Connection) => T): T {
@@ -106,18 +106,18 @@ export function lastProofAt(file: string): string | null {
   }
 }
 
-/** What the mirror takes on the disk, with what waits in the write-ahead log. */
+/** What the mirror takes on the disk, with its write-ahead log. */
 export function mirrorBytes(file: string): number {
   const parts = [file, `${file}-wal`].filter((part) => existsSync(part));
   return parts.reduce((bytes, part) => bytes + statSync(part).size, 0);
 }
 
-/** What SQLite says of a statement that it cannot run; undefined for an error of another kind. */
+/** SQLite's message on a statement that it cannot run; undefined for any other error. */
 export function statementError(thrown: unknown): string | undefined {
   return thrown instanceof Database.SqliteError ? thrown.message : undefined;
 }
 
-/** Whether SQLite stopped a statement because it would write to a mirror that is open for reading. */
+/** Whether SQLite stopped a statement that would write. */
 export function isWriteRefused(thrown: unknown): boolean {
   return thrown instanceof Database.SqliteError && thrown.code === 'SQLITE_READONLY';
 }

@@ -1,7 +1,7 @@
 /**
- * Removing rows that are gone upstream, and holding those of which that is not proven yet. A published snapshot is whole, so a
- * row leaves with the first one that lacks it. A list whose rows move can hide a row from a walk that was verified, so there it
- * leaves with the second proof in a row. Much is not removed at once, and no row that may merely have lost its key.
+ * Removes rows that are gone upstream, and holds those that may be. A published snapshot is whole: a row that it lacks is gone. A
+ * list whose rows move can hide a row from a verified walk: there two proofs in a row must lack it. A row that may only have lost
+ * its key is held, and so are all rows of a mass removal.
  */
 
 import { setImmediate as breath } from 'node:timers/promises';
@@ -18,15 +18,15 @@ import { lastWalk, type OpenWalk } from './walks.ts';
 type HeldReason = 'unproven' | 'mass' | 'unkeyed';
 
 /**
- * What a proof decides of the rows that it is the first to lack, once for all batches: null where they are gone, else why they
- * stay, and since when. That time is no other proof's: by it a walk that was killed knows which rows it has held itself.
+ * What a proof decides of the rows that it is the first to lack: why they are held, or null where they are gone. `since` is no
+ * other proof's: by it a walk that was killed knows which rows it has held itself.
  */
 export type Decision = { reason: HeldReason | null; since: string };
 
-/** What a walk had proven that broke off between two batches: kept with its checkpoint, for the next run to finish. */
+/** What a walk had proven when it broke off between two batches: kept with its checkpoint for the next run. */
 export type Retiring = Decision & { verdict: 'snapshot' | 'verified'; error: string | null };
 
-/** What becomes of the rows that a proof did not meet, by their rowids. */
+/** The rows that a proof did not meet, by their rowids. */
 type Retirement = Decision & {
   toHold: readonly number[];
   gone: readonly number[];
@@ -37,9 +37,8 @@ type Retirement = Decision & {
 const READ_AT_ONCE = 5_000;
 
 /**
- * Sorts the rows that the walk has not met: held ones leave with the next proof that does not meet them either. Looks at some
- * rows at a time, with a breath between, unless the walk has met all. A row that a glance has met since the walk began is not
- * absent.
+ * Sorts the rows that the walk has not met. A held row is gone when the next proof does not meet it either. A row that a glance
+ * has met since the walk began is not absent. Reads some rows at a time, and lets others work in between.
  */
 export async function planRetirement(
   connection: Connection,
@@ -74,7 +73,6 @@ export async function planRetirement(
 
 type StoredRow = { rowid: number; heldSince: string | null; heldReason: HeldReason | null };
 
-/** What a proof means for the rows that it is the first to lack. */
 export function decideRetirement(
   connection: Connection,
   walk: OpenWalk,
@@ -95,7 +93,7 @@ function reasonToHold(
   verdict: 'snapshot' | 'verified',
 ): HeldReason | null {
   const before = lastWalk(connection, job.name, `${FULL_PROOF} AND id < ${row.id}`);
-  // More rows without a readable key than before: those that vanish now may be among them.
+  // More rows without a readable key than before: those that are lacking may be among them.
   if (row.unkeyed > (before?.unkeyed ?? 0)) return 'unkeyed';
   const rowsBefore =
     countMet(connection, job.name) ?? countRows(connection, job.name, job.rows) - row.inserted;
@@ -103,22 +101,22 @@ function reasonToHold(
   return verdict === 'verified' ? 'unproven' : null;
 }
 
-/** A list is much shorter if it has lost more than this part of its rows, and at least so many; or all. */
+/** A mass removal is more than this part of the rows, and at least so many; or all. */
 const MUCH = { part: 0.2, rows: 10 };
 
-/** Rows that others have replaced make a list no shorter. */
+/** Replaced rows make a list no shorter. */
 export function isMuchShorter(before: number, now: number): boolean {
   const lost = before - now;
   return lost > 0 && (now === 0 || (lost >= MUCH.rows && lost > before * MUCH.part));
 }
 
-/** So many rows are held or removed in one transaction: more would keep the event loop and other writers waiting. */
+/** Rows held or removed in one transaction: more would keep the event loop and other writers waiting. */
 const ROWS_A_BATCH = 1_000;
 
-/** One batch, for a transaction. Those that remove rows take a number, and come last. */
+/** To be called in a transaction of its own. */
 type RetireBatch = (now: number) => void;
 
-/** The batches of a retirement; the last of them belongs into the transaction that ends the walk. */
+/** The batches of a retirement: first those that hold rows. The last one belongs into the transaction that ends the walk. */
 export function retireBatches(
   connection: Connection,
   { job, row }: OpenWalk,
@@ -137,7 +135,7 @@ export function retireBatches(
       note();
     }),
     ...piecesOf(gone).map((rowids) => (now: number) => {
-      // The trigger that keeps the last version has its time from this number.
+      // The trigger that keeps the last version takes its time from this number.
       const seq = nextSeq(job.name, now);
       for (const rowid of rowids) remove.run(rowid);
       row.deleted += rowids.length;
@@ -155,8 +153,8 @@ function piecesOf(rowids: readonly number[]): number[][] {
 }
 
 /**
- * Rows that the last proof did not show, but that stay for now. They say so in `_held_since` and `_held_reason`, in SQL as
- * everywhere else. Neither makes a version or a change. The caller has the job's lock: nobody else begins or ends a hold.
+ * Rows that the last proof did not show, but that stay for now, with `_held_since` and `_held_reason`. Neither makes a version or
+ * a change. The caller has the job's lock: nobody else begins or ends a hold.
  */
 export function openHeld(connection: Connection, job: Job) {
   const table = quoted(job.rows);
@@ -170,7 +168,7 @@ export function openHeld(connection: Connection, job: Job) {
   let held = count.get() ?? 0;
   return {
     count: () => count.get() ?? 0,
-    /** A page has shown the row, which is held no longer. */
+    /** Call it when a page has shown the row. */
     endHold(rowid: number): void {
       // Mostly no row is held.
       if (held === 0 || endHold.run(rowid).changes === 0) return;

@@ -1,11 +1,11 @@
 /**
- * Rowids by the thousand: sets of one bit a row, and packed lists of runs that rise or fall by one, in which rows that were first
- * mirrored together take next to nothing, others two or three bytes. By both the mirror knows which rows a walk has met.
+ * Many rowids: sets of one bit a row, and packed lists of runs that rise or fall by one. In a list, rows that were first mirrored
+ * together take next to nothing, others two or three bytes. Both say which rows a walk has met.
  */
 
 import type { Connection } from './connection.ts';
 
-/** Rows lie in pieces, so that a table whose rowids have grown large costs what its rows do. */
+/** Bits lie in pieces, so that large rowids cost no more than small ones. */
 const PIECE_ROWS = 2 ** 15;
 
 export class RowidSet {
@@ -21,7 +21,7 @@ export class RowidSet {
     return ((bits?.[(rowid % PIECE_ROWS) >>> 3] ?? 0) & bitOf(rowid)) !== 0;
   }
 
-  /** Returns false for a row that was there already. */
+  /** Returns false where it was there already. */
   add(rowid: number): boolean {
     if (this.has(rowid)) return false;
     const piece = Math.floor(rowid / PIECE_ROWS);
@@ -41,14 +41,14 @@ export class RowidSet {
 
 const bitOf = (rowid: number) => 1 << (rowid % 8);
 
-/** Packs rowids one by one; `end` returns the list, and nothing may be pushed behind it. */
+/** Packs rowids one by one; `end` returns the list. */
 export function createRowidPacker() {
   let bytes = Buffer.allocUnsafe(256);
   let length = 0;
   let run = { first: 0, rows: 0, step: 1 };
   let last = 0;
 
-  /** Seven bits a byte, the lowest first; all but the last byte are marked. Good for all safe integers. */
+  /** Seven bits a byte, the lowest first; all but the last byte are marked. */
   function write(number: number): void {
     if (length + 8 > bytes.length) bytes = Buffer.concat([bytes, Buffer.allocUnsafe(bytes.length)]);
     let left = number;
@@ -118,12 +118,12 @@ const unzigzag = (code: number) => (code % 2 === 1 ? -(code + 1) / 2 : code / 2)
 /** What a walk has met: rows of the dataset's table, and refused ones by their rowids in `quarantine`. */
 export type MetRows = { rows: RowidSet; refused: RowidSet };
 
-/** What a walk has met since its last commit: as it read on, as it looked at the head again, and in quarantine. */
+/** What a walk has met since its last commit: reading on, looking at the head again, and refused. */
 type UnsavedMet = Record<'rows' | 'head' | 'refused', number[]>;
 
 export const nothingMet = (): UnsavedMet => ({ rows: [], head: [], refused: [] });
 
-/** Reads what walks have met. @param ids SQL for the numbers of these walks. */
+/** What walks have met. @param ids SQL for their ids. */
 export function readMet(connection: Connection, ids: string): MetRows {
   const met = { rows: new RowidSet(), refused: new RowidSet() };
   const commits = connection
@@ -136,7 +136,7 @@ export function readMet(connection: Connection, ids: string): MetRows {
   return met;
 }
 
-/** Returns what writes that; call it in the transaction of the pages that brought it. */
+/** Returns what writes that, within the transaction of its pages. */
 export function prepareMet(connection: Connection, walkId: number): (unsaved: UnsavedMet) => void {
   const insert = connection.prepare<[number, string, Buffer]>(
     'INSERT INTO rows_met (walk_id, part, rowids) VALUES (?, ?, ?)',
@@ -147,7 +147,7 @@ export function prepareMet(connection: Connection, walkId: number): (unsaved: Un
   };
 }
 
-/** @param ids SQL for the numbers of walks. */
+/** @param ids SQL for the ids of walks. */
 export function forgetMet(connection: Connection, ids: string): void {
   connection.exec(`DELETE FROM rows_met WHERE walk_id IN (${ids})`);
 }

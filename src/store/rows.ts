@@ -1,7 +1,6 @@
 /**
- * Writing the rows of one dataset. A row is first compared where it lies: one that did not change writes
- * nothing, nor does one whose JSON is only written in another way; a change in volatile columns alone makes no
- * version and is staged (`staged-values.ts`), anything else is upserted.
+ * Compares and writes the rows of one dataset. An unchanged row writes nothing, nor does one whose JSON is only spelled
+ * differently. A change in volatile columns alone is staged (`staged-values.ts`) and makes no version. Any other row is upserted.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -17,10 +16,7 @@ import type { VolatileValues } from './staged-values.ts';
 
 type RowChange = 'new' | 'changed' | 'volatile' | 'none';
 
-/**
- * A row beside what the table holds under its key, if it does. One that did not change has no values: it may wait for its
- * commit, and what waits outlives V8's cheap collections of garbage.
- */
+/** A row beside the stored one of its key. An unchanged row has no values, since it may wait in memory for its commit. */
 export type ComparedRow = Omit<Row, 'stored'> & { ref: RowRef | undefined; change: RowChange };
 
 export function unchanged(key: string, { rowid, walkId }: RowRef): ComparedRow {
@@ -41,7 +37,7 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
   );
   const heldRows = openHeld(connection, job);
   const bindToCompare = binder([...names, ...(volatile?.columns ?? [])]);
-  // In the order of the table: the mirror's own columns stand behind the fields of the row, and before what is kept as received.
+  // In the order of the table: the fields, then the mirror's own columns, then what is kept as received.
   const bindToWrite = binder(names, names.filter((name) => !name.startsWith('_')).length);
   let lastWasNew = false;
 
@@ -51,12 +47,11 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
 
   return {
     find,
-    /** This row was refused, and so is there upstream: it is held no longer. */
+    /** Of a row that was refused, and so is still upstream. */
     endHold: heldRows.endHold,
-    /** Whether any row is held. */
     holdsAny: () => heldRows.count() > 0,
     compare({ key, values }: Row): ComparedRow {
-      // New rows mostly come one after the other, and to miss a key costs a tenth of a comparison.
+      // New rows mostly come in a row, and a missing key is found out in a tenth of a comparison's time.
       const isKnown = !lastWasNew || find(key) !== undefined;
       const found = isKnown ? comparison.get(bindToCompare(values, key)) : undefined;
       lastWasNew = !found;
@@ -75,11 +70,11 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
         volatile?.stage(ref.rowid, values);
         return ref.rowid;
       }
-      // A row that was gone and is back keeps the time when it was first seen.
+      // A row that was removed and is back keeps the time when it was first seen.
       const firstSeenAt = (change === 'new' && findFirstSeen?.get(key)) || now;
       const { lastInsertRowid } = upsert.run(bindToWrite(values, key, firstSeenAt, now, walkId));
       const rowid = ref?.rowid ?? Number(lastInsertRowid);
-      // The trigger that keeps the version before has read the values that were shown with it.
+      // Behind the trigger that keeps the superseded version, which reads the old values.
       volatile?.put(rowid, values);
       return rowid;
     },
@@ -87,8 +82,8 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
 }
 
 /**
- * Lays values out by position, always in the same array: it is read at once, and a row has dozens of columns.
- * @param before so many of them stand before what is not of the row; all, unless given.
+ * Puts values in their positions, always in the same array, since a row has dozens of columns.
+ * @param before how many of them precede the further values; all, unless given.
  */
 function binder(names: readonly string[], before = names.length) {
   const bound: SqlValue[] = [];
@@ -132,9 +127,9 @@ function prepareUpsert(connection: Connection, job: Job, names: string[]) {
   return connection.prepare<[SqlValue[]]>(query.toSQL().sql);
 }
 
-/** When a row that is new was seen before, if it was. */
+/** Finds when a new row was first seen, if it was removed before. */
 function prepareFirstSeen(connection: Connection, history: string) {
-  // Rows leave a table only at the end of a walk: where none had left by the beginning, none comes back.
+  // Rows are removed only at the end of a walk: without any in the history, none comes back in this one.
   if (!connection.prepare(`SELECT 1 FROM ${quoted(history)} LIMIT 1`).get()) return undefined;
   return connection
     .prepare<[string], string>(`SELECT _first_seen_at FROM ${quoted(history)} WHERE _key = ? LIMIT 1`)
@@ -144,19 +139,16 @@ function prepareFirstSeen(connection: Connection, history: string) {
 const prepareBody = (connection: Connection, job: Job) =>
   connection.prepare<[number], string>(`SELECT _body FROM ${quoted(job.rows)} WHERE rowid = ?`).pluck();
 
-/** Parsing would lose the last digits of such a number, and with them a change. */
+/** Parsing would lose the last digits of such a number. */
 const longInteger = /[^.\d]\d{16}/;
 
-/** The last escape in a name, or what looks like one: not all readers find a name with escapes. */
+/** An escape in a name, or what looks like one: not all readers find a name with escapes. */
 const escapedName = /\\.[^"\\]*"\s*:/;
 
 /** Names, and strings that look like the end of one. */
 const memberNames = /"\s*:/g;
 
-/**
- * Whether two texts of valid JSON say the same to every reader; false where that cannot be told for sure, such as
- * where one names a member twice or spells a name with escapes.
- */
+/** Whether two texts of JSON surely say the same to every reader: none does that names a member twice or escapes a name. */
 export function saysTheSame(one: string, other: string): boolean {
   if (longInteger.test(one) || longInteger.test(other)) return false;
   if (escapedName.test(one) !== escapedName.test(other) || countNames(one) !== countNames(other))
@@ -174,18 +166,17 @@ type RunColumns = [
   isSame: number | null,
 ];
 
-/** Greater than any rowid that SQLite gives by itself. */
+/** The greatest rowid. */
 const BEYOND_ALL_ROWIDS = '9223372036854775807';
 
 /**
- * Returns what holds a page against the table, as text. It finds at most `count` rows from the rowid `last` on, or from the one
- * behind it, since pages that are joined by a row begin with the last one of the page before; undefined where their bodies, joined
- * by commas, are not what `text` begins with, in UTF-8.
- * @param tableState a number for the state that the table is in.
+ * Returns what compares a page with the table as text. It finds at most `count` rows from the rowid `last` on, or from the next
+ * one; undefined where `text`, in UTF-8, does not begin with their bodies, joined by commas.
+ * @param tableState tells one state of the table from another.
  */
 export function openStoredRows(connection: Connection, job: Job, tableState: () => number) {
   const table = quoted(job.rows);
-  // SQLite gathers rows in the order of their rowids; if it did not, they would not be what the text begins with.
+  // In another order than that of the rowids, the bodies would not match the text.
   const run = connection
     .prepare<[Buffer, number, number, number], RunColumns>(
       `SELECT rowids, walks, keys, length(bytes), substr(?, 1, length(bytes)) = bytes
@@ -206,7 +197,7 @@ export function openStoredRows(connection: Connection, job: Job, tableState: () 
   return (last: number, count: number, text: Buffer): StoredRun | undefined => {
     const from = [last, last + 1].find((rowid) => beginsWith(text, rowid));
     if (from === undefined) return undefined;
-    // Compared where they are: each blob of so many bytes would hasten V8's next look at its whole heap.
+    // Compared by SQLite: a blob of so many bytes would hasten V8's next full collection.
     const [rowids, walkIds, keys, bytes, isSame] = run.get(text, from, from, count) as RunColumns;
     if (bytes === null || !isSame) return undefined;
     const walks = JSON.parse(walkIds) as number[];
@@ -220,7 +211,7 @@ export function openStoredRows(connection: Connection, job: Job, tableState: () 
   };
 }
 
-/** A class, since there are many, and hardly anybody asks for their values. */
+/** A class, since there are many, whose values are hardly ever read. */
 class RowOfRun implements Row {
   readonly key: string;
   readonly stored: RowRef & { tableState: number };

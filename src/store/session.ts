@@ -1,4 +1,4 @@
-/** A walk as the mirror holds it: it saves pages, ends with a verdict or stays at its checkpoint, and lets go. */
+/** A walk from its opening to its end: it saves pages, then ends with a verdict or stays at its checkpoint. */
 
 import { ageOf, isoTime } from '../clock.ts';
 import { type FailureKind, toError } from '../errors.ts';
@@ -30,25 +30,25 @@ export type Ending = {
   /** Null for a glance, which proves nothing. */
   verdict: Verdict | null;
   error?: string | null | undefined;
-  /** Set where one call renewed the proof of the walk before, and saved so many others. */
+  /** Set where one call renewed the last proof, and saved so many calls. */
   callsSaved?: number;
 };
 
-/** The last full walk: the one that ended last, or whose proof that one renewed. */
+/** The last full walk: the one that ended last, or the one whose proof that renewed. */
 export type Before = {
   row: WalkRow;
   checkpoint: Checkpoint;
   /** Since it began; null where the clock was ahead then. */
   ageMs: number | null;
-  /** True where rows look gone and wait for another proof of it. */
+  /** Whether rows look gone, and wait for the next proof. */
   holdsRows: boolean;
 };
 
 export type WalkSession = ReturnType<typeof createSession>;
 
 /**
- * @param check throws where the file that was opened is no longer the mirror: no walk ends in what is lost.
- * @param committed told of each commit of pages.
+ * @param check throws where the opened file is no longer the mirror: no walk ends in a lost file.
+ * @param committed called after each commit of pages.
  */
 export function openSession(
   connection: Connection,
@@ -63,7 +63,7 @@ export function openSession(
   try {
     const session = createSession(connection, walk, now, check, committed);
     if (ageOf(Date.parse(walk.row.startedAt), now()) !== null) return session;
-    // Whatever it came to prove, nobody could tell of when.
+    // Nobody could tell as of when it proves anything.
     session.giveUp('incomplete', 'it began under a clock that was ahead: the next walk begins anew');
   } catch (thrown) {
     walk.lock.release();
@@ -73,7 +73,7 @@ export function openSession(
   return openSession(connection, dir, job, kind, now, check, committed);
 }
 
-/** What the end of a walk changes in its row, but for how it ended. */
+/** The columns that removing rows changes in the walk's row. */
 const changing = ['deleted', 'held', 'drifted', 'firstSeq', 'lastSeq'] as const;
 
 function createSession(
@@ -95,8 +95,8 @@ function createSession(
   const saveRetiring = prepareWalkUpdate(connection, ['memory', ...changing]);
 
   /**
-   * Holds or removes the rows that the proof lacks, batch by batch, but for the last one. What was proven is kept with the first, so
-   * that the next run can finish it.
+   * Holds or removes the rows that the proof lacks: all batches but the last, which is returned. The first commit keeps what was
+   * proven, so that the next run can finish the removal.
    */
   async function retire(proven: Pick<Retiring, 'verdict' | 'error'>, signal: AbortSignal | undefined) {
     const decision = retiring ?? decideRetirement(connection, walk, proven.verdict, now());
@@ -113,7 +113,7 @@ function createSession(
       signal?.throwIfAborted();
       check();
       atomically(() => {
-        // Of the fields that it met, a walk that is resumed knows nothing any longer.
+        // A resumed walk no longer knows which fields it met.
         if (at === 0) writer.conclude();
         batch(now());
         saveRetiring({ ...row, memory });
@@ -124,12 +124,12 @@ function createSession(
   }
 
   return {
-    /** The walk's row as it stands; changes with every commit. */
+    /** The walk's row; changes with every commit. */
     row: row as Readonly<WalkRow>,
-    /** Where it was taken up. A walk that no longer knows which rows it has met proves nothing, as this says. */
+    /** Where it resumes. A walk that lost the set of rows met proves nothing: `forgotten` is among its anomalies. */
     checkpoint: withAnomalies(checkpointOf(row), forgot && 'forgotten'),
     before,
-    /** What the walk had proven when it broke off while it removed rows: all that is left is to finish it. */
+    /** What the walk had proven when it broke off while it removed rows; it only has to be finished. */
     retiring: retiring as Ending | undefined,
     ...guardedAll(file, {
       lookUp: writer.lookUp,
@@ -147,14 +147,14 @@ function createSession(
       },
     }),
     /**
-     * Ends the walk: with a proof, rows absent from it leave the table or are held, a thousand a transaction.
-     * @throws the signal's reason when aborted between two of them; the next run finishes the walk.
+     * Ends the walk. With a proof, rows that it lacks are removed or held, a thousand a transaction.
+     * @throws the signal's reason when aborted between two transactions; the next run finishes the walk.
      */
     async finish(
       { verdict: found, error = null, callsSaved }: Ending,
       signal?: AbortSignal,
     ): Promise<WalkRow> {
-      // Beside an unfinished walk even a glance that read everything stays one: the walk is what rows are held or removed by.
+      // Beside an unfinished walk, a glance that read everything proves nothing: only that walk may hold or remove rows.
       const verdict = walk.isBesideWalk ? null : found;
       const kind = verdict === null ? 'glance' : 'walk';
       const renewed = callsSaved !== undefined && before && { renewalOf: before.row.id, callsSaved };
@@ -174,7 +174,7 @@ function createSession(
             keepOrder(connection, job, row, proof, retired.order, now());
           }
           const glanced = kind === 'walk' ? rowsGlanced(connection, row) : 0;
-          // A walk ends with its last change, whose time is ahead of a clock that stands still or goes back.
+          // Its last change may be ahead of a clock that stands still or goes back.
           const finishedAt = isoTime(Math.max(now(), row.lastSeq ?? 0));
           const ending = {
             kind,
@@ -195,16 +195,16 @@ function createSession(
       }
     },
     /**
-     * Leaves the walk at its committed checkpoint, since this was thrown; the next run goes on from there.
-     * @returns what it is left for: what was thrown, unless pages that waited could not be committed, which is worse. Where
-     * the walk's own row cannot be written, the last commit stands, and the reason mostly has the same cause.
+     * Leaves the walk at its last commit, because of `thrown`; the next run resumes there.
+     * @returns `thrown`, or the error by which waiting pages were lost. Where even the walk's row cannot be written, nothing else is
+     * reported: the cause is mostly the same.
      */
     pause(thrown: Error, stopped: boolean): Error {
       const lost = failureOf(() => guarded(file, writer.flush));
       failureOf(() => guarded(file, () => pauseWalk(connection, walk, lost ?? thrown, stopped && !lost)));
       return lost ?? thrown;
     },
-    /** Shows the volatile values that a walk which does not go on for now has received; those of others are shown as they end. */
+    /** Shows the volatile values of a paused walk; one that ends shows its own. */
     async showStaged(): Promise<void> {
       try {
         await mergeStaged(connection, job);
@@ -225,7 +225,7 @@ function failureOf(work: () => void): Error | undefined {
   }
 }
 
-/** How many rows glances have brought since the complete walk before this one. */
+/** How many rows glances have brought since the last complete walk. */
 function rowsGlanced(connection: Connection, { job, id }: WalkRow): number {
   const before = lastWalk(connection, job, `status = 'complete' AND id < ${id}`)?.id ?? 0;
   const sum = `SELECT sum(inserted) FROM walks WHERE job = ? AND kind = 'glance' AND id > ? AND id < ?`;

@@ -1,29 +1,26 @@
-/** SQL, and what it says, that means the same wherever it stands; apart from the schema, so that readers load no Drizzle. */
+/** SQL that several rooms share; apart from the schema, so that readers load no Drizzle. */
 
 import { STOPPED, TOO_LARGE } from '../api/response.ts';
 
-/** SQL over `walks`: what counts as complete is a walk that proved it, or a snapshot, which is whole by nature. */
+/** SQL over `walks`: those that proved the dataset complete. */
 export const PROOF = `status = 'complete' AND verdict IN ('snapshot', 'verified')`;
 
 /** The same of a verdict that was read. */
 export const isProof = (verdict: string | null) => verdict === 'snapshot' || verdict === 'verified';
 
-/**
- * What counts as seen is the latest walk or glance that looked at the head and ended well: what came by then is here. It
- * says nothing of what is gone.
- */
+/** SQL over `walks`: walks and glances that ended well. Rows that came by then are here; those that went may be, too. */
 export const SEEN = `status = 'complete'`;
 
-/** A proof that read the dataset whole, where others looked at its first page alone. */
+/** SQL over `walks`: proofs that read the whole dataset, not its first page alone. */
 export const FULL_PROOF = `${PROOF} AND renewal_of IS NULL`;
 
-/** SQL over `requests`: calls that tell whether the API can be reached, as one that we stopped does not. */
+/** SQL over `requests`: calls that tell whether the API can be reached, unlike one that we stopped. */
 export const TELLING = `error_code IS NOT '${STOPPED}'`;
 
-/** SQL over those: no answer of the API came, or one of a gateway or server that failed. A 503 is the API's own word. */
+/** SQL over those: no answer came, or a failing gateway or server gave it. A 503 is the API's own answer. */
 export const UNANSWERED = `(status IS NULL AND error_code IS NOT '${TOO_LARGE}' OR coalesce(status, 0) >= 500 AND status <> 503)`;
 
-/** SQL for what came instead: the status of a failure, else the error code. */
+/** SQL for their status or error code. */
 export const SILENCE_CODE = `iif(coalesce(status, 0) >= 500 AND status <> 503, 'HTTP ' || status, error_code)`;
 
 /** SQL for the number of the commit (see `changes.ts`) that made a change at the time in `at`, a column. */
@@ -81,7 +78,7 @@ export function changesSql(datasets: readonly InSql[], numberOf: (at: string) =>
 function changesOf(dataset: InSql, numberOf: (at: string) => string): string[] {
   const { name: job, table } = dataset;
   return changeSources(dataset).map(({ change, at, source, where }) => {
-    // Of a walk that removed much each thousand rows have a number of their own.
+    // A walk that removed much has a number for each thousand rows.
     const remover = `(SELECT id FROM walks WHERE last_seq >= ${numberOf(at)} AND first_seq <= ${numberOf(at)}
     AND job = '${job}' AND kind = 'walk' ORDER BY last_seq LIMIT 1)`;
     const walk = at === '_valid_to' ? remover : '_walk_id';
@@ -98,7 +95,7 @@ export type ChangeSource = {
   where: string | null;
 };
 
-/** Where all changes of a dataset are found: the rows that are there, the versions that began, and those that were removed. */
+/** All changes of a dataset: its rows, the versions that began, and the removed rows. */
 export function changeSources({ table, history: past }: Omit<InSql, 'name'>): ChangeSource[] {
   if (past === null) return [{ change: `'insert'`, at: '_changed_at', source: quoted(table), where: null }];
   const history = quoted(past);

@@ -1,4 +1,4 @@
-/** The store's door for databases that lie beside the mirror: opened, locked and watched as it is, with errors in the same words. */
+/** The store's door for other databases beside the mirror: opened, locked and watched in the same way. */
 
 export { relaxed } from './commits.ts';
 export { type Connection, forgetPages, openConnection, openReadOnly } from './connection.ts';

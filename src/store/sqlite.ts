@@ -1,6 +1,6 @@
 /**
- * SQLite's driver, in the release that this Node.js can use. better-sqlite3 13 needs Node.js 22. Release 12, built for
- * Node.js 24.19 or later, aborts the process when its objects are collected as garbage.
+ * SQLite's driver. better-sqlite3 13 needs Node.js 22; release 12 aborts the process under Node.js 24.19 or later when its objects
+ * are collected as garbage.
  */
 
 import { createRequire } from 'node:module';

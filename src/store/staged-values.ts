@@ -1,7 +1,6 @@
 /**
- * Volatile values. Their rows come in the order of the API, which is random among their rowids: written as they come,
- * every commit would change most pages of their table. So they are staged, one row a commit, and merged as the walk ends, in
- * the order of the rowids.
+ * Volatile values. The API's order is random among their rowids: written as they come, every commit would change most pages of
+ * their table. So they are staged, one row a commit, and merged at the end of the walk in the order of the rowids.
  */
 
 import { setImmediate as breath } from 'node:timers/promises';
@@ -11,7 +10,7 @@ import type { Connection } from './connection.ts';
 import { RowidSet } from './rowids.ts';
 import { quoted } from './sql.ts';
 
-/** What one commit staged: the rowids of rows, and the values of each volatile column. */
+/** What one commit staged: rowids, and the values of each volatile column. */
 type Content = { rowids: number[]; values: SqlValue[][] };
 
 export type VolatileValues = NonNullable<ReturnType<typeof openVolatile>>;
@@ -44,18 +43,18 @@ export function openVolatile(connection: Connection, job: Job) {
   }
 
   return {
-    /** SQL over a row that lies in something named `stored`: whether it has other values than those bound, in the order of `columns`. */
+    /** SQL over a row named `stored`: whether its values differ from those bound, in the order of `columns`. */
     differ: `coalesce((SELECT (${names}) IS NOT (${marks}) FROM ${quoted(table)} WHERE _number = stored.rowid), 1)`,
     columns,
-    /** Shown from this commit on: of a row that is written anyway. */
+    /** Shown from this commit on, for a row that is written anyway. */
     put(rowid: number, values: RowValues): void {
       hasPut = true;
       upsert.run([rowid, ...columns.map((name) => values[name] ?? null)]);
-      // Else what was staged of it before would be merged over it.
+      // Else values that were staged before would be merged over these.
       if (staged.has(rowid)) stage(rowid, values);
     },
     stage,
-    /** Whether others than those shown are staged of the row. */
+    /** Whether values of the row are staged. */
     isStaged: (rowid: number) => staged.has(rowid),
     /** Writes what was staged since the last commit; call it inside its transaction. */
     commit(): void {
@@ -74,7 +73,7 @@ function readStaged(connection: Connection, job: string): RowidSet {
   return rows;
 }
 
-/** Commit by commit, and no statement left open meanwhile: others use the connection, too. */
+/** Commit by commit, without an open statement in between: others use the connection, too. */
 function* stagedOf(connection: Connection, job: string): Generator<Content> {
   const next = connection.prepare<[number, string], { id: number; content: string }>(
     'SELECT id, content FROM staged_volatile WHERE id > ? AND job = ? ORDER BY id LIMIT 1',
@@ -87,21 +86,19 @@ function* stagedOf(connection: Connection, job: string): Generator<Content> {
   }
 }
 
-/** Rows are merged by pieces of so many rowids, whose values are held in memory, and committed by so many. */
+/** Values of so many rowids are held in memory at once. */
 const PIECE_ROWS = 2 ** 17;
+/** Rows a transaction. */
 const MERGED_AT_ONCE = 2_000;
-/** So many commits are read, or forgotten, at once. */
+/** Staged commits that are read, or deleted, at once. */
 const COMMITS_AT_ONCE = 10;
 
-/**
- * Brings all that is staged of the job to where it is shown, a little at a time. It stays staged until the last of it is
- * there: where a crash comes between, it is merged again.
- */
+/** Shows all staged values of the job, some at a time. They stay staged until all are shown: after a crash they are merged again. */
 export async function mergeStaged(connection: Connection, job: Job): Promise<void> {
   const table = job.aging;
   if (table === null) return;
   const names = job.volatile.map(quoted);
-  // Values that are there already cost nothing.
+  // Equal values cost no write.
   const update = connection.prepare<[SqlValue[]]>(
     `UPDATE ${quoted(table)} SET ${names.map((name) => `${name} = ?`)}
      WHERE _number = ? AND (${names}) IS NOT (${names.map(() => '?')})`,
@@ -127,7 +124,7 @@ export async function mergeStaged(connection: Connection, job: Job): Promise<voi
   await inBatches(connection, [() => forget.run(job.name, COMMITS_AT_ONCE).changes === COMMITS_AT_ONCE]);
 }
 
-/** Tells readers that rows of the job have changed in what makes no version. */
+/** Tells readers that rows of the job have changed without a version. */
 export function noteUnversioned(connection: Connection, job: string): () => void {
   const note = connection.prepare<[string]>(
     `INSERT INTO datasets (job, volatile_seq) VALUES (?, 1)
@@ -136,7 +133,7 @@ export function noteUnversioned(connection: Connection, job: string): () => void
   return () => void note.run(job);
 }
 
-/** The pieces in which some row is staged, upwards. */
+/** The pieces in which a row is staged, in ascending order. */
 async function piecesOf(connection: Connection, job: string): Promise<number[]> {
   const pieces = new Set<number>();
   for await (const { rowids } of calmly(stagedOf(connection, job)))
@@ -144,7 +141,7 @@ async function piecesOf(connection: Connection, job: string): Promise<number[]> 
   return [...pieces].sort((one, other) => one - other);
 }
 
-/** What was staged last of each row of a piece: by column, at the row's place in the piece. */
+/** The values staged last for the rows of a piece: by column, at the row's position in the piece. */
 async function readPiece(connection: Connection, job: Job, piece: number) {
   const from = piece * PIECE_ROWS;
   const isStaged = new Uint8Array(PIECE_ROWS);

@@ -1,7 +1,6 @@
 /**
- * Views and triggers. They follow the declarations of `jobs/`, so the code keeps them, not the migrations: the views that
- * make the mirror pleasant to report on, and the triggers that keep superseded and removed versions of rows, so that no
- * writer can forget them.
+ * Views, and the triggers that keep superseded and removed rows whoever writes. They follow the declarations of `jobs/`, so the
+ * code makes them, not the migrations.
  */
 
 import { CLOCK_TOLERANCE_MS } from '../clock.ts';
@@ -14,7 +13,7 @@ export function viewsOf(jobs: readonly Job[]): View[] {
   return [freshness(jobs), changes(jobs), ...jobs.flatMap((job) => job.views)];
 }
 
-/** By this the views of the jobs are told from those that a user made. */
+/** Tells our views from those that a user made. */
 const OURS = '/* declared by market-mirror */';
 
 export function ensureViews(connection: Connection, jobs: readonly Job[]): void {
@@ -30,10 +29,9 @@ export function ensureViews(connection: Connection, jobs: readonly Job[]): void 
 }
 
 /**
- * Makes the views that queries name: the dataset, and its history. They show the columns of the dataset first and those that
- * begin with `_` last, wherever they lie in the table: a discovered one can only be added at its end. Volatile values are
- * looked up by subqueries: SQLite leaves out those that nobody asks for, and takes the view apart wherever a query joins it,
- * as it does not with a join within. And a column of one keeps its type.
+ * Makes the views that queries name: the dataset, and its history. Columns of the dataset come first, those that begin with `_`
+ * last: the table itself can only take discovered ones at its end. Volatile values are subqueries, not a join: SQLite leaves out
+ * those that nobody asks for, flattens the view into a query's join, and keeps the type of a column.
  */
 export function ensureShown(connection: Connection, job: Job): void {
   const { columns, volatile, rows, aging } = job;
@@ -94,9 +92,9 @@ export function ensureTriggers(connection: Connection, job: Job): void {
     `UPDATE ON ${quoted(rows)} WHEN (${stable('OLD')}) IS NOT (${stable('NEW')})`,
     keepOld('NEW._changed_at', 'update'),
   );
-  // A walk that removes rows has just taken a number for that. A removal by hand takes none: it counts with the last change.
+  // A walk that removes rows has just taken a number. A removal by hand takes none, and has that of the last change.
   const removedBy = `coalesce((SELECT last_seq FROM datasets WHERE job = '${name}'), ${seqOf("'now'")})`;
-  // Another row may get its rowid, by which orders know it.
+  // Orders know the row by its rowid, which another row may get.
   const keepRowid = `INSERT INTO removed_rows (job, number, until, key) VALUES ('${name}', OLD.rowid, ${removedBy}, OLD._key); `;
   const forgetVolatile = aging === null ? '' : `DELETE FROM ${quoted(aging)} WHERE _number = OLD.rowid; `;
   ensureTrigger(

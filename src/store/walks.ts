@@ -1,4 +1,4 @@
-/** The rows of walks and glances: the latest of them, and how one is begun or resumed, paused and closed. */
+/** The rows of `walks`: found, begun or resumed, paused and closed. */
 
 import { getTableColumns } from 'drizzle-orm';
 import { isoTime } from '../clock.ts';
@@ -14,7 +14,7 @@ const columns = Object.fromEntries(
   Object.entries(getTableColumns(walks)).map(([name, column]) => [name, column.name]),
 ) as Record<keyof WalkRow, string>;
 
-/** The job's last walk for which this SQL over `walks` is true; glances are none. */
+/** The job's last walk for which this SQL over `walks` is true; not a glance. */
 export function lastWalk(connection: Connection, job: string, condition = 'true'): WalkRow | undefined {
   return lastOf(connection, job, 'walk', condition);
 }
@@ -33,7 +33,7 @@ function lastOf(
     .get(job, kind);
 }
 
-/** The walk that ended last, or, where that renewed a proof by one call, the full walk whose proof it was. */
+/** The walk that ended last, or the full walk whose proof that renewed. */
 export function lastFullWalk(connection: Connection, job: string): WalkRow | undefined {
   const last = lastWalk(connection, job, 'finished_at IS NOT NULL');
   if (!last || last.renewalOf === null) return last;
@@ -54,23 +54,22 @@ function updateWalk(connection: Connection, id: number, values: Partial<WalkRow>
   prepareWalkUpdate(connection, Object.keys(values) as (keyof WalkRow)[])({ ...values, id } as WalkRow);
 }
 
-/** A walk that this process alone is taking. */
+/** A walk or glance whose lock this process holds. */
 export type OpenWalk = {
   job: Job;
   row: WalkRow;
   met: MetRows;
-  /** Walks that broke off since the last one that was complete, and this one: what they brought may have a gap behind it. */
+  /** This walk, and those that broke off since the last complete one: their rows may have a gap behind them. */
   unsettled: ReadonlySet<number>;
-  /** For a glance: whether there is an unfinished walk, which it leaves alone. */
+  /** Of a glance: whether there is an unfinished walk, which it leaves alone. */
   isBesideWalk: boolean;
-  /** For a walk: what glances have met since it began. */
+  /** Of a walk: what glances have met since it began. */
   glanced: MetRows;
   lock: Lock;
 };
 
 /**
- * Resumes what is unfinished of the job and of this kind, or begins anew. A walk reads whatever an unfinished glance has yet to
- * read, and gives it up. Two walks of one job never run at once.
+ * Resumes the job's unfinished walk or glance, or begins one. A walk gives up an unfinished glance, whose pages it reads itself.
  * @throws Failure `incomplete` where another process is walking this job.
  */
 export function openWalk(
@@ -87,7 +86,7 @@ export function openWalk(
       glance: unfinishedOf(connection, job, 'glance'),
     };
     if (kind === 'walk' && unfinished.glance) giveUpGlance(connection, unfinished.glance, now);
-    // A removal that broke off is finished before anything else is read.
+    // A removal that broke off comes first.
     const next = isRetiring(unfinished.walk) ? unfinished.walk : unfinished[kind];
     const row = resume(connection, next) ?? begin(connection, job, kind, now);
     return {
@@ -150,13 +149,13 @@ function unsettledWalks(connection: Connection, { name: job }: Job): Set<number>
 /** SQL for the glances that were made while this walk was unfinished. */
 const begunAfter = ({ job, id }: WalkRow) => `SELECT id FROM walks WHERE job = '${job}' AND id > ${id}`;
 
-/** In place of a checkpoint that no walk needs any more: kept with every walk, they would make up a third of the mirror. */
+/** In place of a checkpoint that nothing needs any more: all of them would make up a third of the mirror. */
 const withoutCheckpoint = { memory: '{}' };
 
 /**
- * Ends a walk for good; only its row in `walks` stays, with the checkpoint that the next walk is compared with. What a
- * glance has met stays as long as the walk is unfinished beside which it was made.
- * @param before the full walk that this one was compared with; the next one is, too, where this renewed its proof.
+ * Ends a walk for good. Its row stays, with the checkpoint that the next walk is compared with. What a glance has met stays until
+ * the unfinished walk beside it has ended, too.
+ * @param before the full walk that this one was compared with; after a renewal the next one is, too.
  */
 export function closeWalk(
   connection: Connection,
@@ -171,7 +170,7 @@ export function closeWalk(
     forgetMet(connection, String(row.id));
     forgetMet(connection, begunAfter(row));
   }
-  // Summed up as walks end: nobody has to look at all of them, and those that are forgotten count on.
+  // Summed up here: walks that are removed later still count.
   if (ending.callsSaved)
     connection
       .prepare<[string, number]>(
@@ -181,9 +180,9 @@ export function closeWalk(
       .run(job.name, ending.callsSaved);
 }
 
-/** Leaves a walk at its committed checkpoint, to be resumed. */
+/** Leaves a walk at its last commit, to be resumed. */
 export function pauseWalk(connection: Connection, { row }: OpenWalk, thrown: Error, stopped: boolean): void {
-  // What is thrown after a walk has ended well does not undo that.
+  // An error after the walk has ended does not undo its end.
   if (lastOf(connection, row.job, row.kind, `id = ${row.id}`)?.status === 'complete') return;
   const wait = thrown instanceof Snooze ? thrown : undefined;
   const isFailed = !wait && !stopped;

@@ -1,4 +1,4 @@
-/** What validation makes of a page: rows that fit, rows that do not, and what is new about them. */
+/** The results of validation: rows that fit, rows that do not, and what is new about them. */
 
 import type { RowValues } from '../job.ts';
 
@@ -18,20 +18,17 @@ export type RowRef = { rowid: number; walkId: number };
 export type Row = {
   key: string;
   values: RowValues;
-  /** Set where its text was found to be that in the table. `tableState` tells one state of the table from another. */
+  /** Set where its text equals the stored one. `tableState` tells one state of the table from another. */
   stored?: RowRef & { tableState: number };
 };
 
 /** Rows that lie one after the other in the table, and how many bytes their bodies take, joined by commas. */
 export type StoredRun = { rows: readonly Row[]; bytes: number };
 
-/** One thing wrong with a row: where, what was expected, what kind of value came. */
+/** What is wrong with a row: where, what was expected, what kind of value came. */
 export type Problem = { path: string; expected: string; received: string };
 
-/**
- * A row that is quarantined: its JSON as received, and its key where one could be read. `identity` is that key or what
- * stands for it, the same each time the row comes.
- */
+/** A quarantined row: its JSON as received. `identity` is its key or, where that cannot be read, a digest by which it is known again. */
 export type RefusedRow = { key: string | null; identity: string; body: string; problems: readonly Problem[] };
 
 /** See the column `drift.kind`. */
@@ -46,7 +43,7 @@ type DriftKind =
   | 'no-column'
   | 'more';
 
-/** A difference from what was expected that does not keep a row out; `times` counts the rows that show it. */
+/** A difference from the contract or from earlier rows that does not keep a row out; `times` counts the rows that show it. */
 export type Drift = { kind: DriftKind; path: string; detail: string; times: number };
 
 /** `big-integer`: a whole number beyond 2^53, whose digits only the text as received holds for sure. */
@@ -64,23 +61,19 @@ export type SeenField = {
   example: unknown;
 };
 
-/**
- * What was seen of the fields of rows whose shape is not specified; of others, nothing. Of rows that are as the table holds
- * them, nothing either: what they have to show is known.
- */
+/** The fields of rows without a contract. Rows that equal the stored ones (`areStored`) have none to show. */
 export type PageFields = { rows: number; fields: readonly SeenField[]; areStored?: true };
 
-/** How a dataset whose shape is not specified is read: chosen once on evidence, then held to. */
+/** How a dataset without a contract is read: chosen once, by what its rows show, then kept. */
 export type DiscoveredShape = {
   /** The names that lead to the array of rows within a page; none for a bare array. */
   rowsPath: readonly string[];
   /** The field that identifies a row, or null where a digest of the whole row does. */
   keyField: string | null;
-  /** Values of that field that two different rows were seen to bear at once: their rows go by their digest too. */
+  /** Values of that field that two different rows had at once: to their keys a digest is added. */
   sharedKeys: readonly string[];
 };
 
-/** What rows come to once they are checked, whatever brought them. */
 export type CheckedRows = {
   /** The key of each row in the order of the page; null where a refused row shows none. */
   keys: readonly (string | null)[];
@@ -95,7 +88,7 @@ export type CheckedPage = CheckedRows & {
   pagination: Pagination;
   /** Undefined where the envelope has no such property. */
   generatedAt: string | null | undefined;
-  /** How many rows came, whatever became of them. */
+  /** How many rows came, refused ones included. */
   received: number;
   /** What it was read by; undefined for a specified dataset and before the first row. */
   shape: DiscoveredShape | undefined;

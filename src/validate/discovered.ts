@@ -1,4 +1,4 @@
-/** Rows of a dataset whose record shape is not specified: kept as received, under a key chosen on evidence. */
+/** Rows without a contract: kept as received, under a key that the rows themselves suggest. */
 
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
@@ -13,14 +13,14 @@ type DiscoveredRows = {
   fields: PageFields;
 };
 
-/** Beyond so many shared keys the field identifies nothing, and every row goes by its digest too. */
+/** Beyond so many shared keys the field identifies nothing: a digest is added to every key. */
 const MAX_SHARED_KEYS = 1_000;
 const DIGEST_CHARACTERS = 32;
 
 /**
  * @param bodies each row as received.
  * @param rowsPath where they were found.
- * @param known the shape discovered of this dataset before; the same comes back where nothing speaks against it.
+ * @param known the shape discovered before; it comes back unless the rows contradict it.
  */
 export function checkDiscovered(
   rows: readonly unknown[],
@@ -43,7 +43,7 @@ export function checkDiscovered(
   };
 }
 
-/** A row that can be kept. `inexact`: it has numbers whose last digits only its body has. */
+/** A row that can be kept. `inexact`: only its body has the last digits of its numbers. */
 type KeepableRow = { record: Record<string, unknown>; body: string; inexact: boolean };
 type RowWithProblem = { row: unknown; body: string; problem: Problem };
 
@@ -98,16 +98,16 @@ function withSharedKeys(shape: DiscoveredShape, rows: readonly KeepableRow[]): D
   return { ...shape, sharedKeys: [...shared].slice(0, MAX_SHARED_KEYS) };
 }
 
-/** What a row says, whatever the order of its members. */
+/** A digest that does not depend on the order of members. */
 function digestOf({ record, body, inexact }: KeepableRow): string {
-  // Numbers that have lost digits would make different rows look alike, so the text itself is digested then.
+  // Numbers that have lost digits would make different rows look alike: then the text is digested.
   return createHash('sha256')
     .update(inexact ? body : String(canonicalize(record)))
     .digest('hex')
     .slice(0, DIGEST_CHARACTERS);
 }
 
-/** Best first. A name alone is no proof: the values must be present, scalar and unique as well. */
+/** Best first. The values must be present, scalar and unique as well. */
 const identifierNames = [
   /^_?id$/i,
   /^(uuid|guid|key)$/i,
@@ -116,7 +116,7 @@ const identifierNames = [
   /(Address|_address|Hash|_hash|Mint|_mint)$/,
 ];
 
-/** Chooses from the rows of one page. Fields that merely happen to differ from row to row are not considered. */
+/** Chooses by the rows of one page, among fields that are named like identifiers. */
 function chooseKeyField(rows: readonly KeepableRow[]): string | null {
   const names = Object.keys(rows[0]?.record ?? {});
   const ranked = identifierNames.flatMap((pattern) => names.filter((name) => pattern.test(name)));

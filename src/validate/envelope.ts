@@ -1,4 +1,4 @@
-/** Finding the rows and the paging information in a response, whether its envelope is specified or not. */
+/** Finds the rows and the paging information in a response, whether its envelope is specified or not. */
 
 import * as z from 'zod';
 import { Failure } from '../errors.ts';
@@ -26,7 +26,7 @@ const standardPagination = z.strictObject({
 });
 
 /**
- * @param known the path at which the rows of this dataset were found before; held to.
+ * @param known the path at which the rows were found before, which they must keep.
  * @throws Failure `contract` where the envelope is not what it must be.
  */
 export function readEnvelope(job: Job, json: unknown, known: readonly string[] | undefined): Envelope {
@@ -54,7 +54,7 @@ function check(job: Job, schema: z.ZodType, value: unknown, at: string[]): Drift
   });
 }
 
-/** A walk goes by these numbers; below zero they would lead it backwards. */
+/** A walk goes by these numbers: below zero they would lead it backwards. */
 function isUnusable({ code, path }: z.core.$ZodIssue): boolean {
   return code === 'too_small' && path[0] !== 'limit';
 }
@@ -102,7 +102,7 @@ function findRows(json: unknown, known: readonly string[] | undefined): Found | 
   if (named[0] && named[0].path.length < (named[1]?.path.length ?? 3)) return named[0];
   const ofObjects = arrays.filter(({ rows }) => rows.length > 0 && rows.every((row) => asRecord(row)));
   if (ofObjects.length === 1) return ofObjects[0];
-  // An empty dataset: which of several empty arrays would hold the rows is no matter yet.
+  // An empty dataset: it does not matter yet which of several empty arrays holds the rows.
   return arrays.every(({ rows }) => rows.length === 0) ? arrays[0] : undefined;
 }
 

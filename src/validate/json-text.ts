@@ -1,14 +1,14 @@
 /**
- * The text of JSON as it was received: order of members, spelling of names and numbers and all. It must be valid JSON; of any
- * other text nothing can be said but that a scan of it ends. Nothing here recurses, so no depth of nesting overflows the stack.
+ * Reads valid JSON as text, with its order of members and its spelling of names and numbers. A scan of any other text ends, too.
+ * Nothing recurses, so no depth of nesting overflows the stack.
  */
 
 import type { Problem } from './checked.ts';
 import { LONGEST_SHOWN, LONGEST_TEXT } from './values.ts';
 
 /**
- * Called for every bracket and comma within a value, and, as `:`, of every name, which is spelled from `begin` to `end`.
- * `depth`: of the object or array that holds it; an opening bracket opens that depth, a closing one has closed it.
+ * Called for every bracket and comma within a value, and with `:` for every name, which stands from `begin` to `end`. `depth` is
+ * counted behind the token: an opening bracket has raised it, a closing one lowered it.
  */
 type Visit = (token: string, begin: number, end: number, depth: number) => void;
 
@@ -103,14 +103,14 @@ function readName(text: string, begin: number, end: number): string {
   return inside.includes('\\') ? (JSON.parse(text.slice(begin, end)) as string) : inside;
 }
 
-/** Whether a page may hold text that no table can keep. Nearly every page is cleared by this look alone. */
+/** Whether a page may hold text that no table can keep; most pages need no further look. */
 export function mayHoldHostileText(text: string): boolean {
   return text.length > LONGEST_TEXT || text.includes('\\ud') || text.includes('\\uD');
 }
 
 /**
- * The problem of a text in which an object has two members of one name: readers of JSON differ in which of them they believe.
- * @param parsed how many members `JSON.parse` made of the text: of two with one name it keeps the last.
+ * The problem of an object with two members of one name: readers of JSON differ in which one they take.
+ * @param parsed how many members `JSON.parse` made of the text: it keeps one of each name.
  */
 export function findRepeatedName(text: string, parsed: number): Problem | undefined {
   let names = 0;
@@ -145,10 +145,7 @@ function pathOfRepeatedName(text: string): string {
   return (found ?? '').slice(0, LONGEST_SHOWN).toWellFormed();
 }
 
-/**
- * The text with names spelled as `JSON.stringify` would, without escapes that none of them needs; all else as it was. Some
- * readers look for the spelling of a name instead of what it says.
- */
+/** The text with names spelled as `JSON.stringify` spells them: some readers compare the spelling of names. */
 export function withPlainNames(text: string): string {
   if (!text.includes('\\')) return text;
   let plain = '';

@@ -11,7 +11,7 @@ type Issue = z.core.$ZodIssue;
 
 const noDrifts: readonly Drift[] = [];
 
-/** Contracts as code of their own, which tells in a quarter of the time that a row fits, and of any other row no more than that it does not. */
+/** Contracts as compiled code, which tells in a quarter of the time whether a row fits, but not why it does not. */
 const compiled = new WeakMap<Contract, Contract['row']>();
 
 function fits(contract: Contract, row: unknown): boolean {
@@ -44,7 +44,7 @@ export function checkSpecified(
     else problems.push(describeIssue(issue, row));
   }
   const { problem: hostile, members, inexact } = inspect(row);
-  // Values come from what was parsed; only a number that has lost digits by that is taken from the text.
+  // Only a number that lost digits in parsing is taken from the text.
   const text = inexact && issues.some(isUnrecognized) ? body() : undefined;
   const problem = hostile ?? (text && findRepeatedName(text, members));
   if (problem && problems.length === 0) problems.push(problem);
@@ -76,12 +76,12 @@ type UnrecognizedKeys = Extract<Issue, { code: 'unrecognized_keys' }>;
 
 const isUnrecognized = (issue: Issue): issue is UnrecognizedKeys => issue.code === 'unrecognized_keys';
 
-/** Members by name; those that are JSON text are whole. */
+/** Members by name: objects, or values as JSON. */
 type Extra = Map<string, Extra | string>;
 
 /**
- * The properties that the contract does not list, where they were, as JSON; null where there are none.
- * @param text the row as received, but for its names, where it holds numbers that have lost digits.
+ * The properties that the contract does not list, as JSON, within the objects that had them; null where there are none.
+ * @param text the row as received, but for its names; given where numbers have lost digits.
  */
 function extraOf(issues: readonly Issue[], row: unknown, text: string | undefined): string | null {
   const extra: Extra = new Map();
@@ -109,9 +109,8 @@ function render(extra: Extra): string {
 }
 
 /**
- * The drifts that an issue amounts to where it does not keep the row out: properties the contract does not list,
- * a value outside an enumeration, a number outside its range. Undefined for everything else.
- * @param value what was checked.
+ * The drifts of an issue that does not keep the row out: properties that the contract does not list, a value outside an
+ * enumeration, a number outside its range. Undefined for any other issue.
  */
 export function softDrifts(issue: Issue, value: unknown): Drift[] | undefined {
   if (isUnrecognized(issue))

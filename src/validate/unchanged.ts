@@ -1,6 +1,6 @@
 /**
- * A page of rows as received that is, byte by byte, as the table holds it: nothing of it is parsed but what is around its rows.
- * Every other page is left to those who look at each row; both ways leave the same database.
+ * A page whose rows equal the stored ones byte by byte: only the text around its rows is parsed. Any other page is checked row by
+ * row, with the same result.
  */
 
 import type { Body } from '../api/response.ts';
@@ -9,12 +9,12 @@ import { skipSpace } from './json-text.ts';
 import { asRecord, LONGEST_TEXT } from './values.ts';
 
 /**
- * Finds the rows that lie in the table behind those of the page before, or from its last one on, where their bodies, joined by
- * commas, are what `text` begins with, in UTF-8. Undefined where `text` begins otherwise.
+ * Finds the stored rows behind those of the last page, or from its last one on. Undefined where `text`, in UTF-8, does not begin
+ * with their bodies, joined by commas.
  */
 export type FindStoredRun = (text: Buffer) => StoredRun | undefined;
 
-/** A class, so that no JSON of the API is taken for one. */
+/** A class, since no JSON of the API can be an instance. */
 export class UnchangedPage {
   readonly rows: readonly Row[];
   /** The page's JSON, in which one text stands for the rows. */
@@ -29,17 +29,17 @@ export class UnchangedPage {
   }
 }
 
-/** Returns undefined where a row is new or another one, or where the bytes cannot tell for sure. */
+/** Undefined where a row is new or changed, or where bytes alone do not tell. */
 export function readUnchanged(
   { bytes }: Body,
   shape: DiscoveredShape,
   findRun: FindStoredRun,
 ): UnchangedPage | undefined {
-  // Digests and shared keys are found by looking at each row.
+  // Digests and shared keys need a look at each row.
   if (shape.keyField === null || shape.sharedKeys.length > 0) return undefined;
-  // Where there is no escape, nothing is spelled otherwise than it reads: no name, and no lone surrogate.
+  // Without an escape no name is spelled in another way, and there is no lone surrogate.
   if (bytes.length > LONGEST_TEXT || bytes.includes('\\')) return undefined;
-  // A byte a character, whatever it stands for.
+  // One character a byte, so that positions are those of bytes.
   const head = bytes.toString('latin1', 0, LONGEST_HEAD);
   const begin = findRows(head, shape.rowsPath);
   if (begin < 0) return undefined;
@@ -53,10 +53,10 @@ export function readUnchanged(
   return json === undefined ? undefined : new UnchangedPage(run.rows, json, shape);
 }
 
-/** Within so many bytes the rows begin. */
+/** The rows must begin within so many bytes. */
 const LONGEST_HEAD = 4_096;
 
-/** Where the first array begins that has the name of the rows; -1 where there is none. */
+/** Where the first array of that name begins; -1 where there is none. */
 function findRows(text: string, path: readonly string[]): number {
   const name = path.at(-1);
   if (name === undefined) return text.search(/(?<=^[ \n\r\t]*)\[/);
@@ -71,7 +71,7 @@ function findRows(text: string, path: readonly string[]): number {
 
 const ROWS = 'the rows';
 
-/** Undefined where that is no JSON, or where the rows that JSON knows by their path may be others. */
+/** Undefined where that is no JSON, or where the path may lead to another array. */
 function parseAround(before: string, path: readonly string[], behind: string): unknown {
   const name = path.at(-1);
   // Of two members of one name the last one counts.

@@ -1,4 +1,4 @@
-/** Values of rows as they were parsed: whether a table can keep them, and which fields they show. */
+/** Parsed values of rows: whether a table can keep them, and which fields they show. */
 
 import type { FieldType, PageFields, Problem, SeenField } from './checked.ts';
 
@@ -16,18 +16,17 @@ export function kindOf(value: unknown): string {
   return typeof value === 'number' && !Number.isFinite(value) ? 'a number too large' : typeof value;
 }
 
-/** SQLite's JSON functions refuse to read anything deeper than 1,000 levels; people give up long before. */
+/** SQLite's JSON functions read 1,000 levels; people give up long before. */
 const MAX_LEVELS = 64;
 /** In characters. */
 export const LONGEST_TEXT = 1024 ** 2;
-/** Of a name, a path or a detail that is shown to people. In characters. */
+/** Characters of a name, path or detail that is shown to people. */
 export const LONGEST_SHOWN = 100;
 
 /**
  * Looks at every value and name of a row.
- * @returns `problem`: undefined where a table can keep the row, else the first of its problems; `members`: how many members its
- * objects have, of which a repeated name counts once, as it does for `JSON.parse`; `inexact`: whether it holds a whole number
- * whose last digits JavaScript has lost.
+ * @returns `problem`: why no table can keep the row, if so; `members`: how many members its objects have, each name once, as
+ * `JSON.parse` has them; `inexact`: whether JavaScript has lost the last digits of a whole number.
  */
 export function inspect(row: unknown): { problem: Problem | undefined; members: number; inexact: boolean } {
   let members = 0;
@@ -61,7 +60,7 @@ export function inspect(row: unknown): { problem: Problem | undefined; members: 
 
 const problem = (expected: string, received: string): Problem => ({ path: '', expected, received });
 
-/** SQLite reads a name up to its first NUL: to its JSON functions `a\0b` is `a`, and one column would show the other's values. */
+/** SQLite's JSON functions read `a\0b` as `a`: one column would show the other's values. */
 const problemOfName = (name: string) =>
   name.includes('\0') ? problem('names without NUL', 'a name with NUL') : problemOfText(name);
 
@@ -71,18 +70,18 @@ function problemOfText(text: string): Problem | undefined {
   return text.isWellFormed() ? undefined : problem('well-formed Unicode', 'text with a lone surrogate');
 }
 
-/** The same problem, of a member or element of that name. */
+/** The problem as one of the object or array around. */
 function within(inner: Problem, name: string): Problem {
   const shown = name.slice(0, LONGEST_SHOWN).toWellFormed();
   return { ...inner, path: inner.path ? `${shown}.${inner.path}` : shown };
 }
 
-/** Objects further down stay whole: a column five names long helps nobody. */
+/** Deeper objects stay whole: a column five names long helps nobody. */
 const MAX_FIELD_LEVELS = 4;
-/** An object that shows more members in one page is a map rather than a record: it stays whole too. */
+/** An object with more members in one page is a map rather than a record: it stays whole, too. */
 const MAX_MEMBERS = 100;
 
-/** The fields that rows of an unspecified shape show. An object with members is not a field itself, unless it is a map. */
+/** The fields of rows without a contract. An object with members is no field itself, unless it is a map. */
 export function profileRows(rows: readonly Record<string, unknown>[]): PageFields {
   const root = new Node();
   for (const row of rows) profileRecord(root, row, 1);
