@@ -77,7 +77,7 @@ type QuerySurface = {
 };
 
 /** With what is kept of it while a call is planned. */
-type KeptMirror = OpenMirror & { readonly kept: Kept };
+type KeptMirror = Pick<OpenMirror, 'connection' | 'name'> & { readonly kept: Kept };
 
 /** Of a question that sets no limit. */
 const DEFAULT_MAX_ROWS = 1_000;
@@ -159,12 +159,13 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const { seq, at } = pointOf(request, present);
     const make = () => rowsSql(rowOf(sourceFinder(open, job)(at)), request, 1);
     const isUsual = at === null && request.select === null;
-    const { rows: sql, ...shape } = isUsual ? open.kept(`row ${job.table}`, make) : make();
-    const rows = { ...shape, rows: { ...sql, params: { ...sql.params, key } } };
+    const { rows, count, columns } = isUsual ? open.kept(`row ${job.table}`, make) : make();
+    const { sql, params } = rows;
+    const one = { rows: { sql, params: { ...params, key } }, count, columns };
     const form = accepted === 'json' ? 'object' : accepted;
     return planAnswer(open, call, { ...present, seq }, accepted, async () => {
       const encode = mirror.read(({ connection }) =>
-        readRows(connection, job, { rows, form, mostRows: null, isCounted: false, at }),
+        readRows(connection, job, { rows: one, form, mostRows: null, isCounted: false, at }),
       );
       if (!encode) throw busy();
       const answer = await encode();
@@ -202,10 +203,8 @@ export function openQuery(parts: QueryParts): QuerySurface {
       digestEtag(
         JSON.stringify([open.name, epoch, seq, volatileSeq, call.incoming.url, form, countPreference(call)]),
       );
-    const headersFor = (shown: DatasetState) => ({
-      ...freshnessHeaders(shown, etagFor(shown), clock.now()),
-      Vary,
-    });
+    const headersFor = (shown: DatasetState) =>
+      Object.assign(freshnessHeaders(shown, etagFor(shown), clock.now()), { Vary });
     const known = call.headers['if-none-match'];
     if (known !== undefined && matchesEtag(known, etagFor(state)))
       return finished({ status: 304, headers: headersFor(state), body: null });
@@ -215,7 +214,10 @@ export function openQuery(parts: QueryParts): QuerySurface {
         respondCaught(async () => {
           const { response, state: shown } = await read();
           const at = call.query.has('seq') || call.query.has('as_of') ? { ...shown, seq: state.seq } : shown;
-          return await encoded({ ...response, headers: { ...headersFor(at), ...response.headers } }, call);
+          return await encoded(
+            { ...response, headers: Object.assign(headersFor(at), response.headers) },
+            call,
+          );
         }),
     };
   }
@@ -346,7 +348,9 @@ export function openQuery(parts: QueryParts): QuerySurface {
   }
 
   function inMirror(plan: (open: KeptMirror) => Plan): Plan {
-    const made = mirror.read((open) => plan({ ...open, kept: untilCommit(open.connection) }));
+    const made = mirror.read(({ connection, name }) =>
+      plan({ connection, name, kept: untilCommit(connection) }),
+    );
     if (!made) throw busy();
     return made;
   }

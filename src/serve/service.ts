@@ -45,17 +45,19 @@ export function callAnswerer({ admission, draftHeaders: hasDraft, beforeAnswer }
     if (isRefused(permit)) return refusedResponse(call, permit);
     onFinished(call, permit.leave);
     await beforeAnswer?.();
-    const { furtherCalls = 0, ...response } = await read((calls) => !isRefused(permit.takeMore(calls)));
+    const response = await read((calls) => !isRefused(permit.takeMore(calls)));
+    const { status, headers, body, furtherCalls = 0 } = response;
     const more = furtherCalls > 0 ? permit.takeMore(furtherCalls) : permit;
     if (isRefused(more)) {
       permit.giveBack();
       return refusedResponse(call, more);
     }
-    const isFree = response.status === 304 || response.status >= 400;
+    const isFree = status === 304 || status >= 400;
     const report = costsQuota && isFree ? permit.giveBack() : more;
-    if (response.status >= 400) return response;
-    const draft = hasDraft ? draftHeaders(report) : {};
-    return { ...response, headers: { ...response.headers, ...limitHeaders(report), ...draft } };
+    if (status >= 400) return response;
+    const limits = limitHeaders(report);
+    const all = hasDraft ? { ...limits, ...draftHeaders(report) } : limits;
+    return { status, headers: { ...headers, ...all }, body };
   };
 }
 

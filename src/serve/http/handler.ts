@@ -35,7 +35,10 @@ export type FinishedCall = Readonly<
     Call,
     'requestId' | 'route' | 'method' | 'status' | 'bytes' | 'address' | 'keyId' | 'account' | 'limit'
   >
-> & { readonly ms: number };
+> & {
+  /** To the hundredth. */
+  readonly ms: number;
+};
 
 export type Route = {
   /** In counts and logs: never the path, which anybody may make up. */
@@ -160,8 +163,8 @@ export function createHandler(parts: HandlerParts): RequestListener {
 
   function end(call: Call): void {
     const { requestId, route, method, status, bytes, address, keyId, account, limit } = call;
-    const ms = parts.clock.monotonic() - call.startedAt;
-    parts.onEnd({ requestId, route, method, status, ms, bytes, address, keyId, account, limit });
+    const ms = Math.round((parts.clock.monotonic() - call.startedAt) * 100) / 100;
+    parts.onEnd({ requestId, route, method, status, bytes, address, keyId, account, limit, ms });
   }
 
   return (incoming, outgoing) => {
@@ -185,15 +188,21 @@ function routeTable(routes: readonly Route[]): (path: string) => FoundRoute | un
   const fixed = new Map(routes.map((route) => [route.path, { route, params: {} }]));
   const patterns = routes
     .filter(({ path }) => path.includes(':'))
-    .map((route) => ({ route, form: new RegExp(`^${route.path.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`) }));
+    .map((route) => ({
+      route,
+      names: route.path.match(/(?<=:)\w+/g) ?? [],
+      form: new RegExp(`^${route.path.replace(/:\w+/g, '([^/]+)')}$`),
+    }));
   return (path) => {
     const known = fixed.get(path);
     if (known || new URL(`http://any${path}`).pathname !== path) return known;
-    for (const { route, form } of patterns) {
-      const { groups } = form.exec(path) ?? {};
-      if (!groups) continue;
-      const params = Object.entries(groups).map(([name, part]) => [name, decoded(part)]);
-      return { route, params: Object.fromEntries(params) };
+    for (const { route, names, form } of patterns) {
+      const found = form.exec(path);
+      if (found)
+        return {
+          route,
+          params: Object.fromEntries(names.map((name, at) => [name, decoded(found[at + 1] ?? '')])),
+        };
     }
     return undefined;
   };

@@ -307,12 +307,19 @@ export function quotaAt(state: AccountState, now: number, { quota }: Limits): Qu
 function countAll(state: AccountState, now: number, { quota, rate }: Limits) {
   return {
     quota: quota && countQuota(state, now, quota),
-    rate: rate && countAt(state.rate, now, { ...rate, kind: 'refill' }),
+    rate:
+      rate &&
+      countAt(state.rate, now, {
+        kind: 'refill',
+        calls: rate.calls,
+        periodMs: rate.periodMs,
+        burst: rate.burst,
+      }),
   };
 }
 
-const countQuota = (state: AccountState, now: number, quota: Quota) =>
-  countAt(state.quota, now, { ...quota, burst: quota.calls });
+const countQuota = (state: AccountState, now: number, { kind, calls, periodMs }: Quota) =>
+  countAt(state.quota, now, { kind, calls, periodMs, burst: calls });
 
 /**
  * A clock for limits: whatever is done to the clock of the machine, it never goes back and never stands still. Where that is set
