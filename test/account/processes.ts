@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ModelOptions } from '../../model-api/index.ts';
+import type { Status } from '../../src/reading/status.ts';
 import { startCli } from '../helpers/cli.ts';
+import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { sharedClock } from '../helpers/virtual-clock.ts';
 import { redisServer } from '../queue/setup.ts';
@@ -29,7 +31,9 @@ export async function setup(options: ModelOptions = {}) {
       });
       return running;
     };
-    return { file: join(cwd, 'data/mirror.db'), start };
+    const status = async () =>
+      JSON.parse((await runMain(['status', '--json'], environment, bench.clock)).stdout) as Status;
+    return { file: join(cwd, 'data/mirror.db'), start, status };
   };
   return { ...bench, server, account, machine, run: (...args: string[]) => bench.run(args, account) };
 }

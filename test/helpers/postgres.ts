@@ -25,26 +25,31 @@ export type Postgres = {
   database: string;
   /** Asks in the schema of the mirror. */
   query<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** Lets go of the database. */
+  end(): Promise<void>;
 };
 
-export async function postgres(): Promise<Postgres> {
+/** @param template a database that nobody uses, to be copied. */
+export async function postgres(template = 'template0'): Promise<Postgres> {
   const folder = await start();
   databases += 1;
   const database = `t${process.pid}_${databases}`;
   const admin = new pg.Client({ host: folder, user: 'postgres', database: 'postgres' });
   await admin.connect();
-  await admin.query(`CREATE DATABASE ${database} TEMPLATE template0`);
+  await admin.query(`CREATE DATABASE ${database} TEMPLATE ${template}`);
   await admin.end();
   const client = new pg.Client({ host: folder, user: 'postgres', database });
   await client.connect();
   client.on('error', () => undefined);
   await client.query('SET search_path = market_mirror; SET TimeZone = UTC');
-  onTestFinished(() => client.end().catch(() => undefined));
+  const end = () => client.end().catch(() => undefined);
+  onTestFinished(end);
   return {
     url: addressOf(folder, database),
     folder,
     database,
     query: async (sql, values = []) => (await client.query(sql, [...values])).rows,
+    end,
   };
 }
 

@@ -162,7 +162,15 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
   let calls = 0;
   let fault: Fault | undefined;
   let stop = new AbortController();
-  const begin = () => beginPassage(mirroredVersions(bench, job), heldRows(bench, job));
+  let latest: (Mirrored & { version: number }) | undefined;
+  /** Read anew only where something was committed since. */
+  const mirrored = (): Mirrored => {
+    const version = bench.sql<{ data_version: number }>('PRAGMA data_version')[0]?.data_version ?? 0;
+    if (latest?.version !== version)
+      latest = { version, rows: mirroredVersions(bench, job), held: heldRows(bench, job) };
+    return latest;
+  };
+  const begin = () => beginPassage(mirrored());
   const under = { walk: begin(), glance: begin() };
   let now = under.walk;
 
@@ -191,8 +199,10 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
     } else if (event.do === 'short page') fault = faults.shortPage(event.rows);
     else if (event.do === 'empty page') fault = faults.emptyPageWithMore();
     else if (event.do === 'wait') bench.clock.advance(event.hours * 3_600_000);
-    else if (event.do === 'crash') bench.reopen();
-    else stop.abort(new Error('stopped'));
+    else if (event.do === 'crash') {
+      bench.reopen();
+      latest = undefined;
+    } else stop.abort(new Error('stopped'));
   }
 
   for (let run = 0; calls < events.length || isInterrupted(under); run += 1) {
@@ -210,7 +220,8 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
     };
     try {
       const walk = await bench.mirror(job, undefined, stop.signal, kind).finally(ended);
-      const passage = { ...now, walk, after: mirroredVersions(bench, job), heldAfter: heldRows(bench, job) };
+      const { rows: after, held: heldAfter } = mirrored();
+      const passage = { ...now, walk, after, heldAfter };
       life.passages.push(passage);
       watcher?.afterPassage(passage);
       under[kind] = begin();
@@ -244,7 +255,10 @@ type Begun = ReturnType<typeof beginPassage>;
 const isInterrupted = (under: Record<WalkRow['kind'], Begun>) =>
   under.walk.interruptions + under.glance.interruptions > 0;
 
-function beginPassage(before: Map<string, string>, heldBefore: Map<string, string>) {
+/** Rows, and the reasons of those that are held, by key. */
+type Mirrored = { rows: Map<string, string>; held: Map<string, string> };
+
+function beginPassage({ rows: before, held: heldBefore }: Mirrored) {
   return {
     upstream: [] as Map<string, string>[],
     before,

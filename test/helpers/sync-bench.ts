@@ -1,6 +1,6 @@
 /** `market-mirror sync` against a model API, and what it leaves in the mirror. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { type ModelApi, type ModelOptions, scopes, startModelApi } from '../../model-api/index.ts';
@@ -35,6 +35,43 @@ export async function setupSync(options: ModelOptions = {}, clock = virtualClock
     sync,
     file: join(cwd, 'data/mirror.db'),
   };
+}
+
+/** A mirror, and the time of its clock, to go on from. */
+export type MirrorCopy = {
+  rows: number;
+  files: readonly (readonly [name: string, content: Buffer])[];
+  now: number;
+};
+
+/** Of a mirror that nobody has open. */
+export function copyMirror(bench: Awaited<ReturnType<typeof setupSync>>, rows: number): MirrorCopy {
+  const names = ['mirror.db', 'mirror.id'];
+  const files = names.map((name) => [name, readFileSync(join(bench.environment.MIRROR_DIR, name))] as const);
+  return { rows, files, now: bench.clock.now() };
+}
+
+export async function setupCopy({ rows, files, now }: MirrorCopy) {
+  const bench = await setupSync({ rows }, virtualClock(now));
+  const dir = bench.environment.MIRROR_DIR;
+  mkdirSync(dir, { mode: 0o700 });
+  for (const [name, content] of files) writeFileSync(join(dir, name), content, { mode: 0o600 });
+  return bench;
+}
+
+const synced = new Map<number, Promise<MirrorCopy>>();
+
+/** A bench whose mirror has everything: copied from one that was mirrored once, which takes a tenth of the time. */
+export async function setupSynced(rows: number) {
+  const copy = synced.get(rows) ?? syncOnce(rows);
+  synced.set(rows, copy);
+  return await setupCopy(await copy);
+}
+
+async function syncOnce(rows: number): Promise<MirrorCopy> {
+  const bench = await setupSync({ rows });
+  expect((await bench.sync()).code).toBe(0);
+  return copyMirror(bench, rows);
 }
 
 export function read<Row>(file: string, sql: string): Row[] {

@@ -150,19 +150,14 @@ describe('without one', () => {
 });
 
 describe('by a key', () => {
-  const login = (url: string, key: string, headers: Record<string, string> = {}) =>
-    fetch(`${url}/page/login`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
-      body: new URLSearchParams({ key }),
-      redirect: 'manual',
-    });
-
   test('the page opens from elsewhere, until the key is revoked', async () => {
-    const { url, issue, revoke } = await setupPage({ walked: [], settings: { trusted: ['127.0.0.1'] } });
+    const { url, login, issue, revoke } = await setupPage({
+      walked: [],
+      settings: { trusted: ['127.0.0.1'] },
+    });
     const elsewhere = { 'x-forwarded-for': '192.0.2.7', 'x-forwarded-proto': 'https' };
     const { key, record } = issue(PAGE_KEY);
-    const answer = await login(url, key, elsewhere);
+    const answer = await login(key, elsewhere);
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/']);
     expect(answer.headers.get('set-cookie')).toMatch(/^__Host-market_mirror_page_\d+=.*; Secure$/);
     const visit = () =>
@@ -173,27 +168,27 @@ describe('by a key', () => {
   });
 
   test('only from where the key may be used', async () => {
-    const { url, issue } = await setupPage({ walked: [], settings: { trusted: ['127.0.0.1'] } });
+    const { url, login, issue } = await setupPage({ walked: [], settings: { trusted: ['127.0.0.1'] } });
     const { key } = issue({ ...PAGE_KEY, addresses: ['192.0.2.0/24'] });
-    expect((await login(url, key, { 'x-forwarded-for': '198.51.100.1' })).status).toBe(403);
-    const { headers, status } = await login(url, key, { 'x-forwarded-for': '192.0.2.7' });
+    expect((await login(key, { 'x-forwarded-for': '198.51.100.1' })).status).toBe(403);
+    const { headers, status } = await login(key, { 'x-forwarded-for': '192.0.2.7' });
     expect(status).toBe(303);
     const stolen = { 'x-forwarded-for': '198.51.100.1', cookie: cookieIn(headers) };
     expect((await fetch(`${url}/page/schema`, { headers: stolen })).status).toBe(401);
   });
 
   test('a key without the scope does not open it, nor does a wrong one', async () => {
-    const { url, issue } = await openedPage();
-    const answer = await login(url, issue().key);
+    const { login, issue } = await openedPage();
+    const answer = await login(issue().key);
     expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('page:read')]);
-    const wrong = await login(url, '"><script>alert(1)</script>');
+    const wrong = await login('"><script>alert(1)</script>');
     expect([wrong.status, await wrong.text()]).toEqual([401, expect.not.stringContaining('<script')]);
   });
 
   test('who tries many is told to wait', async () => {
-    const { url } = await setupPage({ walked: [] });
+    const { login } = await setupPage({ walked: [] });
     const statuses: number[] = [];
-    for (let tries = 0; tries < 310; tries += 1) statuses.push((await login(url, 'wrong')).status);
+    for (let tries = 0; tries < 310; tries += 1) statuses.push((await login('wrong')).status);
     expect([statuses.at(0), statuses.at(-1)]).toEqual([401, 429]);
   });
 });

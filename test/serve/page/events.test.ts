@@ -48,15 +48,9 @@ describe('whoever listens', () => {
   });
 
   test('by a key that is revoked is let go', async () => {
-    const { url, issue, revoke, bench } = await setupPage({ walked: [] });
+    const { get, comeByKey, issue, revoke, bench } = await setupPage({ walked: [] });
     const { key, record } = issue({ scopes: ['page:read'] });
-    const login = await fetch(`${url}/page/login`, {
-      method: 'POST',
-      body: new URLSearchParams({ key }),
-      redirect: 'manual',
-    });
-    const cookie = login.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
-    const { text, isOver } = listening(await fetch(`${url}/page/events`, { headers: { cookie } }));
+    const { text, isOver } = listening(await get('/page/events', { cookie: await comeByKey(key) }));
     await expect.poll(text).toContain('retry');
     revoke(record.id);
     await bench.mirror('news');

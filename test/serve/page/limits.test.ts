@@ -2,7 +2,7 @@
 
 import { expect, onTestFinished, test } from 'vitest';
 import type { Limits } from '../../../src/serve/service/limits.ts';
-import { cookieIn, linesIn, rowsIn, setupPage } from './support.ts';
+import { linesIn, rowsIn, setupPage } from './support.ts';
 
 const HOUR_MS = 3_600_000;
 const ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
@@ -11,12 +11,7 @@ const allOfTheHour = { calls: 2, periodMs: HOUR_MS, kind: 'fixed' } as const;
 async function setup(limits: Partial<Limits>) {
   const page = await setupPage({ walked: [] });
   const { key } = page.issue({ scopes: ['page:read', 'news:read'] }, limits);
-  const login = await fetch(`${page.url}/page/login`, {
-    method: 'POST',
-    body: new URLSearchParams({ key }),
-    redirect: 'manual',
-  });
-  const cookie = cookieIn(login.headers);
+  const cookie = await page.comeByKey(key);
   const question = async (sql = 'SELECT 1', signal?: AbortSignal) => {
     const answer = await page.post('/page/query', { sql, limit: 1 }, { cookie }, signal);
     return {
@@ -43,14 +38,9 @@ test('a question costs one call of the quota, a mistake none; above it is told w
 });
 
 test('the order of a download is a question, too', async () => {
-  const { url, issue, post } = await setup({});
+  const { issue, post, comeByKey } = await setup({});
   const { key } = issue({ name: 'other', scopes: ['page:read'] }, { quota: { ...allOfTheHour, calls: 1 } });
-  const login = await fetch(`${url}/page/login`, {
-    method: 'POST',
-    body: new URLSearchParams({ key }),
-    redirect: 'manual',
-  });
-  const headers = { cookie: cookieIn(login.headers) };
+  const headers = { cookie: await comeByKey(key) };
   const order = { format: 'csv', sql: 'SELECT 1' };
   expect((await post('/page/downloads', order, headers)).status).toBe(200);
   expect((await post('/page/downloads', order, headers)).status).toBe(429);

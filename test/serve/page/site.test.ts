@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { DOCUMENT, SCRIPT, SCRIPT_NAME, setupPage } from './support.ts';
+import { DOCUMENT, SCRIPT, SCRIPT_NAME, setupPage, sharedPage } from './support.ts';
+
+const openedPage = sharedPage({ walked: [] });
 
 describe('the document', () => {
   test.each([
@@ -12,7 +14,7 @@ describe('the document', () => {
     '/problems',
     '/sql',
   ])('is at %s, with a policy that lets it load only what comes from here', async (path) => {
-    const { get } = await setupPage({ walked: [] });
+    const { get } = await openedPage();
     const answer = await get(path);
     expect([answer.status, await answer.text()]).toEqual([200, DOCUMENT]);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -24,7 +26,7 @@ describe('the document', () => {
   });
 
   test('is asked for anew each time, and sent only when it has changed', async () => {
-    const { get } = await setupPage({ walked: [] });
+    const { get } = await openedPage();
     const { headers } = await get('/');
     expect(headers.get('cache-control')).toBe('no-cache');
     const again = await get('/sql', { 'if-none-match': headers.get('etag') ?? '' });
@@ -40,12 +42,12 @@ describe('the document', () => {
     '/page',
     '/assets/',
   ])('is not at %s', async (path) => {
-    const { get } = await setupPage({ walked: [] });
+    const { get } = await openedPage();
     expect((await get(path)).status).toBe(404);
   });
 
   test('takes no other method', async () => {
-    const { post } = await setupPage({ walked: [] });
+    const { post } = await openedPage();
     const { status, headers } = await post('/', {});
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
@@ -53,7 +55,7 @@ describe('the document', () => {
 
 describe('what it loads', () => {
   test('is kept for ever, compressed', async () => {
-    const { get } = await setupPage({ walked: [] });
+    const { get } = await openedPage();
     for (const encoding of ['br', 'gzip']) {
       const answer = await get(`/assets/${SCRIPT_NAME}`, { 'accept-encoding': encoding });
       expect(answer.headers.get('content-encoding')).toBe(encoding);
@@ -67,7 +69,7 @@ describe('what it loads', () => {
   test.each(['nothing.js', '..%2Findex.html', 'index.html', '%2e%2e%2findex.html', '%00', '__proto__'])(
     'is nothing else: %s',
     async (name) => {
-      const { get } = await setupPage({ walked: [] });
+      const { get } = await openedPage();
       expect((await get(`/assets/${name}`)).status).toBe(404);
     },
   );

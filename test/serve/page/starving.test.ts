@@ -2,7 +2,7 @@
 
 import { expect, onTestFinished, test } from 'vitest';
 import type { Download } from '../../../src/serve/ui/wire.ts';
-import { cookieIn, linesIn, rowsIn, setupPage } from './support.ts';
+import { linesIn, rowsIn, setupPage } from './support.ts';
 
 const ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
 const ENDLESS_ROWS =
@@ -49,16 +49,11 @@ test('60 endless questions of one session: the question of another starts within
 });
 
 test('an account that has all places by its page has none left for its questions to /mirror/v1', async () => {
-  const { url, issue, post } = await setupPage({ settings: { query: true } });
+  const { url, issue, post, comeByKey } = await setupPage({ settings: { query: true } });
   const leaving = new AbortController();
   onTestFinished(() => leaving.abort());
   const { key } = issue({ scopes: ['page:read', 'news:read'] });
-  const login = await fetch(`${url}/page/login`, {
-    method: 'POST',
-    body: new URLSearchParams({ key }),
-    redirect: 'manual',
-  });
-  const headers = { cookie: cookieIn(login.headers) };
+  const headers = { cookie: await comeByKey(key) };
   let refused = 0;
   for (let question = 0; question < 37; question += 1)
     post('/page/query', { sql: ENDLESS, limit: 1 }, headers, leaving.signal).then(
@@ -113,11 +108,9 @@ test('70 downloads of one session, and two that never end: another orders one an
 });
 
 test('all sessions of one account are one viewer', async () => {
-  const { url, issue, post, other } = await setup();
+  const { issue, post, other, comeByKey } = await setup();
   const { key } = issue({ scopes: ['page:read'] });
-  const login = () =>
-    fetch(`${url}/page/login`, { method: 'POST', body: new URLSearchParams({ key }), redirect: 'manual' });
-  const cookies = await Promise.all(Array.from({ length: 4 }, async () => cookieIn((await login()).headers)));
+  const cookies = await Promise.all(Array.from({ length: 4 }, () => comeByKey(key)));
   const leaving = new AbortController();
   onTestFinished(() => leaving.abort());
   for (const cookie of cookies)

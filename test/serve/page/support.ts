@@ -45,6 +45,16 @@ async function openPage({ settings, ...options }: ServeBenchOptions) {
     return cookieIn(headers);
   }
 
+  const login = (key: string, headers: Record<string, string> = {}) =>
+    fetch(`${url}/page/login`, {
+      method: 'POST',
+      headers,
+      body: new URLSearchParams({ key }),
+      redirect: 'manual',
+    });
+  /** @returns the cookie that the key gets. */
+  const comeByKey = async (key: string) => cookieIn((await login(key)).headers);
+
   const cookie = await comeByLink();
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${url}${path}`, { headers: { cookie, ...headers }, redirect: 'manual' });
@@ -60,7 +70,7 @@ async function openPage({ settings, ...options }: ServeBenchOptions) {
     const answer = await post('/page/query', { limit: 1_000, ...question });
     return linesIn(await answer.text());
   };
-  return { ...serve, link, comeByLink, cookie, get, post, ask, close };
+  return { ...serve, link, comeByLink, login, comeByKey, cookie, get, post, ask, close };
 }
 
 /** For one test, closed when that ends. */

@@ -4,13 +4,19 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { ModelOptions } from '../../../model-api/index.ts';
 import { differencesThere } from '../../helpers/lake.ts';
-import { setupSync } from '../../helpers/sync-bench.ts';
+import { setupSync, setupSynced } from '../../helpers/sync-bench.ts';
 import { virtualClock } from '../../helpers/virtual-clock.ts';
 
 export { duckdb, presentIn } from '../../helpers/lake.ts';
 
 export async function setup(options: ModelOptions = { rows: 12 }, clock = virtualClock()) {
-  const bench = await setupSync(options, clock);
+  return laying(await setupSync(options, clock));
+}
+
+/** The same where everything was mirrored. */
+export const setupMirrored = async (rows = 12) => laying(await setupSynced(rows));
+
+function laying(bench: Awaited<ReturnType<typeof setupSync>>) {
   const there = join(bench.cwd, 'lake');
   const lake = (...args: string[]) => bench.run(['lake', ...args], { MIRROR_LAKE: there });
   return { ...bench, there, lake };

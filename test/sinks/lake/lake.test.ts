@@ -3,14 +3,13 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { idsOf } from '../../helpers/sync-bench.ts';
 import { edit } from '../edit.ts';
-import { duckdb, expectEqual, presentIn, setup } from './bench.ts';
+import { duckdb, expectEqual, presentIn, setup, setupMirrored } from './bench.ts';
 
 const files = (folder: string, recursive = true) =>
   (readdirSync(folder, { recursive, encoding: 'utf8' }) as string[]).filter((name) => /\.\w+$/.test(name));
 
 test('every change lies there once, as a range of changes of one day, and nothing that is there is written again', async () => {
-  const { sync, lake, there, file, model, clock } = await setup();
-  await sync();
+  const { sync, lake, there, file, model, clock } = await setupMirrored();
   expect(await lake()).toMatchObject({ code: 0 });
   await expectEqual(file, there);
   const first = new Map(files(there).map((name) => [name, readFileSync(join(there, name), 'utf8')]));
@@ -58,8 +57,7 @@ test('a day has one snapshot of each dataset, with a receipt that proves it', as
 });
 
 test('a receipt that is lacking, for a lake was killed before it, is made of the file', async () => {
-  const { sync, lake, there, file, clock, model } = await setup();
-  await sync();
+  const { sync, lake, there, file, clock, model } = await setupMirrored();
   await lake();
   const receipts = files(there).filter((name) => /\/_(\d+|ai_signals)\.json$/.test(name));
   expect(receipts.length).toBeGreaterThan(5);
@@ -92,8 +90,7 @@ test('old snapshots go, the latest never', async () => {
 });
 
 test('a mirror that was restored from a backup begins another course, and the one before it is refused', async () => {
-  const { sync, lake, there, file, clock, model, run, cwd } = await setup();
-  await sync();
+  const { sync, lake, there, file, clock, model, run, cwd } = await setupMirrored();
   await lake();
   await run(['backup', join(cwd, 'copy.db')]);
   edit({ model, clock }, 1);
@@ -129,8 +126,7 @@ test('where changes were forgotten before they came there, another course begins
 });
 
 test('a folder that holds other files, follows another mirror or was made by another version is left as it is', async () => {
-  const { sync, lake, there } = await setup();
-  await sync();
+  const { lake, there } = await setupMirrored();
   mkdirSync(there);
   writeFileSync(join(there, 'notes.txt'), 'mine');
   expect(await lake()).toMatchObject({ code: 78, stderr: expect.stringContaining('holds other files') });

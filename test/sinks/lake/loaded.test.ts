@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { startS3 } from '../../helpers/s3.ts';
-import { setup } from './bench.ts';
+import { setupMirrored } from './bench.ts';
 
 const loaded: string[] = [];
 vi.mock('aws4fetch', async (original) => {
@@ -9,8 +9,7 @@ vi.mock('aws4fetch', async (original) => {
 });
 
 test('who has no lake in a bucket loads nothing for one', async () => {
-  const { sync, lake, run } = await setup({ rows: 3 });
-  await sync();
+  const { lake, run } = await setupMirrored(3);
   expect((await lake()).code).toBe(0);
   expect(loaded).toEqual([]);
   const { environment } = await startS3();

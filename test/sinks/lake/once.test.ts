@@ -7,7 +7,7 @@ import { openDisk, type Storage } from '../../../src/sinks/lake/storage.ts';
 import { type Identity, identityOf, openMirror } from '../../../src/store/read.ts';
 import { runCli, startCli } from '../../helpers/cli.ts';
 import { edit } from '../edit.ts';
-import { expectEqual, setup } from './bench.ts';
+import { expectEqual, setup, setupMirrored } from './bench.ts';
 
 /** `lake` of the built program, which can be killed. */
 async function processes(rows = 12) {
@@ -45,8 +45,7 @@ test('two lakes at once, killed again and again, put every change once', async (
 }, 60_000);
 
 test('lakes that come to one range at the same moment put it there once', async () => {
-  const { sync, lake, there, file, model, clock } = await setup({ rows: 12 });
-  await sync();
+  const { sync, lake, there, file, model, clock } = await setupMirrored(12);
   expect((await Promise.all([lake(), lake(), lake()])).map(({ code }) => code)).toEqual([0, 0, 0]);
   edit({ model, clock }, 1);
   await sync();
@@ -57,8 +56,7 @@ test('lakes that come to one range at the same moment put it there once', async 
 });
 
 test('one that was overtaken by a lake which knew more goes on where that one has ended', async () => {
-  const { sync, lake, there, file, model, clock, environment } = await setup({ rows: 12 });
-  await sync();
+  const { sync, lake, there, file, model, clock, environment } = await setupMirrored(12);
   await lake('news');
   const jobs = await listJobs();
   const job = findJob(jobs, 'ai-signals');
@@ -97,8 +95,7 @@ test('a disk that has no room is named, nothing half is left, and the next lake 
 });
 
 test('a lake where a file stands is refused in one line', async () => {
-  const { sync, lake, there } = await setup({ rows: 3 });
-  await sync();
+  const { lake, there } = await setupMirrored(3);
   writeFileSync(there, 'a file');
   const { code, stderr } = await lake();
   expect([code, stderr.trim().split('\n').length]).toEqual([74, 1]);

@@ -3,12 +3,35 @@
 import { expect } from 'vitest';
 import { type Postgres, postgres } from '../../helpers/postgres.ts';
 import { differencesThere, walksThere } from '../../helpers/shipped.ts';
-import { setupSync } from '../../helpers/sync-bench.ts';
+import { copyMirror, type MirrorCopy, setupCopy, setupSync, setupSynced } from '../../helpers/sync-bench.ts';
 
-export async function setup(rows = 40) {
-  const [bench, there] = [await setupSync({ rows }), await postgres()];
+export const setup = async (rows = 40) => follow(await setupSync({ rows }), await postgres());
+
+/** The same where everything was mirrored. */
+export const setupMirrored = async (rows = 40) => follow(await setupSynced(rows), await postgres());
+
+function follow(bench: Awaited<ReturnType<typeof setupSync>>, there: Postgres) {
   const ship = (...args: string[]) => bench.run(['ship', ...args], { MIRROR_SHIP: there.url });
   return { ...bench, there, ship };
+}
+
+type Shipped = { mirror: MirrorCopy; database: string };
+
+const shipped = new Map<number, Promise<Shipped>>();
+
+/** The same where all of it was shipped, too: mirror and database are copies of those that were shipped once. */
+export async function setupShipped(rows = 12) {
+  const copy = shipped.get(rows) ?? shipOnce(rows);
+  shipped.set(rows, copy);
+  const { mirror, database } = await copy;
+  return follow(await setupCopy(mirror), await postgres(database));
+}
+
+async function shipOnce(rows: number): Promise<Shipped> {
+  const bench = await setupMirrored(rows);
+  expect((await bench.ship()).code).toBe(0);
+  await bench.there.end();
+  return { mirror: copyMirror(bench, rows), database: bench.there.database };
 }
 
 /** By an independent reader: every table of the datasets, value by value, and every walk. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { edit } from '../edit.ts';
-import { expectEqual, setup } from './bench.ts';
+import { expectEqual, setup, setupShipped } from './bench.ts';
 
 type Bench = Awaited<ReturnType<typeof setup>>;
 
@@ -76,9 +76,7 @@ test('a column on which a view of somebody rests keeps its type, and is named; a
 });
 
 test('a table or a column that somebody dropped there is made again, with all that was in it', async () => {
-  const bench = await setup(12);
-  await bench.sync();
-  await bench.ship();
+  const bench = await setupShipped();
   await bench.there.query('DROP TABLE news CASCADE');
   await bench.there.query('ALTER TABLE meme_signals DROP COLUMN _body');
   expect((await bench.ship()).code).toBe(0);

@@ -4,11 +4,10 @@ import { expect, test } from 'vitest';
 import { startCli } from '../../helpers/cli.ts';
 import { cuttingProxy, type Postgres } from '../../helpers/postgres.ts';
 import { edit } from '../edit.ts';
-import { expectEqual, setup } from './bench.ts';
+import { expectEqual, setup, setupMirrored, setupShipped } from './bench.ts';
 
 test('two that ship at once neither lose nor double a change', async () => {
-  const bench = await setup();
-  await bench.sync();
+  const bench = await setupMirrored();
   for (let round = 0; round < 3; round += 1) {
     const ended = await Promise.all([bench.ship(), bench.ship(), bench.ship('ai-signals')]);
     expect(ended.map(({ code }) => code)).toEqual([0, 0, 0]);
@@ -20,8 +19,7 @@ test('two that ship at once neither lose nor double a change', async () => {
 });
 
 test('a connection that is lost anywhere leaves all of a dataset or nothing, and the next run goes on', async () => {
-  const bench = await setup(12);
-  await bench.sync();
+  const bench = await setupMirrored(12);
   let at = 0;
   const way = await cuttingProxy(bench.there, (_, number) =>
     number === at ? (at % 2 ? 'before' : 'after') : false,
@@ -47,9 +45,7 @@ test('a connection that is lost anywhere leaves all of a dataset or nothing, and
 });
 
 test('a connection that is lost at COMMIT, with or without what was committed, costs nothing', async () => {
-  const bench = await setup(12);
-  await bench.sync();
-  await bench.ship();
+  const bench = await setupShipped();
   for (const how of ['before', 'after'] as const) {
     edit(bench, 0);
     await bench.clock.sleep(200_000);
@@ -69,8 +65,7 @@ test('a connection that is lost at COMMIT, with or without what was committed, c
 });
 
 test('a shipper that is killed at any moment leaves nothing half', async () => {
-  const bench = await setup(130);
-  await bench.sync();
+  const bench = await setupMirrored(130);
   const settings = { ...bench.environment, MIRROR_SHIP: bench.there.url };
   for (let kill = 0; kill < 6; kill += 1) {
     const { child, ended } = startCli(['ship'], settings, bench.cwd);
@@ -85,9 +80,7 @@ test('a shipper that is killed at any moment leaves nothing half', async () => {
 });
 
 test('a mirror that is put back to an earlier state, and goes on from there, is compared as a whole', async () => {
-  const bench = await setup();
-  await bench.sync();
-  await bench.ship();
+  const bench = await setupShipped(40);
   const backup = join(bench.cwd, 'backup.db');
   expect((await bench.run(['backup', backup])).code).toBe(0);
   for (const round of [1, 2]) {
@@ -106,9 +99,7 @@ test('a mirror that is put back to an earlier state, and goes on from there, is 
 });
 
 test('a backup that is restored elsewhere is the same mirror, on a course of its own', async () => {
-  const bench = await setup(12);
-  await bench.sync();
-  await bench.ship();
+  const bench = await setupShipped();
   const restored = join(bench.cwd, 'restored');
   mkdirSync(restored);
   expect((await bench.run(['backup', join(restored, 'mirror.db')])).code).toBe(0);

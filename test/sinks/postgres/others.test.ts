@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { edit } from '../edit.ts';
-import { expectEqual, setup } from './bench.ts';
+import { expectEqual, type setup, setupShipped } from './bench.ts';
 
 type Bench = Awaited<ReturnType<typeof setup>>;
 
@@ -16,9 +16,7 @@ const dropTrigger = ({ there }: Bench) => there.query('DROP TRIGGER theirs ON ne
 
 /** A mirror that is shipped, and news that came and went since. */
 async function withNews(): Promise<Bench> {
-  const bench = await setup(12);
-  await bench.sync();
-  expect((await bench.ship()).code).toBe(0);
+  const bench = await setupShipped();
   return bench;
 }
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { addressOf } from '../../helpers/postgres-server.ts';
-import { expectEqual, setup } from './bench.ts';
+import { expectEqual, setup, setupMirrored } from './bench.ts';
 
 type Bench = Awaited<ReturnType<typeof setup>>;
 
@@ -35,8 +35,7 @@ describe('a user of few rights', () => {
   });
 
   test('that owns the schema and nothing else ships all of it, but makes no role', async () => {
-    const bench = await setup(12);
-    await bench.sync();
+    const bench = await setupMirrored(12);
     const { name, url } = await userOf(bench);
     await asOwner(bench, `CREATE SCHEMA market_mirror AUTHORIZATION ${name}`);
     expect((await bench.run(['ship'], { MIRROR_SHIP: url })).code).toBe(0);
@@ -50,8 +49,7 @@ describe('a user of few rights', () => {
 });
 
 test('a disk that is full costs the dataset that it hit, which comes once there is room', async () => {
-  const bench = await setup(12);
-  await bench.sync();
+  const bench = await setupMirrored(12);
   await bench.ship('usage', 'ai-signals');
   await asOwner(
     bench,

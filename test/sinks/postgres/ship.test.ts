@@ -2,12 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { edit } from '../edit.ts';
-import { expectEqual, setup } from './bench.ts';
+import { expectEqual, setup, setupMirrored, setupShipped } from './bench.ts';
 
 describe('a mirror that is shipped', () => {
   test('is there value by value, with true types, and tells how fresh it is', async () => {
-    const { sync, ship, there, file, clock } = await setup();
-    await sync();
+    const { ship, there, file, clock } = await setupMirrored();
     const { code, stdout, stderr } = await ship();
     expect([code, stdout, stderr]).toEqual([0, expect.anything(), '']);
     expect(stdout).toMatch(/^ai-signals: 40 rows sent, all there are, up to change \d+$/m);
@@ -43,9 +42,7 @@ describe('a mirror that is shipped', () => {
   });
 
   test('is followed by what changed alone: rows that came, changed and went, and their versions', async () => {
-    const { sync, ship, there, file, model, clock } = await setup();
-    await sync();
-    await ship();
+    const { sync, ship, there, file, model, clock } = await setupShipped();
     for (let round = 0; round < 3; round += 1) {
       edit({ model, clock }, round);
       await clock.sleep(200_000);
@@ -62,8 +59,7 @@ describe('a mirror that is shipped', () => {
   });
 
   test('is proven equal by --verify, and compared by --check, which writes nothing: the first mends what somebody changed there', async () => {
-    const { sync, ship, there, file } = await setup();
-    await sync();
+    const { ship, there, file } = await setupMirrored();
     expect(await ship('--check')).toMatchObject({
       code: 75,
       stderr: expect.stringContaining('is not there'),
@@ -160,8 +156,7 @@ describe('what cannot be shipped to', () => {
   });
 
   test('is left untouched where a development version made it, until it is dropped', async () => {
-    const { sync, ship, there, file } = await setup(12);
-    await sync();
+    const { ship, there, file } = await setupMirrored(12);
     await ship();
     await there.query('UPDATE _mirror SET version = 2');
     await there.query('DROP TABLE walks CASCADE');

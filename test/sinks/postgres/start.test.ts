@@ -1,28 +1,30 @@
 import { afterEach, expect, test } from 'vitest';
-import { runCli } from '../../helpers/cli.ts';
-import { releaseAll, setup, within } from '../../helpers/daemon-bench.ts';
+import { within as often, releaseAll, setup } from '../../helpers/daemon-bench.ts';
 import { cuttingProxy, postgres } from '../../helpers/postgres.ts';
 
 afterEach(releaseAll);
+
+const within = { ...often, interval: 200 };
 
 test('the daemon ships after every walk, mirrors on where Postgres is down, says so, and goes on by itself', async () => {
   const there = await postgres();
   let isDown = true;
   const way = await cuttingProxy(there, () => (isDown ? 'before' : false));
-  const { start, environment, cwd, complete } = await setup({}, { MIRROR_SHIP: way.url });
+  const { start, status, complete } = await setup({}, { MIRROR_SHIP: way.url });
   const daemon = start();
   await expect.poll(complete, within).toBe(5);
-  const status = async () => JSON.parse((await runCli(['status', '--json'], environment, cwd)).stdout);
-  await expect.poll(async () => (await status()).ship?.trouble?.message, within).toContain('is not there');
-  const { problems, ship } = await status();
+  await expect
+    .poll(async () => (await status()).status.ship?.trouble?.message, within)
+    .toContain('is not there');
+  const { problems, ship } = (await status()).status;
   expect(problems).toContainEqual(expect.objectContaining({ code: 'ship-behind', level: 'warning' }));
-  expect(ship.changes).toBeGreaterThan(130);
+  expect(ship?.changes).toBeGreaterThan(130);
   isDown = false;
   const fresh = () =>
     there.query('SELECT job FROM freshness WHERE complete_as_of IS NOT NULL').catch(() => []);
   await expect.poll(async () => (await fresh()).length, within).toBe(5);
   await expect
-    .poll(async () => (await status()).ship, within)
+    .poll(async () => (await status()).status.ship, within)
     .toEqual({ changes: 0, seconds: 0, trouble: null });
   daemon.child.kill('SIGTERM');
   expect((await daemon.ended).code).toBe(0);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { edit } from '../edit.ts';
-import { expectEqual, setup } from './bench.ts';
+import { expectEqual, type setup, setupShipped } from './bench.ts';
 
 type Bench = Awaited<ReturnType<typeof setup>>;
 
@@ -16,9 +16,7 @@ async function age({ model, clock, sync }: Bench): Promise<void> {
 }
 
 test('values that make no version arrive with the walk, and no row is written anew for them', async () => {
-  const bench = await setup(12);
-  await bench.sync();
-  await bench.ship();
+  const bench = await setupShipped();
   const written = () => bench.there.query('SELECT _key, xmin::text FROM ai_signals_rows ORDER BY _key');
   const before = await written();
   await age(bench);
@@ -32,9 +30,7 @@ test('values that make no version arrive with the walk, and no row is written an
 });
 
 test('such values of a row that came arrive with it', async () => {
-  const bench = await setup(12);
-  await bench.sync();
-  await bench.ship();
+  const bench = await setupShipped();
   const { rows } = bench.model.data.aiSignals;
   rows.push({ ...rows[0], id: 'of today' });
   edit(bench, 1);
@@ -49,9 +45,7 @@ test('such values of a row that came arrive with it', async () => {
 });
 
 test('a value that somebody changed there is found and mended, and the view is made again where it is gone', async () => {
-  const bench = await setup(12);
-  await bench.sync();
-  await bench.ship();
+  const bench = await setupShipped();
   await bench.there.query('UPDATE ai_signals_volatile SET quality_age_seconds = -1');
   await bench.there.query('DROP VIEW ai_signals CASCADE');
   expect((await bench.ship('--verify')).stdout).toMatch(
