@@ -12,7 +12,6 @@ import {
   identityOf,
   mirrorFile,
   openMirror,
-  PROOF,
   quoted,
   readMirror,
   storeFailure,
@@ -142,39 +141,39 @@ export type MirrorPosition = {
   knows(seq: number | null): boolean;
 };
 
-type Dataset = { last_seq: number | null; history_from: string | null; volatile_seq?: number };
-
 export function positionOf(connection: Connection, job: ListedJob): MirrorPosition {
-  const dataset = connection.prepare<[string], Dataset>('SELECT * FROM datasets WHERE job = ?').get(job.name);
+  const known = connection
+    .prepare<[string], { seq: number | null; historyFrom: string | null; volatileSeq: number }>(
+      `SELECT last_seq AS seq, history_from AS historyFrom, volatile_seq AS volatileSeq FROM datasets WHERE job = ?`,
+    )
+    .get(job.name);
   const valueIn = (sql: string) => connection.prepare<[string], number | null>(sql).pluck().get(job.name);
-  const seq = Math.trunc(dataset?.last_seq ?? 0);
-  const historyFrom = dataset?.history_from ?? '';
+  const seq = known?.seq ?? 0;
+  const historyFrom = known?.historyFrom ?? '';
   return {
     seq,
     historyFrom,
-    volatile: String(
-      dataset?.volatile_seq ?? valueIn(`SELECT max(id) FROM walks WHERE job = ? AND ${PROOF}`) ?? '',
-    ),
+    volatile: String(known?.volatileSeq ?? 0),
     walksFrom:
       valueIn('SELECT min(id) FROM walks WHERE job = ? AND finished_at IS NULL') ??
       (valueIn('SELECT max(id) FROM walks WHERE job = ?') ?? 0) + 1,
     knows(change) {
       if (change === null || change > seq) return false;
       if (change === seq || change === 0) return true;
-      const at = isoTime(change);
-      return (job.history === null || at >= historyFrom) && isChange(connection, job, change, at);
+      const isKept = job.history === null || isoTime(change) >= historyFrom;
+      return isKept && isChange(connection, job, change);
     },
   };
 }
 
 /** Whether the mirror has a change of that number: mostly the last one of a walk, else one with which a row or version began or ended. */
-export function isChange(connection: Connection, job: ListedJob, seq: number, at = isoTime(seq)): boolean {
+export function isChange(connection: Connection, job: ListedJob, seq: number): boolean {
   const ofWalk = connection
     .prepare('SELECT 1 FROM walks WHERE last_seq = ? AND job = ? LIMIT 1')
     .get(seq, job.name);
   if (ofWalk) return true;
   return changeSources(job).some(({ at: column, source }) =>
-    connection.prepare(`SELECT 1 FROM ${source} WHERE ${column} = ? LIMIT 1`).get(at),
+    connection.prepare(`SELECT 1 FROM ${source} WHERE ${column} = ? LIMIT 1`).get(isoTime(seq)),
   );
 }
 

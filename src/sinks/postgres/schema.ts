@@ -40,12 +40,8 @@ COMMENT ON TABLE _positions IS 'Of market-mirror: up to which change each datase
 export async function claimSchema(postgres: Postgres, schema: string, identity: Identity): Promise<void> {
   await postgres.transaction(async () => {
     const found = await lockSchema(postgres, schema);
-    if (typeof found === 'object') {
-      refuseVersion(postgres, schema, found.version);
-      refuseOther(postgres, schema, found.id, identity);
-    }
+    if (typeof found === 'object') return refuseForeign(postgres, schema, found, identity);
     if (found === 'absent') await postgres.run(`CREATE SCHEMA ${quoted(schema)}`);
-    if (typeof found === 'object') return;
     await postgres.run(tables);
     await postgres.run('INSERT INTO _mirror (version, id) VALUES ($1, $2)', [VERSION, identity.name]);
   });
@@ -57,8 +53,7 @@ export async function findSchema(postgres: Postgres, schema: string, identity: I
     const found = await lockSchema(postgres, schema);
     if (typeof found !== 'object')
       throw new Failure('incomplete', `${postgres.name}: the schema ${schema} is not there: ship makes it`);
-    refuseVersion(postgres, schema, found.version);
-    refuseOther(postgres, schema, found.id, identity);
+    refuseForeign(postgres, schema, found, identity);
   });
 }
 
@@ -67,7 +62,7 @@ export async function dropSchema(postgres: Postgres, schema: string, identity: I
   return await postgres.transaction(async () => {
     const found = await lockSchema(postgres, schema);
     if (typeof found !== 'object') return false;
-    refuseOther(postgres, schema, found.id, identity);
+    refuseOther(postgres, schema, found, identity);
     await postgres.run(`DROP SCHEMA ${quoted(schema)} CASCADE`);
     return true;
   });
@@ -88,11 +83,13 @@ async function lockSchema(postgres: Postgres, schema: string): Promise<'absent' 
 
 type Owner = { id: string; version: number };
 
-function refuseOther(postgres: Postgres, schema: string, id: string, { name }: Identity): void {
+function refuseOther(postgres: Postgres, schema: string, { id }: Owner, { name }: Identity): void {
   if (id !== name) throw refused(postgres, schema, `follows another mirror (${id}):`);
 }
 
-function refuseVersion(postgres: Postgres, schema: string, version: number): void {
+/** Of another version, or of another mirror. */
+function refuseForeign(postgres: Postgres, schema: string, owner: Owner, identity: Identity): void {
+  const { version } = owner;
   if (version > VERSION)
     throw refused(postgres, schema, 'was made by a newer market-mirror: upgrade this one, or');
   if (version < VERSION)
@@ -101,6 +98,7 @@ function refuseVersion(postgres: Postgres, schema: string, version: number): voi
       schema,
       'was made by a development version: remove it (market-mirror ship --drop --yes) and ship again, or',
     );
+  refuseOther(postgres, schema, owner, identity);
 }
 
 const refused = (postgres: Postgres, schema: string, why: string) =>
