@@ -10,7 +10,7 @@ import type { Attack } from './campaign/attacks.ts';
 import { attacks } from './campaign/attacks.ts';
 import { checkLeftovers } from './campaign/checks.ts';
 import { follow, watch } from './campaign/consumer.ts';
-import { keep, print, report, tell } from './campaign/report.ts';
+import { keep, print, printRound, report } from './campaign/report.ts';
 import { playRound, type Round, type Stage } from './campaign/rounds.ts';
 import { openWorld, type World } from './campaign/world.ts';
 import { sum } from './figures.ts';
@@ -106,7 +106,7 @@ async function play(stage: Stage, chosen: readonly Attack[], seed: number, round
       const ms = Math.min(left, attack.kills ? drawn : ROUND_MS.least);
       const round = await playRound(stage, attack, ms, { strikes: chance(1), kills: chance(2) });
       rounds.push(round);
-      tell(round, kills(), seed);
+      printRound(round, kills(), seed);
     }
   }
 }

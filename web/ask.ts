@@ -38,7 +38,7 @@ export function useCurrentAnswer(question: PageQuestion | null): Query<Answer> {
 }
 
 /** What the present value was asked with: old numbers keep their names while the next answer is loaded. */
-export function useAskedWith<T>(query: Query<unknown>, present: T): T {
+export function useRequestOf<T>(query: Query<unknown>, present: T): T {
   const asked = useRef(present);
   if (!query.isOld) asked.current = present;
   return asked.current;

@@ -43,7 +43,7 @@ export function webAddress(text: string): string | null {
 }
 
 /** A text of JSON that is an object or a list, laid out in lines; null for all else. */
-export function laidOut(text: string): string | null {
+export function prettyJson(text: string): string | null {
   if (!/^\s*[[{]/.test(text)) return null;
   // Numbers too large for a double would lose digits on the way.
   if (/\d{16}/.test(text)) return null;

@@ -1,10 +1,10 @@
-/** Where one is: the view of the path, and the moment that every view shows, which all links keep. */
+/** The address of the page: the view of its path, and the moment that every view shows, which all links keep. */
 
 import { type Route, routeOf } from './routes.ts';
 import type { Sql } from './sql.ts';
 import { store, useStore } from './store.ts';
 
-export type Place = {
+export type PageAddress = {
   /** Null for a path that is none of the page's. */
   route: Route | null;
   path: string;
@@ -13,23 +13,23 @@ export type Place = {
   hash: URLSearchParams;
   /** The moment to show, ISO 8601 UTC with milliseconds; null for now. */
   at: string | null;
-  /** What stands in the place of a moment and is none; null where nothing is wrong with it. */
+  /** The text given instead of a moment; null where it is one, or there is none. */
   wrongAt: string | null;
 };
 
 export type Search = Readonly<Record<string, string | number | null | undefined>>;
 
-const place = store(readPlace());
+const pageAddress = store(readAddress());
 
-export const usePlace = (): Place => useStore(place);
+export const usePageAddress = (): PageAddress => useStore(pageAddress);
 
 /** An address within the page, at the same moment. */
 export function linkTo(path: string, search: Search = {}): string {
-  return addressOf(path, new URLSearchParams(), { at: place.get().at, ...search });
+  return addressOf(path, new URLSearchParams(), { at: pageAddress.get().at, ...search });
 }
 
 /** The editor with this in it. Behind the `#` it may be longer than addresses are allowed to be. */
-export function linkToSql({ sql, params }: Sql, at: string | null = place.get().at): string {
+export function linkToSql({ sql, params }: Sql, at: string | null = pageAddress.get().at): string {
   const hasParams = Object.keys(params).length > 0;
   const hash = new URLSearchParams({ sql, ...(hasParams && { params: JSON.stringify(params) }) });
   return `${linkTo('/sql', { at })}#${hash}`;
@@ -42,7 +42,7 @@ export function linkToJson({ sql, params }: Sql, asOf: string | null): string {
 
 /** The present address with other parameters; null or undefined takes one away. */
 export function linkHere(search: Search): string {
-  const { path, search: present } = place.get();
+  const { path, search: present } = pageAddress.get();
   return addressOf(path, present, search);
 }
 
@@ -50,12 +50,12 @@ export function linkHere(search: Search): string {
 export function go(address: string, how: 'push' | 'replace' = 'push'): void {
   if (how === 'replace') history.replaceState(null, '', address);
   else history.pushState(null, '', address);
-  place.set(readPlace());
+  pageAddress.set(readAddress());
 }
 
 /** Lets links within the page change the view without loading it anew. */
 export function followLinks(): void {
-  addEventListener('popstate', () => place.set(readPlace()));
+  addEventListener('popstate', () => pageAddress.set(readAddress()));
   document.addEventListener('click', (event) => {
     const link = event.composedPath().find((node) => node instanceof HTMLAnchorElement);
     const isPlain =
@@ -79,7 +79,7 @@ function addressOf(path: string, present: URLSearchParams, changes: Search): str
   return query === '' ? path : `${path}?${query}`;
 }
 
-function readPlace(): Place {
+function readAddress(): PageAddress {
   const { pathname: path, search: query, hash } = location;
   const search = new URLSearchParams(query);
   const written = search.get('at');

@@ -11,13 +11,13 @@ import { Select } from './parts/select.tsx';
 import { Empty } from './parts/states.tsx';
 import { Ago, Time } from './parts/time.tsx';
 import { prefer, usePreferences } from './preferences.ts';
-import { linkHere, linkTo, usePlace } from './router.ts';
+import { linkHere, linkTo, usePageAddress } from './router.ts';
 import { pathOf, type Route, type ViewName, type ViewOf } from './routes.ts';
 import { signOut } from './service.ts';
 import { Overview } from './views/overview.tsx';
 
 export function Shell() {
-  const { route, path, at, wrongAt } = usePlace();
+  const { route, path, at, wrongAt } = usePageAddress();
   return (
     <div class={`shell${at === null ? '' : ' past'}`}>
       <a class="skip button" href="#content">
@@ -53,7 +53,7 @@ export function Shell() {
 
 function Side({ path }: { path: string }) {
   const { overview } = useLive();
-  const { at } = usePlace();
+  const { at } = usePageAddress();
   const [isOpen, setOpen] = useState(false);
   const problems = overview ? problemsOf(overview).length : 0;
   const link = (route: Route, label: string, badge?: ComponentChildren) => {
@@ -240,7 +240,7 @@ const loadChoice = async () => (await import('./parts/moment-choice.tsx')).Momen
 
 /** The moment that every view shows: now, or a time of the past. */
 function Moment() {
-  const { at } = usePlace();
+  const { at } = usePageAddress();
   const [isOpen, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const close = () => {

@@ -9,7 +9,7 @@ import { count } from './world/daemon.ts';
 import { type Form, type Forms, formOf } from './world/upstream.ts';
 import type { World } from './world.ts';
 
-type Told = { _change: 'insert' | 'update' | 'delete'; _key: string };
+type ChangedRow = { _change: 'insert' | 'update' | 'delete'; _key: string };
 
 const ASK_AGAIN = { times: 30, ms: 1_000 };
 
@@ -61,7 +61,7 @@ export function follow(world: World) {
     return true;
   }
 
-  function take(job: Job, copy: Map<string, Form>, row: Told): void {
+  function take(job: Job, copy: Map<string, Form>, row: ChangedRow): void {
     const { _change: change, _key: key } = row;
     counts.rows += 1;
     if (copy.has(key) !== (change !== 'insert'))

@@ -14,7 +14,7 @@ const MOST_SHOWN = 20;
 export const print = (line = '') => process.stdout.write(`${line}\n`);
 
 /** One round as soon as it has ended, and how to replay it if something broke. */
-export function tell(round: Round, kills: number, seed: number): void {
+export function printRound(round: Round, kills: number, seed: number): void {
   const { attack, strikes, seconds, findings, lies } = round;
   const found = [
     ...findings.map(({ kind, what }) => `${kind}: ${what}`),

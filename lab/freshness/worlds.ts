@@ -171,7 +171,7 @@ export type Spec = {
   weight: number;
   rows: number;
   newPerDay: number;
-  newAt: Place;
+  newAt: Position;
   /** A row that comes pushes the oldest one out. */
   expires: boolean;
   /** Part of the new rows that are changed once more, within so long. */
@@ -192,7 +192,7 @@ export type Spec = {
   purgedAt: number;
 };
 
-export type Place = 'head' | 'tail' | 'anywhere';
+export type Position = 'head' | 'tail' | 'anywhere';
 
 export type Dataset = {
   readonly spec: Spec;
@@ -279,14 +279,14 @@ export function createDataset(spec: Spec, random: Random, begin: number, measure
     return pinned + below(rows.length - pinned);
   }
 
-  function placeAt(now: number): Place {
+  function positionAt(now: number): Position {
     if (now < spec.turnsAt || spec.newAt === 'anywhere') return spec.newAt;
     return spec.newAt === 'head' ? 'tail' : 'head';
   }
 
   function insert(at: number): void {
     const row = make(at);
-    const place = placeAt(at);
+    const place = positionAt(at);
     const index = { head: pinned, tail: rows.length, anywhere: below(rows.length + 1) }[place];
     rows.splice(index, 0, row);
     if (random() < spec.editShare) plan(row, at + random() * spec.editWithinMs);

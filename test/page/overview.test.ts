@@ -49,7 +49,7 @@ test('each dataset is one line, which opens to its proof, its changes and its wa
   expect(await strip.count()).toBe(walks.length);
   await strip.first().focus();
   await page.keyboard.press('ArrowRight');
-  expect(await datasetLine(page, 'ai-signals').locator('.strip .told').innerText()).toBe(
+  expect(await datasetLine(page, 'ai-signals').locator('.strip .readout').innerText()).toBe(
     await strip.nth(1).getAttribute('aria-label'),
   );
   await strip.last().click();

@@ -1,7 +1,7 @@
 /** What a column is taken for. */
 
 import { expect, test } from 'vitest';
-import { kindOf, laidOut, webAddress } from '../../web/kinds.ts';
+import { kindOf, prettyJson, webAddress } from '../../web/kinds.ts';
 
 test('a column is what all its values are', () => {
   expect(kindOf(null, [1, null, { integer: '9007199254740993' }])).toBe('number');
@@ -28,7 +28,7 @@ test('only addresses of the web become links', () => {
 });
 
 test('JSON is laid out where that changes no value', () => {
-  expect(laidOut('{"a":[1]}')).toBe('{\n  "a": [\n    1\n  ]\n}');
+  expect(prettyJson('{"a":[1]}')).toBe('{\n  "a": [\n    1\n  ]\n}');
   for (const text of ['plain', '3', '{"a":', '{"a":12345678901234567890}'])
-    expect(laidOut(text), text).toBeNull();
+    expect(prettyJson(text), text).toBeNull();
 });

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { PageCell } from '../../src/serve/ui/wire.ts';
 import { bytes, clockTime, cutAt, cutMiddle, momentOf, number } from '../formats.ts';
-import { laidOut, webAddress } from '../kinds.ts';
+import { prettyJson, webAddress } from '../kinds.ts';
 import { usePreferences } from '../preferences.ts';
 import { Dialog } from './menus.tsx';
 import { Ago, Time } from './time.tsx';
@@ -131,7 +131,7 @@ function LongText({ text, whole, label }: { text: string; whole: string; label: 
 
 export function WholeText({ text, label, close }: { text: string; label: string; close(): void }) {
   const [isRaw, setRaw] = useState(false);
-  const lines = laidOut(text);
+  const lines = prettyJson(text);
   return (
     <Dialog title={label} close={close}>
       <div class="tools">

@@ -115,7 +115,7 @@ function Drawing(props: ChartProps) {
   return (
     <>
       <div class="plot" ref={place} style={{ height: `${height}px` }} />
-      <p class="told" aria-hidden="true">
+      <p class="readout" aria-hidden="true">
         {at !== null && readout(props, at, zone)}
       </p>
     </>

@@ -2,12 +2,12 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { usePlace } from '../router.ts';
+import { usePageAddress } from '../router.ts';
 
 /** The title takes the focus when the view changes; what belongs beside it follows. */
 export function Heading({ title, children }: { title: string; children?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  const { path } = usePlace();
+  const { path } = usePageAddress();
   // Another path is another view, though its title may be the same.
   useEffect(() => {
     document.title = `${title} · market-mirror`;

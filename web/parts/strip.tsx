@@ -7,12 +7,12 @@ import { usePreferences } from '../preferences.ts';
 import { linkTo } from '../router.ts';
 import { outcomeOf, outcomes } from './proof.tsx';
 
-/** What is under the pointer, or has the focus, is told in the line below; else the latest. */
+/** The line below describes the walk under the pointer or with the focus, else the latest. */
 export function Strip({ walks, label }: { walks: readonly WalkMark[]; label: string }) {
   const { zone } = usePreferences();
   const [chosen, setChosen] = useState<number | null>(null);
-  const told = walks.find(({ id }) => id === chosen) ?? walks.at(-1);
-  if (!told) return <p class="told">No walk yet.</p>;
+  const shown = walks.find(({ id }) => id === chosen) ?? walks.at(-1);
+  if (!shown) return <p class="readout">No walk yet.</p>;
   const describe = (walk: WalkMark) => {
     const at = Date.parse(walk.startedAt);
     return `${clockTime(at, zone)} ${zoneName(at, zone)} · ${sentenceOf(walk)}`;
@@ -40,8 +40,8 @@ export function Strip({ walks, label }: { walks: readonly WalkMark[]; label: str
         })}
       </ol>
       {/* Longer words of an error are on the walk's own page, where its bar leads. */}
-      <p class="told" aria-hidden="true" title={describe(told)}>
-        {describe(told)}
+      <p class="readout" aria-hidden="true" title={describe(shown)}>
+        {describe(shown)}
       </p>
     </div>
   );

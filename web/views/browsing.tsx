@@ -14,7 +14,7 @@ import { Awaited, Empty } from '../parts/states.tsx';
 import { namesOf, Table, type TableColumn } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { usePreferences } from '../preferences.ts';
-import { go, linkHere, linkTo, linkToSql, type Search, usePlace } from '../router.ts';
+import { go, linkHere, linkTo, linkToSql, type Search, usePageAddress } from '../router.ts';
 import { pathOf } from '../routes.ts';
 import type { Answer } from '../service.ts';
 import { type Condition, type Sql, select, whereOf } from '../sql.ts';
@@ -45,7 +45,7 @@ type Listed = {
 
 /** The page that the address names by `before` or `after`. */
 export function useNewestFirst({ from, columns, where }: Listing): Listed {
-  const { search } = usePlace();
+  const { search } = usePageAddress();
   const names = namesOf(columns);
   const turn = turnOf(search);
   const order = [{ column: 'id', descending: turn?.to !== 'newer' }];
@@ -180,7 +180,7 @@ function ListTurn({ to, children }: { to: string | null; children: ComponentChil
 
 /** Filters of a list. The address keeps them, so that a link shows the same. */
 export function Filters({ names, children }: { names: readonly string[]; children: ComponentChildren }) {
-  const { search } = usePlace();
+  const { search } = usePageAddress();
   const isFiltered = names.some((name) => search.has(name));
   const none = Object.fromEntries(names.map((name) => [name, null]));
   return (
@@ -199,7 +199,7 @@ type ChoiceProps = { name: string; label: string; groups: Readonly<Record<string
 
 /** @param groups options by the name of their group. @param all what nothing chosen means. */
 export function Choice({ name, label, groups, all = 'all' }: ChoiceProps) {
-  const { search } = usePlace();
+  const { search } = usePageAddress();
   return (
     <label>
       <span class="note">{label}</span>
@@ -224,7 +224,7 @@ export function Choice({ name, label, groups, all = 'all' }: ChoiceProps) {
 
 export function DatasetChoice() {
   const { overview } = useLive();
-  const { search } = usePlace();
+  const { search } = usePageAddress();
   const here = search.get('job');
   const known = overview?.status.datasets.map(({ job }) => job) ?? [];
   const jobs = here === null || known.includes(here) ? known : [here, ...known];
@@ -257,7 +257,7 @@ export function useTyped(here: string, ask: (text: string) => void) {
 }
 
 export function TextFilter({ name, label }: { name: string; label: string }) {
-  const { search } = usePlace();
+  const { search } = usePageAddress();
   const here = search.get(name) ?? '';
   const [text, setText] = useTyped(here, (typed) =>
     go(filteredBy({ [name]: typed.trim() || null }), 'replace'),
@@ -281,7 +281,7 @@ export function TimeFilters() {
 }
 
 function TimeFilter({ name, label }: { name: string; label: string }) {
-  const { search } = usePlace();
+  const { search } = usePageAddress();
   const { zone } = usePreferences();
   const at = Date.parse(search.get(name) ?? '');
   const shown = Number.isNaN(at) ? '' : clockTime(at, zone, 'minute').replace(' ', 'T');
@@ -436,7 +436,7 @@ export function Remarks({ read }: { read: Read }) {
 
 /** A remark that is shown with the past alone. */
 export function Past({ what }: { what: string }) {
-  const { at } = usePlace();
+  const { at } = usePageAddress();
   return at === null ? null : <p class="note">{what}</p>;
 }
 

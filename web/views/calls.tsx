@@ -4,7 +4,7 @@ import type { PageCell } from '../../src/serve/ui/wire.ts';
 import { bytes as sizeOf } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
 import { namesOf, type TableColumn } from '../parts/table.tsx';
-import { go, usePlace } from '../router.ts';
+import { go, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import type { Condition } from '../sql.ts';
 import {
@@ -35,7 +35,7 @@ const statuses = {
 };
 
 export const CallsView: ViewOf<'calls'> = () => {
-  const { search, at } = usePlace();
+  const { search, at } = usePageAddress();
   const walk = numberIn(search, 'walk');
   const requestId = search.get('request');
   const listed = useNewestFirst({

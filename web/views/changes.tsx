@@ -10,7 +10,7 @@ import { Heading, Tabs } from '../parts/heading.tsx';
 import { Awaited, Empty, Failed, Loading, Scroll } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { usePreferences } from '../preferences.ts';
-import { linkHere, linkTo, linkToSql, usePlace } from '../router.ts';
+import { linkHere, linkTo, linkToSql, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { pathOf } from '../routes.ts';
 import {
@@ -76,7 +76,7 @@ function spanOf(search: URLSearchParams): Span | null {
 }
 
 function Spans() {
-  const { search } = usePlace();
+  const { search } = usePageAddress();
   const chosen = spanOf(search);
   return (
     <Tabs
@@ -91,7 +91,7 @@ function Spans() {
 }
 
 function Changes({ schema }: { schema: Schema }) {
-  const { search, at } = usePlace();
+  const { search, at } = usePageAddress();
   const { overview } = useLive();
   // Later changes move no row under the pointer: a button shows them.
   const [shownAt, setShownAt] = useState(serviceNow);

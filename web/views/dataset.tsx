@@ -11,7 +11,7 @@ import { ProblemList, problemsOf } from '../parts/problems.tsx';
 import { DatasetProof } from '../parts/proof.tsx';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { Ago, Time } from '../parts/time.tsx';
-import { linkHere, linkTo, usePlace } from '../router.ts';
+import { linkHere, linkTo, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { ChartedRows } from './dataset/chart.tsx';
 import { columnsOf } from './dataset/columns.ts';
@@ -24,7 +24,7 @@ const SAMPLE_ROWS = 50;
 
 export const DatasetView: ViewOf<'dataset'> = ({ job }) => {
   useMenus();
-  const { at } = usePlace();
+  const { at } = usePageAddress();
   const { overview, problem } = useLive();
   const schema = useSchema();
   const dataset = useMemo(() => {
@@ -94,7 +94,7 @@ function DatasetContent({
   status: DatasetStatus;
   at: string | null;
 }) {
-  const { search } = usePlace();
+  const { search } = usePageAddress();
   const { historyFrom } = useSchema().value ?? {};
   const state = readState(search);
   const names = dataset.declared.map(({ name }) => name);

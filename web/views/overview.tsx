@@ -8,7 +8,7 @@ import { Late } from '../parts/late.tsx';
 import { ProblemList, problemsOf } from '../parts/problems.tsx';
 import { Failed, Loading } from '../parts/states.tsx';
 import { Ago, Time } from '../parts/time.tsx';
-import { linkTo, usePlace } from '../router.ts';
+import { linkTo, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { DatasetTable, PresentDataset } from './overview/list.tsx';
 
@@ -16,7 +16,7 @@ const loadPast = async () => (await import('./overview/past.tsx')).PastDatasets;
 
 export const Overview: ViewOf<'overview'> = () => {
   const { overview, problem } = useLive();
-  const { at } = usePlace();
+  const { at } = usePageAddress();
   if (!overview)
     return (
       <>

@@ -10,7 +10,7 @@ import { ProblemList, problemsOf } from '../parts/problems.tsx';
 import { Loading } from '../parts/states.tsx';
 import { hiding, namesOf, type TableColumn, usePages } from '../parts/table.tsx';
 import { Ago } from '../parts/time.tsx';
-import { linkTo, usePlace } from '../router.ts';
+import { linkTo, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { pathOf } from '../routes.ts';
 import { type Condition, type Order, select } from '../sql.ts';
@@ -49,7 +49,7 @@ export const ProblemsView: ViewOf<'problems'> = () => (
 /** What is wrong now, of the dataset that is chosen or of all. */
 function Present() {
   const { overview } = useLive();
-  const { search, at } = usePlace();
+  const { search, at } = usePageAddress();
   if (!overview) return <Loading />;
   const problems = problemsOf(overview, search.get('job'));
   return (
@@ -175,7 +175,7 @@ type WholeProps = {
 
 /** A table of a few thousand rows at most, which is read whole. */
 function Whole({ table, title, caption, note, unit, order, columns, empty }: WholeProps) {
-  const { search, at } = usePlace();
+  const { search, at } = usePageAddress();
   const where = [...equal('job', search.get('job')), ...seenBy(at)];
   const sql = select({ columns: namesOf(columns), from: table, where, order });
   const query = useCurrentAnswer({ ...sql, limit: MAX_ROWS });
@@ -249,7 +249,7 @@ const states = { Rows: { resolved: 'resolved', all: 'open and resolved' } };
 const StateChoice = () => <Choice name="state" label="Refused rows" groups={states} all="open" />;
 
 function Quarantine() {
-  const { search, at } = usePlace();
+  const { search, at } = usePageAddress();
   const state = search.get('state');
   const listed = useNewestFirst({
     from: 'quarantine',

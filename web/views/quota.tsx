@@ -2,7 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import type { Overview, PageQuestion } from '../../src/serve/ui/wire.ts';
-import { useAskedWith, useCurrentAnswer } from '../ask.ts';
+import { useCurrentAnswer, useRequestOf } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
 import { count, DAY_MS, duration, HOUR_MS, MINUTE_MS, number } from '../formats.ts';
 import { useLive } from '../live.ts';
@@ -11,7 +11,7 @@ import { Fact, Heading, Tabs } from '../parts/heading.tsx';
 import { Awaited, Empty, Loading } from '../parts/states.tsx';
 import { NumberTable } from '../parts/table.tsx';
 import { Ago, Time } from '../parts/time.tsx';
-import { linkHere, linkTo, usePlace } from '../router.ts';
+import { linkHere, linkTo, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import type { Answer } from '../service.ts';
 import { forecast, spentPerHour } from './quota/forecast.ts';
@@ -27,13 +27,13 @@ type Range = (typeof ranges)[keyof typeof ranges];
 
 export const QuotaView: ViewOf<'quota'> = () => {
   const { overview } = useLive();
-  const { search, at } = usePlace();
+  const { search, at } = usePageAddress();
   const chosen = search.get('range') ?? '';
   const range = Object.hasOwn(ranges, chosen) ? ranges[chosen as keyof typeof ranges] : ranges['24h'];
   // By whole steps, so that the question stays the same for a while.
   const from = Math.floor((serviceNow() - range.ms) / range.stepMs) * range.stepMs;
   const points = useCurrentAnswer(pointsSince(from, range));
-  const asked = useAskedWith(points, { range, from });
+  const asked = useRequestOf(points, { range, from });
   if (!overview) return <Loading />;
   const { status, plan } = overview;
   const firstCall = points.value?.rows[0]?.[5];

@@ -11,7 +11,7 @@ import { whilesAgo } from '../parts/moment-choice.tsx';
 import { DatasetProof, Sources } from '../parts/proof.tsx';
 import { Empty, Failed, Loading, Running, Scroll } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
-import { linkHere, linkTo, linkToSql, usePlace } from '../router.ts';
+import { linkHere, linkTo, linkToSql, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { pathOf } from '../routes.ts';
 import { name } from '../sql.ts';
@@ -31,7 +31,7 @@ import {
 } from './row/life.ts';
 
 export const RowView: ViewOf<'row'> = ({ job, key }) => {
-  const { at } = usePlace();
+  const { at } = usePageAddress();
   const { overview } = useLive();
   const schema = useSchema();
   const dataset = schema.value?.jobs.find(({ name }) => name === job);

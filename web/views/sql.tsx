@@ -10,7 +10,7 @@ import { count, number } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
 import { closeMenu, useMenus } from '../parts/menus.tsx';
 import { Select } from '../parts/select.tsx';
-import { go, linkTo, linkToSql, usePlace } from '../router.ts';
+import { go, linkTo, linkToSql, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import type { Sql } from '../sql.ts';
 import { useMedia } from '../store.ts';
@@ -40,7 +40,7 @@ const LIMITS = [FIRST_LIMIT, 10_000, 100_000];
 
 export const SqlView: ViewOf<'sql'> = () => {
   useMenus();
-  const { hash, at } = usePlace();
+  const { hash, at } = usePageAddress();
   const schema = useSchema();
   const linked = linkedQuery(hash);
   const [draft, setDraft] = useState(

@@ -3,7 +3,7 @@
 import { count } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
 import { namesOf, type TableColumn } from '../parts/table.tsx';
-import { usePlace } from '../router.ts';
+import { usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import type { Condition } from '../sql.ts';
 import {
@@ -31,7 +31,7 @@ const outcomes = {
 };
 
 export const WalksView: ViewOf<'walks'> = () => {
-  const { search, at } = usePlace();
+  const { search, at } = usePageAddress();
   const listed = useNewestFirst({
     from: 'walks',
     columns,

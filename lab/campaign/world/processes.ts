@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 /** An order to a process, and its messages: first `ready`, then `done` for each order, and words of its own. */
 type Numbered<Order> = { number: number; order: Order };
-type Said<Ready, Word> = { ready: Ready } | { done: number; result: number } | { word: Word };
+type Message<Ready, Word> = { ready: Ready } | { done: number; result: number } | { word: Word };
 
 /**
  * Starts a script of this folder, which ends with this process at the latest.
@@ -26,10 +26,10 @@ export async function startOrdered<Ready, Order, Word>(
   gone.catch(() => undefined);
   const waiting = new Map<number, (result: number) => void>();
   const readied = new Promise<Ready>((resolve) => {
-    child.on('message', (said: Said<Ready, Word>) => {
-      if ('ready' in said) resolve(said.ready);
-      else if ('word' in said) hear(said.word);
-      else waiting.get(said.done)?.(said.result);
+    child.on('message', (message: Message<Ready, Word>) => {
+      if ('ready' in message) resolve(message.ready);
+      else if ('word' in message) hear(message.word);
+      else waiting.get(message.done)?.(message.result);
     });
   });
   const ready = await Promise.race([readied, gone]);

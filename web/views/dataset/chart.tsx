@@ -1,7 +1,7 @@
 /** A chart over time: how many rows, or a column of numbers, put together by the database. */
 
 import { useMemo } from 'preact/hooks';
-import { useAnswer, useAskedWith } from '../../ask.ts';
+import { useAnswer, useRequestOf } from '../../ask.ts';
 import { serviceNow } from '../../clock.ts';
 import { momentOf, number } from '../../formats.ts';
 import { amountOf } from '../../kinds.ts';
@@ -61,7 +61,7 @@ export function ChartedRows({ dataset, status, columns, state, at }: ContentProp
     refresh,
   );
   const query = extent.isLoading || extent.problem ? extent : points;
-  const asked = useAskedWith(points, { charted, by, time, dataset });
+  const asked = useRequestOf(points, { charted, by, time, dataset });
   return (
     <div class="stack">
       <div class="tools">
