@@ -1,15 +1,12 @@
 /** A dataset: its rows, found, chosen, charted and taken along; the life of one; both as of a moment. */
 
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Lived, openLived } from './lived.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { openLived } from './lived.ts';
 import { rowsOf, settled, tableIn } from './support.ts';
 
-let lived: Lived;
-beforeAll(async () => {
-  lived = await openLived();
-});
-afterAll(() => lived.close());
+const lived = await openLived();
+afterAll(lived.close);
 
 const region = 'Rows of ai-signals';
 

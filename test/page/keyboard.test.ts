@@ -1,13 +1,10 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Lived, openLived } from './lived.ts';
+import { afterAll, expect, test } from 'vitest';
+import { openLived } from './lived.ts';
 import { settled } from './support.ts';
 
-let lived: Lived;
-beforeAll(async () => {
-  lived = await openLived();
-});
-afterAll(() => lived.close());
+const lived = await openLived();
+afterAll(lived.close);
 
 /** What has the focus, within the editor, too: its name for people, and whether it can be seen to have it. */
 async function focused(page: Page): Promise<{ name: string; isSeen: boolean }> {

@@ -1,14 +1,11 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { applyLooks, obstacles, openWindow, type Window } from '../helpers/browser.ts';
-import { type Lived, openLived } from './lived.ts';
+import { openLived } from './lived.ts';
 import { faultsToTheEye, outOfPlace, settled, sweep } from './support.ts';
 
-let lived: Lived;
-beforeAll(async () => {
-  lived = await openLived();
-});
-afterAll(() => lived.close());
+const lived = await openLived();
+afterAll(lived.close);
 
 const query = new URLSearchParams({
   sql: 'SELECT date(timestamp) AS day, count(*) AS signals FROM ai_signals GROUP BY 1',

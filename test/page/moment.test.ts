@@ -1,13 +1,10 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Lived, openLived } from './lived.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { openLived } from './lived.ts';
 import { datasetLine, faultsOf, rowsOf, settled } from './support.ts';
 
-let lived: Lived;
-beforeAll(async () => {
-  lived = await openLived();
-});
-afterAll(() => lived.close());
+const lived = await openLived();
+afterAll(lived.close);
 
 const control = (page: Page) => page.getByRole('button', { name: 'Moment shown' });
 const choice = (page: Page) => page.getByRole('dialog', { name: 'Choose a moment' });

@@ -1,16 +1,13 @@
 /** What people ask every day is answered from the overview by the page alone, in at most four actions. */
 
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
-import { type Lived, openLived } from './lived.ts';
+import { openLived } from './lived.ts';
 import { datasetLine, faultsOf, settled, tableIn } from './support.ts';
 
-let lived: Lived;
-beforeAll(async () => {
-  lived = await openLived();
-});
-afterAll(() => lived.close());
+const lived = await openLived();
+afterAll(lived.close);
 
 /** Counts the clicks on the page. @param typed texts that are typed beside them. */
 async function ask({ typed = 0 } = {}): Promise<{

@@ -1,20 +1,17 @@
 /** The overview and the quota say what SQL says, and what a daemon, its sinks and its waits are about. */
 
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
 import type { SinkNote } from '../../src/reading/status.ts';
 import type { Overview } from '../../src/serve/ui/wire.ts';
 import { isLock, tryLock } from '../../src/store.ts';
 import { openWindow } from '../helpers/browser.ts';
-import { type Lived, openLived } from './lived.ts';
+import { openLived } from './lived.ts';
 import { datasetLine, faultsOf, rowsOf, settled, tableIn } from './support.ts';
 
-let lived: Lived;
-beforeAll(async () => {
-  lived = await openLived();
-});
-afterAll(() => lived.close());
+const lived = await openLived();
+afterAll(lived.close);
 
 const jobs = { 'ai-signals': 'ai_signals', news: 'news', 'meme-signals': 'meme_signals' };
 

@@ -1,13 +1,10 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Lived, openLived } from './lived.ts';
+import { afterAll, expect, test } from 'vitest';
+import { openLived } from './lived.ts';
 import { settled, tableIn } from './support.ts';
 
-let lived: Lived;
-beforeAll(async () => {
-  lived = await openLived();
-});
-afterAll(() => lived.close());
+const lived = await openLived();
+afterAll(lived.close);
 
 const editorIn = (page: Page) => page.getByRole('textbox', { name: 'SQL' });
 
