@@ -64,7 +64,9 @@ export function callAnswerer({ admission, draftHeaders: hasDraft, beforeAnswer }
 export function identify(admission: Admission, call: Call, scope: string | null): Caller | Refusal {
   const authorization = authorizationOf(call.incoming);
   const caller = admission.identify({ authorization, address: call.address, scope });
-  if (!isRefused(caller)) Object.assign(call, { keyId: caller.id, account: caller.account });
+  if (isRefused(caller)) return caller;
+  call.keyId = caller.id;
+  call.account = caller.account;
   return caller;
 }
 

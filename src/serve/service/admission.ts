@@ -288,8 +288,12 @@ function openMeter(connection: Connection, { saveState }: Pick<Counts, 'saveStat
       save(count, state, at);
       count.running += 1;
       let [isUndone, hasLeft] = [!costsQuota, false];
+      const { limit, remaining, periodMs, moreInMs } = reportOf(count, at);
       return {
-        ...reportOf(count, at),
+        limit,
+        remaining,
+        periodMs,
+        moreInMs,
         leave() {
           if (!hasLeft) count.running -= 1;
           hasLeft = true;
