@@ -25,10 +25,7 @@ export const sampleKey = {
   scopes,
 } as const satisfies ApiKey;
 
-/**
- * By reason. Of the codes only `invalid_api_key` is known; the rest are inventions that a client cannot rely on. All
- * limits share one code, so that a client has to tell them apart by what it sees, as with the real API.
- */
+/** By reason. Only the code `invalid_api_key` is specified. All limits share a code: a client has to tell them apart, as with the real API. */
 export const refusals = {
   key: { status: 401, code: 'invalid_api_key' },
   scope: { status: 403, code: 'forbidden' },

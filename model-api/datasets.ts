@@ -24,10 +24,7 @@ export type Dataset = Pick<DatasetKind, 'idField' | 'moving'> & {
   rows: Row[];
   /** Part of the answer unless undefined; null is sent as null. Does not follow edits of the rows. */
   generatedAt: string | null | undefined;
-  /**
-   * New rows of the same kind, newest first, with ids that were never used before: made at `at` (epoch
-   * milliseconds), or a little later than all earlier ones.
-   */
+  /** New rows of the same kind, newest first, with new ids: made at `at` (epoch milliseconds), or a little after all others. */
   make(count: number, at?: number): Row[];
 };
 
@@ -92,8 +89,8 @@ function createDataset(kind: DatasetKind, count: number, seed: number, epoch: nu
 }
 
 /**
- * One edit, as a published list sees them: mostly a new row at the head for the last one at the tail, else a changed
- * row, now and then a row gone from the middle. `at` is its time in epoch milliseconds. `generatedAt` is left alone.
+ * An edit: mostly a new row at the head for the last one at the tail, else a changed row, now and then one gone from the middle.
+ * @param at its time in epoch milliseconds. `generatedAt` stays.
  */
 export function liveEdit(dataset: Dataset, random: Random, at?: number): void {
   const { rows } = dataset;

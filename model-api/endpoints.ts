@@ -43,10 +43,7 @@ export type ListBody = {
 const DEFAULT_LIMIT = 50;
 const LONGEST_PAGE = 100;
 
-/**
- * The window that a query asks for. Out-of-range values are normalised; text that is no number, of which the
- * specification says nothing, counts as absent.
- */
+/** The window of a query. Values out of range are normalised; text that is no number counts as absent (not specified). */
 export function readPaging(query: URLSearchParams): Paging {
   return {
     offset: Math.max(0, wholeNumber(query.get('offset')) ?? 0),

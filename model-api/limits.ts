@@ -191,10 +191,7 @@ export function slidingWindow(limit: () => number, periodMs: number): Counter {
   };
 }
 
-/**
- * A token bucket: full at first, refilled continuously.
- * @param perMs tokens that come back each millisecond
- */
+/** A token bucket: full at first, refilled continuously. @param perMs tokens that come back each millisecond. */
 export function refill(capacity: () => number, perMs: () => number): Counter {
   let level = capacity();
   let filledAt: number | undefined;

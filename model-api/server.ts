@@ -85,10 +85,7 @@ export type ModelApi = {
 export const retryAfterSeconds: RetryAfter = (readyAt, now) =>
   String(Math.max(1, Math.ceil((readyAt - now) / 1_000)));
 
-/**
- * Starts an executable model of the whole specification on 127.0.0.1.
- * @throws the system's error where the port is taken
- */
+/** Starts the model on 127.0.0.1. @throws the system's error where the port is taken. */
 export async function startModelApi(options: ModelOptions = {}): Promise<ModelApi> {
   const { basePath = '' } = options;
   const closing = new AbortController();

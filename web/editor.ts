@@ -1,7 +1,4 @@
-/**
- * The editor of SQL: a chunk of its own, loaded when it is opened. It lives in a shadow root, where its style sheet is one that
- * script made, which the policy of the page allows.
- */
+/** The editor of SQL, loaded when it is opened. In a shadow root its style sheet is made by script, which the policy of the page allows. */
 
 import {
   autocompletion,

@@ -9,9 +9,8 @@ type Live = {
   /** The latest there was, also while the service is away. */
   overview: Overview | null;
   /**
-   * `connecting`: not all of it is there yet. `live`: changes come by themselves. `stale`: they do not, and it is tried again.
-   * `away`: the service does not answer, and it is tried again. `unread`: it does, but cannot read the mirror. `login`:
-   * there is no session.
+   * `connecting`: not all of it is there yet. `live`: changes come by themselves. `stale`: they do not, and it is tried again. `away`: no
+   * answer, and it is tried again. `unread`: the service cannot read the mirror. `login`: there is no session.
    */
   connection: 'connecting' | 'live' | 'stale' | 'away' | 'unread' | 'login';
   /** Why, where it is not `live`. */

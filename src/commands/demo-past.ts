@@ -1,7 +1,4 @@
-/**
- * The model of the API that the demo mirrors, and the days before the demo, lived in seconds: real walks of the model, by a clock
- * that moves with them alone. So the demo shows changes, history and problems.
- */
+/** The model of the API for the demo, and the two days before it, which pass in seconds: walks move the clock. So there is history to show. */
 
 import {
   createLimits,

@@ -1,7 +1,4 @@
-/**
- * `market-mirror demo`: mirrors a model of the API with sample data, in a folder of its own. On a terminal it first makes two
- * days of history, and then goes on, with the service and its page, until Ctrl-C.
- */
+/** `market-mirror demo`: mirrors a model of the API with sample data. On a terminal it first makes two days of history, then goes on with the page until Ctrl-C. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

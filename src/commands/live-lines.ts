@@ -96,10 +96,7 @@ function progressText({ walk, callsLeft }: Progress, rate: number | undefined): 
 const SHOWN_AFTER_MS = 2_000;
 const REDRAW_STEPS_EVERY_MS = 200;
 
-/**
- * Does the work, with a line that says on what, how much of how much, how fast, and how long it still takes: none where
- * `stderr` is no terminal, and none after its end.
- */
+/** Does the work, with a line of progress while it takes long: none where `stderr` is no terminal, and none after its end. */
 export async function withProgressLine<Result>(
   { stderr, clock }: Pick<Context, 'stderr' | 'clock'>,
   work: () => Promise<Result> | Result,

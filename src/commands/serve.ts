@@ -18,8 +18,8 @@ import { withExamples } from './help.ts';
 type Options = { host?: string; port?: string };
 
 /**
- * How much the heap grows before V8 goes through all of it. A list page lies outside of the heap, but counts: by V8's own measure
- * a collection came every hundred pages, and the next client waited 5 to 10 ms for its end.
+ * How much the heap grows before V8 collects all of it. List pages count though they lie outside of the heap: by default a collection
+ * came every hundred pages, and the next client waited 5 to 10 ms for it.
  */
 const HEAP_GROWTH = '--heap-growing-percent=200';
 

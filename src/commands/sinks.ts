@@ -1,7 +1,4 @@
-/**
- * The commands that load sinks. `market-mirror ship` sends to Postgres what it lacks, proves both sides equal, or removes all
- * from there. `market-mirror lake` puts into the lake what it lacks, and proves it whole.
- */
+/** `market-mirror ship` and `lake`: load a sink, prove that it equals the mirror, or (`ship --drop`) remove it. */
 
 import { Command, Option } from 'commander';
 import { readLake, readLocalConfig, readShip } from '../config.ts';

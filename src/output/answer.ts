@@ -23,10 +23,7 @@ export function distinctNames(columns: readonly Column[]): string[] {
   });
 }
 
-/**
- * SQL for a number as JSON and all other outputs write it: SQLite would make `87.0` of a whole number in a column of reals, where
- * `String` makes `87`.
- */
+/** SQL for a number as `String` writes it: SQLite would make `87.0` of a whole number in a column of reals. */
 export const numberSql = (column: string): string =>
   `CASE WHEN ${column} = CAST(${column} AS INTEGER) AND abs(${column}) < ${2 ** 53} THEN CAST(${column} AS INTEGER) ELSE ${column} END`;
 
@@ -34,10 +31,7 @@ export function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex');
 }
 
-/**
- * What a column holds. `boolean`: 0 and 1. `timestamp`: RFC 3339 times, none finer than a microsecond. `mixed`: values that
- * only text can hold together. `nothing`: no value at all.
- */
+/** `boolean`: 0 and 1. `timestamp`: RFC 3339 times, none finer than a microsecond. `mixed`: only text can hold all values. `nothing`: no value. */
 export type Holding = 'boolean' | 'integer' | 'real' | 'timestamp' | 'text' | 'bytes' | 'mixed' | 'nothing';
 
 /** `bit`: integers that are 0 or 1. `long`: some that no double holds exactly. */
@@ -117,10 +111,7 @@ function daysOf(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/**
- * Microseconds since 1970 in UTC, or undefined for a text that is no RFC 3339 time, for one with a space, for one finer than a
- * microsecond and for a leap second, which no count of seconds can tell from its neighbour.
- */
+/** Microseconds since 1970 in UTC; undefined for no RFC 3339 time, for one with a space or finer than a microsecond, and for a leap second. */
 export function microsOf(text: string): bigint | undefined {
   const time = parseTime(text);
   if (!time || time.hasSpace || time.fraction.length > 6) return undefined;

@@ -32,10 +32,7 @@ export type ColumnType = (typeof columnTypes)[number];
 export const isColumnType = (type: string | undefined): type is ColumnType =>
   columnTypes.some((known) => known === type);
 
-/**
- * `received time`: it stays the text that it is, with a column of times beside it. `mixed`: text and other values, which
- * become their text as received.
- */
+/** `received time`: a text, with a column of times beside it. `mixed`: text and other values, which become their text as received. */
 export type Kind = ColumnType | 'received time' | 'mixed';
 
 export type Mirrored = {
@@ -200,10 +197,7 @@ function showsTime(example: string): boolean {
   }
 }
 
-/**
- * An RFC 3339 time as `2026-11-22T01:02:03.004000Z`: what is finer than a microsecond is cut. Null for any other text, and for
- * what Postgres has no time for: a second of 60, the year 0.
- */
+/** An RFC 3339 time as `2026-11-22T01:02:03.004000Z`, cut at the microsecond. Null for other text, a second of 60 and the year 0, which Postgres lacks. */
 export function utcOf(text: string): string | null {
   const time = parseTime(text);
   if (!time) return null;

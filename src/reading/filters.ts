@@ -11,10 +11,7 @@ import type { Moment } from './pages.ts';
 
 export { type Filters, filtersOf } from './filters/match.ts';
 
-/**
- * Rowids in the order of the moment; or `busy`, where too many scans wait: try again a little later; or `stopped`, where the
- * client no longer waits, or history no longer reaches to the moment.
- */
+/** Rowids in the order of the moment. `busy`: too many scans wait, try again. `stopped`: the client has left, or the moment is gone from the history. */
 export type ScanResult = Rowids | 'busy' | 'stopped';
 
 /** A million rowids are four million bytes. */

@@ -1,7 +1,4 @@
-/**
- * Pages of a dataset as it was committed at one moment, in the order in which the API showed its rows. A moment can be paged
- * through for as long as its order is kept, whatever is written meanwhile.
- */
+/** Pages of a dataset as of one moment, in the order in which the API showed its rows. A moment can be paged through while its order is kept. */
 
 import { isoTime } from '../clock.ts';
 import type { ListedJob } from '../job-list.ts';
@@ -15,8 +12,8 @@ export type Moment = {
   /** How many rows there are. */
   total: number;
   /**
-   * `proven`: as upstream showed them at the last proof; rows that came since are in front, the latest commit first, and those
-   * that the proof did not meet, but that are held, at the end. `by number`: as they came, since nothing has been proven.
+   * `proven`: as upstream showed them at the last proof; newer rows in front, the latest commit first, and held rows that it did not
+   * meet at the end. `by number`: as they came, since nothing has been proven.
    */
   order: 'proven' | 'by number';
   /** `union` where nothing had been proven by then. */
@@ -42,10 +39,7 @@ export type Frame = (rows: number) => readonly [before: string, behind: string];
 /** A change by its number, and as the time that stands in the rows. */
 type ChangeTime = { seq: number; at: string };
 
-/**
- * Rows that came since an order was proven, whose rowids have no gap and grow with every commit: those above `top` that had come
- * by a change, of which `last` is the latest.
- */
+/** Rows that came since an order was proven: those with rowids above `top`, up to `last`. Rowids have no gap and grow with every commit. */
 type RowidRange = { top: number; since: string; last: number };
 
 export type Pages = ReturnType<typeof openPages>;
@@ -84,15 +78,9 @@ export function openPages(connection: Connection, jobs: readonly ListedJob[]) {
   }
 
   return {
-    /**
-     * The present, unless `seq` is given. Of a dataset that publishes snapshots it is the one that was proven last by then, and
-     * `seq` that of its proof.
-     */
+    /** The present, unless `seq` is given. Of a dataset that publishes snapshots, the one that was proven last by then, with the `seq` of its proof. */
     momentOf: (job: string, seq?: number): Moment | Missing => atOnce(() => datasetOf(job).momentOf(seq)),
-    /**
-     * The rows from `offset` on, `limit` at most, as JSON with commas between, in their frame; UTF-8. A moment that history no
-     * longer reaches may lack rows.
-     */
+    /** At most `limit` rows from `offset` on, as JSON with commas between, in their frame; UTF-8. Rows that history has dropped are missing. */
     readPage: (moment: Moment, offset: number, limit: number, frame: Frame): Buffer =>
       atOnce(() => datasetOf(moment.job).rows.pageOf(listRowids(moment, offset, limit), moment.at, frame)),
     /** The rowids of those rows. */

@@ -1,7 +1,4 @@
-/**
- * Queries of the mirror in SQL: read-only, one statement, ended at any moment, in flat memory however many rows. A process of its own
- * computes the answer, since SQLite computes without a pause.
- */
+/** Queries of the mirror in SQL: one reading statement, in flat memory. A process computes the answer, so that it can be ended at any moment. */
 
 import ms from 'ms';
 import { LONGEST_TIMER_MS } from '../clock.ts';
@@ -78,10 +75,7 @@ export type RunQuery = <T>(
   read: (answer: Answer) => Promise<T>,
 ) => Promise<T>;
 
-/**
- * Starts a process for one query at once, since a start takes longer than most answers: meanwhile `use` prepares the query.
- * The process ends with `use`.
- */
+/** Starts a process for one query at once: a start takes longer than most answers, and `use` prepares the query meanwhile. */
 export async function withQueryProcess<T>(use: (query: RunQuery) => Promise<T>): Promise<T> {
   const process = startQueryProcess();
   try {

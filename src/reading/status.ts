@@ -49,10 +49,7 @@ export type Status = {
 /** A daemon at work. */
 export type DaemonStatus = { pid: number } & DaemonNote;
 
-/**
- * What it leaves beside its lock: why its runs wait, why it makes no call, and what keeps its service from running, null
- * where nothing does; and what has arrived in each sink.
- */
+/** The note beside the lock of the daemon: why its runs wait, makes no call or has no service (null where nothing is wrong), and what has arrived in each sink. */
 export type DaemonNote = {
   queue: Outage | null;
   account: OutOfReach | null;

@@ -134,10 +134,7 @@ export type MirrorPosition = {
   walksFrom: number;
   /** Up to which time its history was forgotten; empty where it was not. */
   historyFrom: string;
-  /**
-   * Whether the changes after `seq` are all there: it is one of its own changes and no later one was forgotten. The course
-   * of a mirror that was put back to an earlier state lacks it.
-   */
+  /** Whether the changes after `seq` are all there: it is a change of this mirror (not of one since restored), and no later one was forgotten. */
   knows(seq: number | null): boolean;
 };
 

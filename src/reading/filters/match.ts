@@ -33,10 +33,7 @@ export function filtersOf(
   return { key, ...wanted };
 }
 
-/**
- * Text as it is compared. The normalized form of two joined texts is that of the first joined with that of the second, so a
- * text is part of another exactly where its normalized form is part of the normalized other.
- */
+/** Text as it is compared. The form of two joined texts is their forms joined: so a text is part of another exactly where its form is part of the other's. */
 export function normalize(text: string): string {
   return text.replace(beyondAscii, normalizeRun).toLowerCase().replaceAll('ς', 'σ');
 }
@@ -56,7 +53,7 @@ function normalizeRun(run: string): string {
 
 const marks = /\p{M}+/gu;
 
-/** Where the field that a filter is named after may lie in a row: paths of names, the first choice first: its own member, what is shown as its column, and the same of its plural. */
+/** Paths of names at which the field of a filter may lie, the first choice first: its own member, its column, the same of its plural. */
 export function openFieldPaths(connection: Connection): (job: string, name: string) => string[][] {
   const pathOf = connection
     .prepare<[string, string], string>('SELECT path FROM fields WHERE job = ? AND "column" = ?')

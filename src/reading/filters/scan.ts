@@ -145,10 +145,8 @@ function scanRowids(
 }
 
 /**
- * The normalized texts of a dataset's rows as they are now, in memory: words are found in them without reading a row. A call
- * reads what has changed since the last one.
- * @returns the text of each row by its rowid; undefined where they are too long, where the moment is not the present, or
- * where no client waits any longer.
+ * The normalized texts of a dataset's rows now, in memory. A call reads what has changed since the last one.
+ * @returns texts by rowid; undefined where they are too long, the moment is not the present, or no client waits any longer.
  */
 type TextCache = (moment: Moment, isWanted: () => boolean) => ReadonlyMap<number, string> | undefined;
 

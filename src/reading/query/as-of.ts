@@ -4,10 +4,7 @@ import { Failure } from '../../errors.ts';
 import { type Connection, quoted } from '../../store/read.ts';
 import { tokenize, unquoted } from './statement.ts';
 
-/**
- * From now on, the names of the mirrored tables, their histories and the views over them mean what they held
- * at `asOf` (ISO 8601 UTC with milliseconds), on this connection alone.
- */
+/** Makes the names of mirrored tables, histories and views mean what they held at `asOf` (ISO 8601 UTC with milliseconds), on this connection alone. */
 export function lookBack(connection: Connection, tables: readonly string[], asOf: string): void {
   connection.pragma('temp_store = memory');
   connection.pragma('query_only = 0');

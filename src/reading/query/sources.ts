@@ -22,10 +22,7 @@ export type Source = {
   completeAsOf: string | null;
   /** That walk. */
   proof: Proof | null;
-  /**
-   * When the latest walk or glance that ended well began: new rows had been looked for by then, and nothing is proven by
-   * it. Null where there was none, or the clock was ahead then.
-   */
+  /** When the latest walk or glance that ended well began: it proves nothing. Null where there was none, or the clock was ahead then. */
   seenAsOf: string | null;
   /** That walk or glance. */
   lastLook: Look | null;

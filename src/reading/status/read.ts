@@ -22,9 +22,8 @@ export type Doing = {
   /** Whether all this is of a walk or of a glance; null where there was neither. */
   kind: 'walk' | 'glance' | null;
   /**
-   * `never`: no walk was begun. `running`: a process walks it. `waiting`: its walk waits, for `reason`, until
-   * `until`. `stopped`: its walk was stopped, or its process died; the next run goes on there. `failed`: the
-   * last run met an error. `idle`: the last walk ended.
+   * `never`: no walk was begun. `running`: a process walks. `waiting`: its walk waits for `reason` until `until`. `stopped`: its walk was
+   * stopped or its process died; the next run resumes it. `failed`: the last run met an error. `idle`: the last walk ended.
    */
   state: 'never' | 'running' | 'waiting' | 'stopped' | 'failed' | 'idle';
   /** Progress of the latest walk, or of a glance under way. */
@@ -296,10 +295,7 @@ export type Growth = { bytesPerDay: number; freeBytes: number };
 
 const GROWTH_WINDOW_MS = 7 * DAY_MS;
 
-/**
- * By the rows, versions and calls of the last days, at the mean size of all that are there. The first complete walk of a dataset
- * is no growth. Nothing is known before a day has passed.
- */
+/** By the rows, versions and calls of the last days at their mean size, without the first walks. Null before a day has passed. */
 export function growthOf(
   connection: Connection,
   dir: string,

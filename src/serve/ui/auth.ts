@@ -1,7 +1,4 @@
-/**
- * Who may see the page: everybody on this machine, or a browser that opened a session by a link or a key. All others get a page
- * that says how to open one.
- */
+/** Who may see the page: everybody on this machine, or a browser with a session, opened by a link or a key. Others get a page that says how. */
 
 import { hash } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
@@ -241,10 +238,7 @@ function refusedPage(status: number, waitSeconds: number | null, isLocal: boolea
   return htmlPage(status, whyNot[status] ?? 'This did not work', how(isLocal), retryAfter(waitSeconds));
 }
 
-/**
- * A browser that comes from another page sends no strict cookie, not even where it is redirected: it is sent on by a page of
- * ours.
- */
+/** A page that goes on by itself: a redirect from another site would send no strict cookie. */
 function redirectPage(path: '/' | null, more: HttpResponse['headers'] = {}): HttpResponse {
   const to = path === null ? '0' : `0; url=${path}`;
   const link = `<p><a href="${path ?? ''}">Go on</a></p>`;

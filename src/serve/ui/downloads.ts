@@ -1,7 +1,4 @@
-/**
- * Results of queries as files: ordered, taken once, and with a receipt once they were taken whole. The query process writes the
- * file that `export` writes, straight to the client: no download takes disk space of the mirror, however large it is.
- */
+/** Results of queries as files: ordered, taken once, with a receipt when complete. The query process writes straight to the client, so no disk space is taken. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { isoTime } from '../../clock.ts';

@@ -1,7 +1,4 @@
-/**
- * The mirror as a whole, for the page: its status and plan with the last day, and its tables. All of it is read on a thread of
- * its own, once for all viewers, each response from one moment of the mirror.
- */
+/** The mirror as a whole, for the page: status, plan, the last day, tables. A thread reads it once for all viewers, each response as of one moment. */
 
 import { type Clock, DAY_MS, HOUR_MS, isoTime } from '../../clock.ts';
 import type { Dataset, ListedJob } from '../../job-list.ts';

@@ -1,7 +1,4 @@
-/**
- * Queries in SQL: each is a call of its account, waits for its turn, and is answered by a query process that ends with the
- * connection. The bytes that the process sends are passed on as they are.
- */
+/** Queries in SQL: each is a call of its account, waits for its turn, and has a query process. The bytes of the process are passed on as they are. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, isoTime } from '../../clock.ts';

@@ -1,7 +1,4 @@
-/**
- * Query processes for the viewers of the page and the accounts of `/mirror/v1`: some at a time, one viewer after another, and some
- * that wait for queries. To these an account is a viewer, too.
- */
+/** Query processes for the viewers of the page and the accounts of `/mirror/v1`, which count as viewers here: some at a time, in turns, and some idle. */
 
 import { Failure } from '../../errors.ts';
 import { type ServedProcess, type ServedQueries, startServedProcess } from '../../reading/query.ts';

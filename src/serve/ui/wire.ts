@@ -108,18 +108,12 @@ export type OpenedQuery = {
   notes: readonly string[];
 };
 
-/**
- * An integer too large for a number keeps its digits; bytes are shown as their number; an infinite number is a text.
- * A text of more than a megabyte is cut, and says so at its end.
- */
+/** A large integer keeps its digits; bytes are shown as their number; an infinite number is a text. A text is cut at a megabyte, and says so. */
 export type PageCell = string | number | null | { integer: string } | { bytes: number };
 
 /** `GET /page/query.json?sql=…&params=…&asOf=…`: the same as a list of JSON, an object a row. */
 
-/**
- * `POST /page/downloads`: the path, for one download within ten minutes, and that of its receipt (as `export` writes it),
- * which is there once that is complete (409 before), or says why it broke off (410).
- */
+/** `POST /page/downloads`: the path, for one download within ten minutes, and that of the receipt: 409 before it is complete, 410 where it broke off. */
 export type DownloadFormat = Exclude<ExportFormat, 'json'>;
 export type DownloadQuestion = Omit<PageQuestion, 'limit'> & {
   format: DownloadFormat;
@@ -128,9 +122,6 @@ export type DownloadQuestion = Omit<PageQuestion, 'limit'> & {
 };
 export type Download = { path: string; receiptPath: string };
 
-/**
- * `GET /page/events`, server-sent. First, as an event `listening`, the commit after which all are told; then that something was
- * committed, or the state of the daemon changed.
- */
+/** `GET /page/events`, server-sent: first `listening`, with the commit after which all are sent; then each commit or change of the daemon. */
 export type PageListening = Pick<Overview, 'commit'>;
 export type PageEvent = { at: string };

@@ -87,10 +87,7 @@ export function writeParquet(
   return { about: whole, rows };
 }
 
-/**
- * The receipt of a file lies beside it, and comes after it: where a lake was killed between the two, it is made of the file.
- * Readers of Parquet pass over what begins with `_`.
- */
+/** The receipt of a file, written after it; where it lacks, it is made of the file. Readers of Parquet skip names that begin with `_`. */
 export const receiptPath = (path: string) =>
   join(dirname(path), `_${basename(path).replace(/\.parquet$/, '.json')}`);
 

@@ -58,10 +58,7 @@ export type Spooled = { path: string; bytes: number; sha256: string };
 /** Beside a file that is on its way. */
 const PARTIAL = '.partial';
 
-/**
- * Makes a file in a folder, which is made, too, and leaves nothing behind there.
- * @throws Failure `disk` where it cannot be written.
- */
+/** Makes a temporary file, and its folder, for `use`. @throws Failure `disk` where it cannot be written. */
 export async function spooled<T>(
   folder: string,
   make: (spool: Spool) => void,

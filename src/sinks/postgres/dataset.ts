@@ -1,7 +1,6 @@
 /**
- * Shipping one dataset: all that happened since it was last shipped moves in one transaction of Postgres, with the
- * position that says how far it has come. The position is locked before the mirror is read, so of two shippers the second goes on
- * where the first has ended, and what is lost on the way, even the answer to COMMIT, is found in the position.
+ * Ships one dataset: all changes since its position, and the new position, in one transaction of Postgres. The position is locked before
+ * the mirror is read: a second shipper goes on where the first ended, and a lost answer to COMMIT is found in the position.
  */
 
 import { createHash } from 'node:crypto';

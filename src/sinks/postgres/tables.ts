@@ -191,8 +191,8 @@ function alterSql(table: string, column: Column, type: string | undefined): stri
 }
 
 /**
- * Values that make no version lie in a narrow table beside that of the rows, as in the mirror, and a view by the dataset's name
- * shows both: such values change with every walk, and Postgres writes a row anew of which one value changes.
+ * Volatile values lie in a narrow table, as in the mirror, and a view by the dataset's name shows both tables: they change with every
+ * walk, and Postgres would write the whole row again.
  */
 export type SplitTables = { rows: Table; volatile: Table | undefined };
 

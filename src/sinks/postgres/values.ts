@@ -100,10 +100,7 @@ function sentNumeric(text: string): SentText {
   return /[1-9]/.test(number) ? `${sign}${number}` : number;
 }
 
-/**
- * A value as a field in the text form of COPY.
- * @param send as `textMakerOf` gives it for the type.
- */
+/** A value as a field in the text form of COPY. @param send as `textMakerOf` gives it for the type. */
 export function copyField(
   value: StoredValue,
   type: ColumnType,

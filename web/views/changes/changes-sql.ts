@@ -110,8 +110,8 @@ const columnsOf = (schema: Schema, dataset: DatasetTables) =>
   dataset.isSpecified ? fieldsOf(schema, dataset) : ['_body'];
 
 /**
- * The versions before and after each change, each as a JSON list of its values: job, key, at, before, after. A list within a list
- * holds the beginnings of long values alone. Null where no dataset has one.
+ * The versions before and after each change as JSON lists of values: job, key, at, before, after. A list within a list holds the
+ * beginnings of long values. Null where no dataset has versions.
  */
 export function versionsSql(changed: readonly ChangedRow[], schema: Schema): PageQuestion | null {
   const params: Record<string, string> = {};

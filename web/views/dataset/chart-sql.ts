@@ -25,8 +25,8 @@ export const MAX_SERIES = 8;
 export const OTHERS = 'all others';
 
 /**
- * Columns `at` (ISO 8601 UTC, the beginning of the time that is counted together), `rows`, and of a value `avg`, `min` and
- * `max`; split, `series` behind them. The latest first, so that what is cut off is the oldest.
+ * Columns `at` (ISO 8601 UTC, the beginning of the bucket), `rows`, of a value `avg`, `min` and `max`, and split, `series`. The latest
+ * come first, so that the oldest are cut.
  */
 export function chartSql({ table, time, value, where, split = null }: Charted, by: Bucket): Sql {
   const { sql, params } = whereOf(where);

@@ -66,8 +66,8 @@ export const MAX_FACET_ROWS = 100_000;
 const MAX_FACET_VALUES = 20;
 
 /**
- * How often each value of some columns is there: `facet` (the place among `columns`), `value` and `rows`. The filters of a
- * column do not narrow its own values, so that another of them can be chosen.
+ * How often each value of some columns is there: `facet` (its place among `columns`), `value`, `rows`. The filters of a column do not
+ * narrow its own values.
  */
 export function facetSql({ table, where, isRead }: Listing, columns: readonly string[]): Sql {
   const isOf = (condition: Condition, column: string): boolean =>
@@ -150,8 +150,8 @@ const plainText = /^[\p{L}\p{N} ._@#$&+'()-]+$/u;
 const likeNumber = /^[\d.einf+-]*$/i;
 
 /**
- * A text that is in a column is in the body from which that is read, unless JSON wrote it with `\\u`, or it was no text
- * there. To look in the body first spares reading each column of rows that do not have it.
+ * A text in a column is also in the body, unless JSON wrote it with `\\u` or it was no text there. So the body is searched first, and
+ * columns are read of few rows.
  */
 export function fastWhere(where: Listing['where'], isRead: boolean, prefix = 'p'): Sql {
   const [first] = where;
