@@ -3,15 +3,23 @@
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { bump, change, type Edit, insert, publish, remove } from '../helpers/edits.ts';
-import type { Bench } from '../helpers/mirror-bench.ts';
-import { setup } from '../helpers/setup.ts';
+import type { Bench, BenchOptions } from '../helpers/mirror-bench.ts';
+import { setup as setupBench } from '../helpers/setup.ts';
 import { mirroredRows, missingKeys, upstreamRows } from '../helpers/truth.ts';
 
-const ROWS = 950;
+/** Of ten pages, which are so small that many walks are quick. */
+const ROWS = 190;
+const PAGE = 20;
 const AT_ONCE = 4;
 const jobs = ['ai-signals', 'news'] as const;
 /** The last call first, the others in turn, and as they come. */
 const orders = [[3], [2, 0, 3, 1], [0]];
+
+async function setup(options: BenchOptions = { rows: ROWS }): Promise<Bench> {
+  const bench = await setupBench(options);
+  bench.model.faults.push(when({}, faults.limitIgnored(PAGE)));
+  return bench;
+}
 
 /** Lets calls go side by side, and edits the dataset before so many of them are answered, counted from 1. */
 function letGo(bench: Bench, job: string, order: readonly number[] = [3], edits: Record<number, Edit> = {}) {
@@ -34,7 +42,7 @@ const recorded = (bench: Bench) =>
 
 describe.each(jobs)('a walk over %s with calls side by side', (job) => {
   it.each(orders)('takes its pages in order, however they are answered (%j …)', async (...order) => {
-    const bench = await setup({ rows: ROWS });
+    const bench = await setup();
     await bench.mirror(job);
     const oneByOne = offsets(bench).sort();
     bench.clear();
@@ -53,8 +61,8 @@ describe.each(jobs)('a walk over %s with calls side by side', (job) => {
     ['did not come', faults.refuse(503), 0],
     ['cannot be read, and records why', faults.truncated(), 1],
   ])('asks again, when its turn comes, for a page that %s', async (_, fault, unread) => {
-    const bench = await setup({ rows: ROWS });
-    bench.model.faults = [when({ offset: job === 'news' ? 297 : 300, nth: 1 }, fault)];
+    const bench = await setup();
+    bench.model.faults.push(when({ offset: job === 'news' ? 57 : 60, nth: 1 }, fault));
     letGo(bench, job);
     const walk = await bench.mirror(job);
     expect(walk.verdict).toBe(job === 'news' ? 'verified' : 'snapshot');
@@ -67,7 +75,7 @@ describe.each(jobs)('a walk over %s with calls side by side', (job) => {
   it.each(['is stopped', 'crashes'])(
     'leaves nothing under way when it %s, and goes on from its last page',
     async (how) => {
-      const bench = await setup({ rows: ROWS });
+      const bench = await setup();
       const stop = new AbortController();
       const end = () => (how === 'crashes' ? bench.reopen() : stop.abort(new Error('stopped')));
       letGo(bench, job, [0], { 4: end });
@@ -103,12 +111,12 @@ describe.each(jobs)('a walk over %s with calls side by side', (job) => {
   });
 
   it('asks for its first page alone, and for nothing ahead in a glance', async () => {
-    const bench = await setup({ rows: ROWS });
+    const bench = await setup();
     letGo(bench, job);
     await bench.mirror(job);
     expect(bench.model.calls.slice(0, 2).map(({ inFlight }) => inFlight)).toEqual([1, 1]);
     const made = bench.model.calls.length;
-    insert(0, 250)(bench.upstream(job));
+    insert(0, 50)(bench.upstream(job));
     await bench.glance(job);
     expect(bench.model.calls.length).toBeGreaterThan(made + 2);
     expect(mostAtOnce(bench, made)).toBe(1);
@@ -116,8 +124,6 @@ describe.each(jobs)('a walk over %s with calls side by side', (job) => {
 });
 
 describe('a dataset that changes while calls are side by side', () => {
-  /** Pages so small that hundreds of walks are quick. */
-  const PAGE = 20;
   const edits: Record<string, Edit> = {
     'a row goes above': remove(2),
     'a row goes among those asked for': remove(70),
@@ -136,12 +142,11 @@ describe('a dataset that changes while calls are side by side', () => {
     async (_, edit) => {
       const bench = await setup({ rows: 0 });
       const dataset = bench.upstream('news');
-      bench.model.faults = [when({}, faults.limitIgnored(PAGE))];
       // As they come, calls are answered in most other tests.
       for (const order of orders.slice(0, 2))
         for (const before of [2, 4, 6]) {
           bench.clear();
-          dataset.rows = dataset.make(190);
+          dataset.rows = dataset.make(ROWS);
           const made = [bench.model.calls.length, bench.sideBySide.wasted] as const;
           letGo(bench, 'news', order, { [before]: edit });
           const throughout = new Set(upstreamRows(bench, 'news').keys());
@@ -160,7 +165,7 @@ describe('a dataset that changes while calls are side by side', () => {
   );
 
   it('a snapshot that is replaced is begun anew, one by one', async () => {
-    const bench = await setup({ rows: ROWS });
+    const bench = await setup();
     const replace: Edit = (dataset) => {
       remove(20)(dataset);
       publish('2026-01-02T00:00:00Z')(dataset);
@@ -171,17 +176,17 @@ describe('a dataset that changes while calls are side by side', () => {
     expect(missingKeys(bench, 'ai-signals')).toEqual([]);
     expect(bench.sideBySide.wasted).toBeLessThanOrEqual(AT_ONCE);
     const again = offsets(bench).lastIndexOf(0);
-    expect(offsets(bench, again)).toEqual([0, 100, 200, 300, 400, 500, 600, 700, 800, 900]);
+    expect(offsets(bench, again)).toEqual([0, 20, 40, 60, 80, 100, 120, 140, 160, 180]);
   });
 
   it('an answer that is older than the one before takes no row back to what it was', async () => {
     const bench = await setup({ rows: ROWS, walked: ['news'] });
-    // The page from 198 on is answered before that from 99 on: row 198 is on both, and changes between them.
+    // The page from 38 on is answered before that from 19 on: row 38 is on both, and changes between them.
     const { rows } = bench.upstream('news');
-    const newer: Edit = change(198, { title: 'newer' });
+    const newer: Edit = change(38, { title: 'newer' });
     letGo(bench, 'news', [0, 1, 0], { 3: newer });
     await bench.mirror('news');
-    const key = String(rows[198]?.[bench.upstream('news').idField]);
+    const key = String(rows[38]?.[bench.upstream('news').idField]);
     expect(mirroredRows(bench, 'news').get(key)).toEqual(upstreamRows(bench, 'news').get(key));
     expect(bench.sql('SELECT 1 FROM news_history')).toHaveLength(1);
   });

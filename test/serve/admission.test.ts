@@ -10,7 +10,6 @@ import { openCounts } from '../../src/serve/service/counts.ts';
 import { openServeDatabase, serveFile } from '../../src/serve/service/database.ts';
 import { newKey } from '../../src/serve/service/keys.ts';
 import { nothingCounted, steadyClock, takeCall, unlimited } from '../../src/serve/service/limits.ts';
-import { draftHeaders, limitHeaders } from '../../src/serve/service.ts';
 import { holderNote } from '../../src/store/read.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 import { holdWriteLock, limitsOf, outcome, setupAdmission, setupKeys } from './support.ts';
@@ -432,22 +431,6 @@ describe('limits of an account', () => {
     expect(before.giveBack().remaining).toBe(1);
     keyring.setLimits('desk', { quota: null });
     expect(outcome(call(key))).toBe('1000000000 left');
-  });
-
-  test('show in headers from the same count', () => {
-    const { create, call, clock } = setupAdmission();
-    const permit = call(create({}, limitsOf('7/1h')).key) as Permit;
-    expect(limitHeaders(permit)).toEqual({ 'X-RateLimit-Limit': '7', 'X-RateLimit-Remaining': '6' });
-    expect(draftHeaders(permit)).toEqual({
-      'RateLimit-Policy': '"quota";q=7;w=3600',
-      RateLimit: '"quota";r=6;t=3600',
-    });
-    const endless = call(create({ name: 'endless' }).key) as Permit;
-    expect(limitHeaders(endless)).toEqual({
-      'X-RateLimit-Limit': '1000000000',
-      'X-RateLimit-Remaining': '1000000000',
-    });
-    expect([draftHeaders(endless), clock.slept]).toEqual([{}, []]);
   });
 
   test('are reported without costing a call', () => {

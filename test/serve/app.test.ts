@@ -39,12 +39,14 @@ describe('what a call costs', () => {
   });
 
   test('without limits both headers say 1000000000', async () => {
-    const { issue, url } = await setupServe({ rows: 5, walked: ['news'] });
+    const settings = { draftHeaders: true };
+    const { issue, url } = await setupServe({ rows: 5, walked: ['news'], settings });
     const { headers } = await getter(url, issue().key)(NEWS);
     expect(headers).toMatchObject({
       'x-ratelimit-limit': '1000000000',
       'x-ratelimit-remaining': '1000000000',
     });
+    expect(headers).not.toHaveProperty('ratelimit');
   });
 
   test('beyond the quota: 429 and when to come again', async () => {
@@ -63,44 +65,20 @@ describe('what a call costs', () => {
     const { headers } = await getter(url, issue({}, quotaOf(7)).key)(NEWS);
     expect(headers).toMatchObject({
       'ratelimit-policy': `"quota";q=7;w=${DAY / 1_000}`,
-      ratelimit: expect.stringMatching(/^"quota";r=6;t=\d+$/),
+      ratelimit: expect.stringMatching(/^"quota";r=6;t=\d{4,5}$/),
     });
   });
 });
 
-describe('what there is not', () => {
-  test('other methods are refused, and told which are allowed', async () => {
-    const { issue, url } = await setupServe({ rows: 5, walked: [] });
-    const get = getter(url, issue().key);
-    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const)
-      expect(await get(NEWS, {}, method)).toMatchObject({
-        status: 405,
-        headers: { allow: 'GET, HEAD' },
-        json: { error: 'method_not_allowed' },
-      });
-  });
-
-  test.each(['/', '/api/v1', '/api/v1/news/', '/api/v1//news', '/api/v1/%6eews'])(
-    'no endpoint at %s',
-    async (path) => {
-      const { issue, url } = await setupServe({ rows: 5, walked: ['news'] });
-      expect(await getter(url, issue().key)(path)).toMatchObject({
-        status: 404,
-        json: { error: 'not_found' },
-      });
-    },
-  );
-
-  test('nothing at a host name that is not ours', async () => {
-    const settings = { hosts: ['mirror.example'] };
-    const { issue, url } = await setupServe({ rows: 5, walked: ['news'], settings });
-    const get = getter(url, issue().key);
-    const statusAs = async (host: string) => (await get(NEWS, { host })).status;
-    for (const host of ['localhost', 'LOCALHOST:4020', '127.0.0.1:1', '[::1]:4020', 'mirror.example'])
-      expect([host, await statusAs(host)]).toEqual([host, 200]);
-    for (const host of ['evil.example', 'localhost.evil.example', 'mirror.example.evil', '192.0.2.1'])
-      expect([host, await statusAs(host)]).toEqual([host, 421]);
-  });
+test('nothing at a host name that is not ours', async () => {
+  const settings = { hosts: ['mirror.example'] };
+  const { issue, url } = await setupServe({ rows: 5, walked: ['news'], settings });
+  const get = getter(url, issue().key);
+  const statusAs = async (host: string) => (await get(NEWS, { host })).status;
+  for (const host of ['localhost', 'LOCALHOST:4020', '127.0.0.1:1', '[::1]:4020', 'mirror.example'])
+    expect([host, await statusAs(host)]).toEqual([host, 200]);
+  for (const host of ['evil.example', 'localhost.evil.example', 'mirror.example.evil', '192.0.2.1'])
+    expect([host, await statusAs(host)]).toEqual([host, 421]);
 });
 
 test('every answer forbids what other pages could do with it', async () => {
