@@ -84,7 +84,7 @@ describe('a certificate that cannot be used ends the start with 78', () => {
 
 test('who does not agree on TLS in time is let go of, and a crowd of them keeps nobody out', async () => {
   const { tls } = pairOf('first');
-  const { port } = await listening(hello, { headersMs: 2_000, requestMs: 2_000, connections: 20 }, { tls });
+  const { port } = await listening(hello, { headersMs: 1_000, requestMs: 1_000, connections: 20 }, { tls });
   const clients = await Promise.all(Array.from({ length: 60 }, () => speak(port)));
   expect((await ask(port)).heard).toContain('hello');
   await Promise.all(clients.map(({ closed }) => closed));
@@ -99,7 +99,7 @@ test('one that takes nothing of its answer is cut off over TLS, too', async () =
       answers.push(response);
       response.end(Buffer.alloc(30_000_000));
     },
-    { stalledMs: 1_000 },
+    { stalledMs: 200 },
     { tls },
   );
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
