@@ -2,36 +2,32 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
 import type { Receipt } from '../../src/reading/export.ts';
 import { insert } from '../helpers/edits.ts';
 import { noteGlance } from '../helpers/glance-row.ts';
 import { runMain } from '../helpers/main.ts';
-import type { Bench } from '../helpers/mirror-bench.ts';
-import { setup } from '../helpers/setup.ts';
+import { openBench } from '../helpers/mirror-bench.ts';
 
 const SQL = 'SELECT count(*) FROM news';
 const MINUTE = 60_000;
 
-let bench: Bench;
-let proven: string;
-let seen: string;
+// Tests that change it stand last.
+const bench = await openBench({ rows: 250 });
+afterAll(bench.close);
 
 const run = (...args: string[]) => runMain(args, { MIRROR_DIR: bench.dir }, bench.clock);
 const query = (...args: string[]) => run('query', SQL, ...args);
 
-/** Proven an hour ago, and looked at ten minutes ago. */
-beforeEach(async () => {
-  bench = await setup({ rows: 250 });
-  proven = isoTime(bench.clock.now());
-  await bench.mirror('news');
-  bench.clock.advance(50 * MINUTE);
-  seen = isoTime(bench.clock.now());
-  insert(0, 2)(bench.upstream('news'));
-  expect(await bench.glance('news')).toMatchObject({ kind: 'glance', inserted: 2 });
-  bench.clock.advance(10 * MINUTE);
-});
+// Proven an hour ago, and looked at ten minutes ago.
+const proven = isoTime(bench.clock.now());
+await bench.mirror('news');
+bench.clock.advance(50 * MINUTE);
+const seen = isoTime(bench.clock.now());
+insert(0, 2)(bench.upstream('news'));
+await bench.glance('news');
+bench.clock.advance(10 * MINUTE);
 
 describe('a dataset that was looked at since it was proven', () => {
   it('is as old as its proof to --max-age, which a glance does not renew', async () => {
@@ -76,11 +72,6 @@ describe('a dataset that was looked at since it was proven', () => {
       },
     ]);
   });
-
-  it('needs no such note once that is proven', async () => {
-    await bench.mirror('news');
-    expect(await query('--max-age', '0s', '--max-seen-age', '0s')).toMatchObject({ code: 0, stderr: '' });
-  });
 });
 
 it('a look that has not ended well shows nothing to --max-seen-age', async () => {
@@ -95,6 +86,16 @@ it('a dataset that nobody ever looked at is refused', async () => {
   expect(stderr).toContain('not looked at within 9d: meme-signals was never looked at\n');
 });
 
+it('a duration that is none ends with 64', async () => {
+  const { code, stderr } = await query('--max-seen-age', 'soon');
+  expect([code, stderr]).toEqual([64, expect.stringContaining("--max-seen-age: 'soon' is no duration")]);
+});
+
+it('a dataset that was looked at needs no such note once that is proven', async () => {
+  await bench.mirror('news');
+  expect(await query('--max-age', '0s', '--max-seen-age', '0s')).toMatchObject({ code: 0, stderr: '' });
+});
+
 it('a look by a clock that was ahead has no age', async () => {
   const startedAt = bench.clock.now() + 60 * MINUTE;
   noteGlance(bench, { job: 'news', startedAt });
@@ -104,9 +105,4 @@ it('a look by a clock that was ahead has no age', async () => {
     `not looked at within 9d: news: the clock was ahead at the last look (seen as of ${isoTime(startedAt)})`,
   );
   expect(await query('--max-age', '1h')).toMatchObject({ code: 0, stderr: '' });
-});
-
-it('a duration that is none ends with 64', async () => {
-  const { code, stderr } = await query('--max-seen-age', 'soon');
-  expect([code, stderr]).toEqual([64, expect.stringContaining("--max-seen-age: 'soon' is no duration")]);
 });
