@@ -29,26 +29,22 @@ const codeIn = (page: Page) => page.locator('.cm-content');
 const answerIn = (page: Page) => tableIn(page, 'Rows of the answer');
 const linkTo = (sql: string) => `/sql#${new URLSearchParams({ sql })}`;
 
-test('a query that goes on for ever is ended by its button, and others are answered', async () => {
+test('a query that goes on for ever says how many rows it has brought, and is ended by its button; others are answered', async () => {
   const { page } = await lived.visit('/sql');
-  const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
-  await write(page, endless);
-  await page.getByRole('button', { name: /^(Stop|Cancel)/ }).click();
-  await page.getByRole('button', { name: 'Run' }).waitFor();
+  const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)';
+  // Rows so long that each is sent at once, and then none for ever; or none at all.
+  const rows = `${endless} SELECT hex(zeroblob(200000)) AS long FROM n WHERE i <= 3`;
+  for (const [sql, said] of [
+    [rows, /[1-9]\d* rows? so far/],
+    [`${endless} SELECT count(*) FROM n`, /^(Stop|Cancel)/],
+  ] as const) {
+    await write(page, sql);
+    await page.getByText(said).first().waitFor();
+    await page.getByRole('button', { name: /^(Stop|Cancel)/ }).click();
+    await page.getByRole('button', { name: 'Run' }).waitFor();
+  }
   await write(page, 'SELECT 42 AS answer');
   await page.getByRole('cell', { name: '42' }).waitFor();
-});
-
-test('a query says how many rows it has brought so far', async () => {
-  const { page } = await lived.visit('/sql');
-  // Rows so long that each is sent at once, and then none for ever.
-  await write(
-    page,
-    'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT hex(zeroblob(200000)) AS long FROM n WHERE i <= 3',
-  );
-  await page.getByText(/[1-9]\d* rows? so far/).waitFor();
-  await page.getByRole('button', { name: 'Cancel' }).click();
-  await page.getByRole('button', { name: 'Run' }).waitFor();
 });
 
 test('a cut answer says so, in its chart as well', async () => {
@@ -63,24 +59,8 @@ test('a cut answer says so, in its chart as well', async () => {
   expect(await page.getByRole('figure').innerText()).toContain('Cut: the first 1,000 rows');
 });
 
-test('what is written is run by a key, and nothing of it is lost', async () => {
-  const { page, messages } = await lived.visit('/sql');
-  await codeIn(page).waitFor();
-  await type(page, 'SELECT count(*) AS n, max(confidence) AS most FROM ai_signals');
-  await page.keyboard.press('Control+Enter');
-  const [row] = lived.bench.sql<{ n: number; most: number }>(
-    'SELECT count(*) AS n, max(confidence) AS most FROM ai_signals',
-  );
-  expect(await answerIn(page)).toEqual([
-    ['n', 'most'],
-    [String(row?.n), String(row?.most)],
-  ]);
-  expect(await page.locator('main').innerText()).toMatch(/ai-signals\s+S\s+snapshot\s+as of/);
-  expect(messages).toEqual([]);
-});
-
-test('the editor is loaded once SQL is opened, and colours what is written', async () => {
-  const { page } = await lived.visit('/');
+test('the editor is loaded once SQL is opened, colours what is written, proposes tables and columns, and runs it by a key', async () => {
+  const { page, messages } = await lived.visit('/');
   const isLoaded = () =>
     page.evaluate(() => performance.getEntriesByType('resource').some(({ name }) => /\/editor-/.test(name)));
   expect(await isLoaded()).toBe(false);
@@ -93,11 +73,8 @@ test('the editor is loaded once SQL is opened, and colours what is written', asy
       .locator('span')
       .evaluateAll((spans) => new Set(spans.map((span) => getComputedStyle(span).color)).size);
   await expect.poll(colours).toBeGreaterThanOrEqual(3);
-});
 
-test('tables are proposed, and columns: of all datasets before one is named', async () => {
-  const { page } = await lived.visit('/sql');
-  await codeIn(page).waitFor();
+  // Columns of all datasets before one is named.
   await type(page, 'SELECT quality_g');
   await page.getByRole('option', { name: /^quality_grade/ }).waitFor();
   await page.keyboard.press('Escape');
@@ -106,6 +83,25 @@ test('tables are proposed, and columns: of all datasets before one is named', as
   await type(page, 'SELECT * FROM ai_signals WHERE entry_p');
   await page.getByRole('option', { name: /^entry_price/ }).waitFor();
   await page.keyboard.press('Escape');
+
+  const sql = 'SELECT count(*) AS n, max(confidence) AS most FROM ai_signals';
+  await type(page, sql);
+  await page.keyboard.press('Control+Enter');
+  const [row] = lived.bench.sql<{ n: number; most: number }>(sql);
+  const answer = [
+    ['n', 'most'],
+    [String(row?.n), String(row?.most)],
+  ];
+  await settled(page);
+  expect(await answerIn(page)).toEqual(answer);
+  expect(await page.locator('main').innerText()).toMatch(/ai-signals\s+S\s+snapshot\s+as of/);
+  expect(messages).toEqual([]);
+
+  // Tables stand beside it with their rows, and examples are one click.
+  await page.getByText(`ai_signals ${row?.n} rows`).waitFor();
+  await page.getByRole('button', { name: 'Signals by day' }).click();
+  await page.getByRole('button', { name: 'Run', exact: true }).first().click();
+  await expect.poll(async () => (await answerIn(page))[0]).toEqual(['day', 'signals']);
 });
 
 test('the message of a wrong query marks the place, the query stays, and none writes', async () => {
@@ -123,9 +119,10 @@ test('the message of a wrong query marks the place, the query stays, and none wr
     .waitFor();
 });
 
-test('parameters get fields, and go to SQLite as what was typed', async () => {
+test('parameters get fields, which a link asks for first, and go to SQLite as what was typed', async () => {
   const { page } = await lived.visit(linkTo('SELECT typeof(:a) AS a, typeof(:b) AS b, :b AS c'));
   await page.getByRole('textbox', { name: ':a' }).fill('12');
+  expect(await page.getByRole('alert').count()).toBe(0);
   await page.getByRole('textbox', { name: ':b' }).fill("'12'");
   await page.keyboard.press('Enter');
   await settled(page);
@@ -134,16 +131,6 @@ test('parameters get fields, and go to SQLite as what was typed', async () => {
     ['integer', 'text', '12'],
   ]);
   expect(new URLSearchParams(new URL(page.url()).hash.slice(1)).get('params')).toBe('{"a":12,"b":"12"}');
-});
-
-test('a link to a query whose parameter has no value yet asks for that first', async () => {
-  const { page } = await lived.visit(linkTo('SELECT :word AS word'));
-  const field = page.getByRole('textbox', { name: ':word' });
-  await field.waitFor();
-  expect(await page.getByRole('alert').count()).toBe(0);
-  await field.fill('given');
-  await page.keyboard.press('Enter');
-  expect(await answerIn(page)).toEqual([['word'], ['given']]);
 });
 
 test('a link to an answer shows the same once the data are others', async () => {
@@ -162,10 +149,11 @@ test('a link to an answer shows the same once the data are others', async () => 
   expect(await answerIn(page)).toEqual(first);
 });
 
-test('a chart is chosen by what the columns hold, and can be another', async () => {
-  const { page, messages } = await lived.visit(
+test('a chart is chosen by what the columns hold, and can be another; where names are short, most of bars is bars', async () => {
+  const window = await lived.visit(
     linkTo('SELECT "timestamp", confidence, asset FROM ai_signals ORDER BY 1'),
   );
+  const { page, messages } = window;
   await page.getByRole('button', { name: 'Chart' }).click();
   const kind = page.getByRole('combobox', { name: 'Chart', exact: true });
   expect(await kind.inputValue()).toBe('line');
@@ -174,22 +162,22 @@ test('a chart is chosen by what the columns hold, and can be another', async () 
   await page.locator('table.bars').waitFor();
   expect(await page.locator('table.bars tbody tr').count()).toBe(100);
   expect(messages).toEqual([]);
-});
 
-test.each([1280, 390])(
-  'most of a chart of bars is bars where names are short, on a screen of %i',
-  async (width) => {
-    const { page } = await lived.visit(
-      linkTo('SELECT action, count(*) AS signals FROM ai_signals GROUP BY action'),
-      { width },
-    );
-    await page.getByRole('button', { name: 'Chart' }).click();
-    const widthOf = async (part: string) =>
-      (await page.locator(`table.bars ${part}`).first().boundingBox())?.width ?? Number.NaN;
-    await page.locator('table.bars').waitFor();
+  await page.goto(
+    `${lived.url}${linkTo('SELECT action, count(*) AS signals FROM ai_signals GROUP BY action')}`,
+  );
+  await page.reload();
+  await settled(page);
+  await page.getByRole('button', { name: 'Chart' }).click();
+  await page.locator('table.bars').waitFor();
+  const widthOf = async (part: string) =>
+    (await page.locator(`table.bars ${part}`).first().boundingBox())?.width ?? Number.NaN;
+  for (const width of [1_280, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    await settled(page);
     expect(await widthOf('tbody th')).toBeLessThan((await widthOf('tbody tr')) / 3);
-  },
-);
+  }
+});
 
 test('queries that were run are kept in this browser, saved under a name, and taken along as a file', async () => {
   const { page } = await lived.visit(linkTo('SELECT 1 AS one'));
@@ -225,15 +213,6 @@ test('queries that were run are kept in this browser, saved under a name, and ta
   await page.getByText('History (1)').waitFor();
   await page.getByRole('button', { name: 'Forget all' }).click();
   expect(await page.getByText(/^History/).count()).toBe(0);
-});
-
-test('tables stand beside the editor with their rows, and examples are one click', async () => {
-  const { page } = await lived.visit('/sql');
-  const [row] = lived.bench.sql<{ n: number }>('SELECT count(*) AS n FROM ai_signals');
-  await page.getByText(`ai_signals ${row?.n} rows`).waitFor();
-  await page.getByRole('button', { name: 'Signals by day' }).click();
-  await page.getByRole('button', { name: 'Run', exact: true }).first().click();
-  expect((await answerIn(page))[0]).toEqual(['day', 'signals']);
 });
 
 test('a plain field takes the place of an editor that cannot be loaded', async () => {
