@@ -1,4 +1,4 @@
-/** The composition root: builds the parts from the settings, and releases them in the opposite order. */
+/** Builds the parts from the settings, and releases them in the opposite order. */
 
 import type { Account, AccountProblem } from './account.ts';
 import { createApi, type EndpointCheck } from './api.ts';
@@ -42,7 +42,7 @@ export type App = {
   waitsForPermit(job: string): boolean;
   /** The clock was set, or the machine slept. */
   clockJumped(): void;
-  /** Asks the job's endpoint once, for one row at most, to see what comes of it. */
+  /** Requests the job's endpoint once, for one row at most. */
   askOnce(job: Job, signal: AbortSignal): Promise<EndpointCheck>;
   /** Resolves when every command of `MIRROR_ON_CHANGE` has ended; `endCommands` ends them. */
   commandsEnded(): Promise<void>;
@@ -53,15 +53,15 @@ export type App = {
 export type AppParts = Surroundings & {
   /** Gets what the command of `MIRROR_ON_CHANGE` writes, and why it failed. */
   say?: Say;
-  /** Gets why no call is made where the limits of the account are out of reach, and null at the end of that. */
+  /** Gets why the limits of the account are out of reach, so that no call is made, and null when that is over. */
   outOfReach?: (problem: AccountProblem | null) => void;
-  /** A start that finds the limits of the account out of reach waits for them instead of throwing. */
+  /** Whether the start waits for limits that are out of reach, instead of throwing. */
   isPatient?: boolean;
-  /** A person wants a key or endpoint that was refused tried once more. */
+  /** Whether to try a refused key or endpoint once more. */
   again?: boolean;
 };
 
-/** A wait no longer than this is sat out within a walk; a longer one snoozes it. */
+/** The longest wait within a walk; a longer one snoozes it. */
 const LONGEST_WAIT_MS = 3_000;
 
 keepHeapSmall();
@@ -73,7 +73,7 @@ export async function openApp(parts: AppParts): Promise<App> {
   try {
     const store = await openUpgradedStore(config.dir, jobs, parts.clock.now);
     releases.add(() => store.close());
-    // Before the store closes, in small steps: whatever still runs is not blocked.
+    // In small steps, before the store closes: others that still run are not blocked.
     releases.add(() => store.emptyLog().catch(() => undefined));
     const account = config.account && (await shareLimits(parts, config.account, store));
     return build(parts, jobs, config, store, account, releases);
@@ -83,13 +83,13 @@ export async function openApp(parts: AppParts): Promise<App> {
   }
 }
 
-/** What is learnt of the account lies in a Redis with those who share it, instead of in the folder. */
+/** Keeps the governor's state in a shared Redis instead of the mirror. */
 async function shareLimits(
   { clock, random, outOfReach, isPatient = false }: AppParts,
   account: NonNullable<Config['account']>,
   { governor }: Store,
 ): Promise<Account> {
-  // Loaded only here: who shares nothing needs no Redis.
+  // Without MIRROR_ACCOUNT, Redis is not loaded.
   const { openAccount } = await import('./account.ts');
   const onProblem = outOfReach ?? (() => undefined);
   return await openAccount({ ...account, copy: governor, clock, random, onProblem, isPatient });
@@ -146,7 +146,7 @@ function build(
       const mirrorOnce = async () => {
         const parts = { api, store, clock, ...(progress ? { progress } : {}) };
         const walk = await mirror(job, parts, signal, kind).catch(async (thrown) => {
-          // Calls are recorded also while no walk completes. The error of the walk is worth more than one of pruning.
+          // Calls grow while no walk completes, too. The walk's error is worth more than one of pruning.
           if (!signal.aborted) await store.prune(job, config.keep).catch(() => undefined);
           throw thrown;
         });
@@ -158,7 +158,7 @@ function build(
         return walk;
       };
       const walk = await mirrorOnce();
-      // Where the clock was set back meanwhile, the age of the proof would not be known.
+      // If the clock was set back meanwhile, the age of the proof is not known.
       return ageOf(Date.parse(walk.startedAt), clock.now()) === null ? await mirrorOnce() : walk;
     },
     waitsForPermit: governor.waits,
@@ -171,16 +171,16 @@ function build(
   };
 }
 
-/** Of a walk that is complete: what it has proven stands. */
+/** The error of pruning after a complete walk, whose proof stands. */
 function pruningFailure({ name }: Job, thrown: unknown): Failure {
   const { kind, message } = asFailure(thrown);
   const what = `${name}: the walk is complete, but what is older than it is to be kept could not be removed`;
   return new Failure(kind, `${what}: ${message}`, { cause: thrown });
 }
 
-/** The part of the app that makes no call and therefore needs no key. */
+/** The part of the app that needs no key. */
 export type LocalApp = Pick<App, 'jobs'> & {
-  /** Validates the job's refused rows again; those that fit now are mirrored. */
+  /** Checks the job's refused rows again, and mirrors those that fit now. */
   retryRefused(job: Job): Retried;
   close(): void;
 };
@@ -203,7 +203,7 @@ function holdHook(dir: string, job: string) {
   return isLock(lock) ? lock : undefined;
 }
 
-/** How many times its target age a dataset has, times its weight: scarce calls go to the greatest. 0 without a schedule. */
+/** A dataset's age in target ages, times its weight: scarce calls go to the greatest. 0 without a schedule. */
 function lagOf(store: Store, jobs: readonly Job[], config: Config, name: string, now: number): number {
   const target = intervalOf(config.schedules[name] ?? 'off', now);
   const age = Math.max(0, now - (store.completeAsOf(name) ?? 0));

@@ -1,4 +1,4 @@
-/** A file that is there whole or not at all: made beside its path, then put there by a rename. */
+/** A file that appears whole or not at all: made beside its path, then renamed. */
 
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, link, lstat, open, readlink, rename, rm, stat } from 'node:fs/promises';
@@ -42,7 +42,7 @@ export async function openAtomicFile(file: string, force: boolean, mode = 0o666)
   };
 }
 
-/** Runs `work` on the file; what the disk says of it becomes a Failure. */
+/** Runs `work` on the file; an error of the disk becomes a Failure. */
 export async function writing<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -57,8 +57,8 @@ export async function writing<T>(file: string, work: () => Promise<T>): Promise<
 }
 
 /**
- * What is no file is never replaced: a device or a socket is in use by its name. Of a symbolic link only the link is,
- * and only where it leads to a file or nowhere: those to what a process has open, such as /dev/stdout, stay.
+ * Only a file is ever replaced, never a device or a socket. A symbolic link to a file or to nothing is replaced itself, unless a
+ * process has it open, such as /dev/stdout.
  */
 async function refuseTaken(file: string, force: boolean): Promise<void> {
   const found = await lstat(file).catch(ifThere);
@@ -76,7 +76,7 @@ function ifThere(thrown: NodeJS.ErrnoException): undefined {
   if (thrown.code !== 'ENOENT') throw thrown;
 }
 
-/** What was put there meanwhile stays, like what was there before. */
+/** Without `force`, what was put there meanwhile stays, too. */
 async function put(partial: string, file: string, force: boolean): Promise<void> {
   if (!force && (await linked(partial, file))) return await rm(partial);
   await refuseTaken(file, force);

@@ -29,23 +29,22 @@ type Child = ChildProcess & { readonly stdout: Readable; readonly stderr: Readab
 
 export type StartedChild = {
   child: Child;
-  /** From now on the child may outlive us: it has ended, or we end its process group ourselves. */
+  /** From now on the child may outlive us. */
   release(): void;
   /** Sends the signal to the child and to all that it has started. @returns false where all of these have ended. */
   signalGroup(signal: NodeJS.Signals | 0): boolean;
 };
 
 /**
- * The program runs in place of this shell, in a process group of its own: a Ctrl-C that is meant for us does not reach it.
- * Beside it a watcher reads a pipe whose other end is ours. When we die, kill -9 included, the kernel closes that end, and the
- * watcher ends the group. Our word on the pipe ends the watcher alone. As a member of the group it keeps the group's number
- * from being given to others.
+ * The program replaces this shell, in a process group of its own, which our Ctrl-C does not reach. A watcher reads a pipe whose other
+ * end is ours. When we die, kill -9 included, the kernel closes that end, and the watcher ends the group. A line on the pipe ends the
+ * watcher alone. As a member of the group it keeps the group's number from being given to others.
  */
 const GUARD = `
 (trap '' HUP INT TERM; read -r line <&4 || { kill -TERM -$$; sleep 2; kill -KILL -$$; }) 3<&- >/dev/null 2>&1 &
 exec "$@" 4<&-`;
 
-/** Where somebody has set a lower limit already, that stays. `ulimit` counts data in kilobytes, and files in blocks of 512 bytes. */
+/** A lower limit that is set already stays. `ulimit` counts data in kilobytes, and files in blocks of 512 bytes. */
 function limitScript({ dataBytes, fileBytes }: ChildLimits): string {
   const set = (option: string, value: number) =>
     `(ulimit -${option} ${value}) 2>/dev/null && ulimit -${option} ${value}\n`;
@@ -70,7 +69,7 @@ export function startChild(
     serialization: 'advanced',
     detached: true,
   });
-  // Without file descriptors left, Node.js makes no streams, and says why by an event a moment later.
+  // Without file descriptors, Node.js makes no streams, and tells the error by an event later.
   child.on('error', () => undefined);
   if (child.stdio === undefined)
     throw new Failure('incomplete', 'no process can be started: too many open files');

@@ -1,11 +1,11 @@
-/** Time as a parameter, so that tests run hours of schedule in milliseconds. */
+/** Time as a parameter, so that hours pass in milliseconds in tests. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 
 export type Clock = {
-  /** Epoch milliseconds, as the machine's clock has them: somebody may set it. */
+  /** Epoch milliseconds; somebody may set this clock. */
   now(): number;
-  /** Milliseconds since some moment, which nobody sets; it may stand still while the machine sleeps. */
+  /** Milliseconds of a clock that nobody sets; it may stand still while the machine sleeps. */
   monotonic(): number;
   /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -42,28 +42,24 @@ export const systemClock: Clock = {
   },
 };
 
-/** So little is rounding, or the order in which processes read the clock; more is a clock that was set. */
+/** A greater difference means that the clock was set. */
 export const CLOCK_TOLERANCE_MS = 2_000;
 
-/** How long ago `at` was, in milliseconds; null where it lies ahead: the clock was set back since, nobody knows how far. */
+/** How long ago `at` was, in milliseconds; null where it lies ahead, since the clock was set back. */
 export function ageOf(at: number, now: number): number | null {
   const age = now - at;
   return age < -CLOCK_TOLERANCE_MS ? null : Math.max(0, age);
 }
 
-/**
- * Whether something is older than may be.
- * @param age as of `ageOf`, in milliseconds: one that is not known is too old for every bound.
- * @param bound in milliseconds; undefined where any age will do.
- */
+/** Whether an age of `ageOf` exceeds the bound; an unknown one exceeds every bound. @param bound undefined for none. */
 export function isTooOld(age: number | null, bound: number | undefined): boolean {
   return bound !== undefined && (age === null || age > bound);
 }
 
-/** What is said of a proof that began at such a time, ISO 8601 UTC. */
+/** Of a proof that began ahead of the clock, ISO 8601 UTC. */
 export const describeAhead = (startedAt: string) => `${aheadWords.before}${startedAt}${aheadWords.after}`;
 
-/** And of a look at the head, by a walk or a glance. */
+/** Of a walk or glance that did. */
 export const describeSeenAhead = (startedAt: string) =>
   `the clock was ahead at the last look (seen as of ${startedAt}), or is behind now: the age is not known`;
 

@@ -87,7 +87,7 @@ type ServeSettings = {
 
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
 
-/** What a reading command needs: no address, no key. */
+/** What a reading command needs. */
 export type LocalConfig = Pick<Config, 'dir' | 'logLevel' | 'spending'>;
 
 /** What the service needs. */
@@ -138,12 +138,12 @@ export function readServeConfig(environment: Environment, schedules: Record<stri
   };
 }
 
-/** A setting as it is, without anything secret: what it comes to, or what is wrong with it. */
+/** A setting without anything secret, and what is wrong with it. */
 type SettingFound = { name: string; shown: string; wrong: Failure | null };
 
 /**
- * All that `readConfig` reads, setting by setting: what is wrong with one hides no other. What goes wrong only between several
- * is said where each of them is right. @param schedules each job's own schedule, by name.
+ * All that `readConfig` reads, setting by setting, so that one error hides no other. Settings that contradict each other are
+ * reported where each of them is right. @param schedules each job's own schedule, by name.
  */
 export function examineSettings(environment: Environment, schedules: Record<string, string>): SettingFound[] {
   const given = withoutEmpty(environment);
@@ -208,7 +208,7 @@ function readSetting<Value>({ name, read }: Setting<Value>, given: Environment):
   }
 }
 
-/** What is given as it is, or as a file that holds it. @throws Failure `config` where both are. */
+/** A value that is set itself, or by a file that holds it. @throws Failure `config` where both are set. */
 function orFile<Text, File>(
   { text, file }: { text: Setting<Text>; file: Setting<File> },
   given: Environment,
@@ -250,7 +250,7 @@ export function readLake(environment: Environment): LakeSettings | undefined {
   return address && { address, access: address.kind === 's3' ? readAws(given) : undefined, ...others };
 }
 
-/** Whose limits are shared, and by which Redis. @throws Failure `config` where there is none that others could share. */
+/** The account whose limits are shared, and by which Redis. @throws Failure `config` without `REDIS_URL`. */
 export function readAccount(environment: Environment): Config['account'] {
   const given = withoutEmpty(environment);
   const name = readSetting(settings.account, given);
@@ -263,7 +263,7 @@ export function readAccount(environment: Environment): Config['account'] {
   );
 }
 
-/** The folder of the mirror, whatever is wrong with other settings. */
+/** The folder of the mirror, even where other settings are wrong. */
 export function readDir(environment: Environment): string {
   return readSetting(settings.dir, withoutEmpty(environment));
 }
@@ -327,10 +327,7 @@ function maxAgesOf(maxAges: MaxAges | undefined, jobs: readonly string[]): Recor
   );
 }
 
-/**
- * @throws Failure `config` where keys and answers would cross a network for all to read, and where anybody there would see
- * the page.
- */
+/** @throws Failure `config` where a network would see keys and answers unencrypted, or anybody in it the page. */
 export function refuseOpenAddress(
   { host }: ServeAddress,
   { tls, trusted, page }: Pick<ServeSettings, 'tls' | 'trusted' | 'page'>,
@@ -385,7 +382,7 @@ function refuseUnknown(given: Environment): void {
     }
 }
 
-/** Whether the variable of the environment is meant for this program, misspelt or not. */
+/** Whether the variable is meant for this program, misspelt or not. */
 export function isOurs(name: string): boolean {
   return isSetting(name) || /^(MARKET_API|MIRROR)_/.test(name);
 }
@@ -401,8 +398,8 @@ export function withoutEmpty(environment: Environment): Environment {
 }
 
 /**
- * What a command of the user is told: general variables, and those that the user names, our secret settings only by their whole
- * names. A market-mirror that runs in it reads this mirror, and starts no command in turn, whatever its `.env` file says.
+ * The environment of the user's command: general variables, and those that the user names (secrets only by their whole names). A
+ * market-mirror in it reads this mirror and starts no command in turn, whatever its `.env` file says.
  */
 export function forCommands(
   environment: Environment,
@@ -420,10 +417,7 @@ export function forCommands(
   };
 }
 
-/**
- * What the service is told: general variables and its own settings. Every other setting is an empty text here, which goes before
- * what its `.env` file says.
- */
+/** The environment of the service: general variables and its own settings. All others are empty, which overrides a `.env` file. */
 export function forService(environment: Environment, dir: string): Environment {
   const isOwn = (name: string) => isSchedule(name) || serviceSettings.some((one) => one.name === name);
   const isOfAws = (name: string) => name.startsWith('AWS_');

@@ -1,5 +1,6 @@
-/** The daemon: the parts of the app, kept busy by the queue until it is stopped. */
+/** The daemon: mirrors by the queue's schedule until it is stopped. */
 
+import { once } from 'node:events';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, openApp, type Surroundings } from './app.ts';
@@ -24,7 +25,7 @@ import { guarded, isLock, type Lock, tryLock, type WalkRow } from './store.ts';
 
 export type DaemonParts = Surroundings & {
   log: Log;
-  /** A person wants a key or endpoint that was refused tried once more. */
+  /** Whether to try a refused key or endpoint once more. */
   again?: boolean;
   /** Called for each saved page, and for each walk and glance that has ended. */
   progress?: (at: Progress) => void;
@@ -34,10 +35,10 @@ export type DaemonParts = Surroundings & {
 };
 
 /**
- * Mirrors every job by its schedule until `signal` is aborted; then ends at the next page boundary, within 10 s.
- * However it ends, it leaves nothing open and nothing running.
- * @throws Failure `incomplete` where another daemon holds the folder, `disk` where the mirror is gone from under it,
- * and whatever keeps one from starting.
+ * Mirrors every job by its schedule until `signal` is aborted; then ends at the next page boundary, within 10 s. However it ends, it
+ * leaves nothing open and nothing running.
+ * @throws Failure `incomplete` where another daemon holds the folder, `disk` where the mirror is gone, and all that keeps a daemon
+ * from starting.
  */
 export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promise<void> {
   try {
@@ -77,7 +78,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   if (serve.address) {
     const onProblem = (problem: DaemonNote['serve']) => note({ serve: problem });
     const service = keepServing({ dir, environment: parts.environment, clock, random, log, onProblem });
-    // At the same time as everything else: together they have ten seconds.
+    // It ends while all else does: together they have ten seconds.
     ending.addEventListener('abort', () => void service.end(), { once: true });
     releases.add(service.end);
   }
@@ -128,7 +129,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   void followClock({ app, queue, clock, log }, ending);
   // Not awaited: a daemon that is stopped meanwhile stops at once.
   void systemd.ready(`mirroring ${apiUrl}`, () => file.isHere() && isWell(queue, pulse, log));
-  await aborted(ending);
+  if (!ending.aborted) await once(ending, 'abort');
   log.info({}, 'stopping at the next page boundary');
   file.gone.throwIfAborted();
 }
@@ -160,7 +161,7 @@ async function run(
     })
     .finally(() => {
       pulse.end(job.name);
-      // Also where it broke off: pages that were saved are news.
+      // Saved pages are new even where the walk broke off.
       for (const sink of following) sink.due(job.name);
     });
   logWalk(job, walk, log);
@@ -170,7 +171,7 @@ async function run(
     const scheduled = nextDue(schedule, Date.parse(walk.startedAt), clock.now());
     app.store.keepNextDue(job.name, scheduled && Math.max(scheduled, turns.of(job).at));
   } catch (thrown) {
-    // The run is complete, and its changes are announced; the next one plans anew.
+    // The run itself went well.
     log.warn({ job: job.name, err: toError(thrown).message }, 'nobody can tell when it is due next');
   }
 }
@@ -185,7 +186,7 @@ function logWalk({ name: job }: Job, walk: WalkRow, log: Log): void {
   else log.info(counts, 'walk complete');
 }
 
-/** Whether datasets are being mirrored, as far as that lies with this process. */
+/** Whether this process does its work. */
 function isWell(queue: MirrorQueue, pulse: Pulse, log: Log): boolean {
   const silent = pulse.silent();
   if (silent.length > 0) log.error({ jobs: silent }, 'runs have shown no sign of life for long');
@@ -197,7 +198,7 @@ function statusOf({ config, jobs }: App, now: number) {
   return readStatus(config.dir, datasetsOf(jobs, config.schedules), config.spending, now);
 }
 
-/** Notes beside the lock what `status` shows of this daemon, in this process or another. */
+/** Returns what changes the lock's note, which `status` shows. */
 function noting(lock: Lock, log: Log): (change: Partial<DaemonNote>) => void {
   let noted: DaemonNote = { queue: null, account: null, serve: null, ...noSinks };
   lock.note(null);
@@ -220,14 +221,9 @@ function holdFolder(dir: string) {
   );
 }
 
-/** For report workers, which need not know how a prefix or a socket comes by its name. */
+/** Says where `mirror-changes` is, for workers of users. */
 function writeQueueFile(dir: string, at: ChangesAt): void {
   const file = join(dir, 'queue.json');
   writeFileSync(`${file}.new`, `${JSON.stringify(at, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${file}.new`, file);
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }

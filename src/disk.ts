@@ -1,4 +1,4 @@
-/** What the system says where a disk refuses, and what to do about it. */
+/** Errors of the file system, and what to do about them. */
 
 import { statfsSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -8,7 +8,7 @@ const advice = {
   EPERM: 'it may not be written by this user: change its owner or mode',
   EROFS: 'the file system is read-only: choose another folder',
   ENOSPC: 'the disk is full: free space, then run again',
-  /** Not the system's: it says ENOSPC where files, not bytes, are used up. */
+  /** Our own code for an ENOSPC where files, not bytes, are used up. */
   INODES: 'the disk has no inode left for another file: delete files that nobody needs, then run again',
   EDQUOT: 'the disk quota of this user is used up: free space or raise it, then run again',
   EFBIG: 'the file may not grow any more: raise the limit on the size of files (ulimit -f)',
@@ -26,10 +26,7 @@ type Room = { files: number; ffree: number };
 
 export type DiskTrouble = { code: keyof typeof advice; advice: string };
 
-/**
- * What an error of the file system comes to; undefined for any other value.
- * @param folder where it happened: whether bytes or inodes are used up is asked there.
- */
+/** Describes an error of the file system; undefined for any other value. @param folder whose inodes may be used up. */
 export function diskTrouble(
   thrown: unknown,
   folder?: string,
@@ -40,7 +37,7 @@ export function diskTrouble(
   return isKnown(code) ? { code, advice: advice[code] } : undefined;
 }
 
-/** Node.js has no name for some errors, such as a quota that is used up, but always their number. */
+/** Node.js has no name for EDQUOT, only its number. */
 function nameOf(thrown: unknown): string {
   const { code = '', errno = 0 } = (thrown ?? {}) as NodeJS.ErrnoException;
   return errno === -constants.errno.EDQUOT ? 'EDQUOT' : code;
@@ -50,7 +47,7 @@ function isKnown(code: string): code is keyof typeof advice {
   return Object.hasOwn(advice, code);
 }
 
-/** File systems that make inodes as they go say that they have none at all. */
+/** File systems that make inodes on demand say that they have none. */
 function lacksInodes(folder: string, statfs: (path: string) => Room): boolean {
   try {
     const { files, ffree } = statfs(folder);

@@ -1,4 +1,4 @@
-/** Looks at everything that the mirror stands on, from the settings to the API, and says what to do. */
+/** Checks everything that the mirror needs, from the settings to the API, and says what to do. */
 
 import { arch, platform } from 'node:os';
 import type { Surroundings } from './app.ts';
@@ -15,8 +15,8 @@ import { version } from './version.ts';
 export type { Check } from './doctor/check.ts';
 
 /**
- * One check after the other, as they are made. Only the last ones call the API: each endpoint once at most.
- * @param beforeCalls runs before the first of those; null makes none.
+ * Yields one check after the other. Only the last ones call the API: each endpoint once at most.
+ * @param beforeCalls runs before the first call; null for no calls.
  */
 export async function* diagnose(
   surroundings: Surroundings,
@@ -44,7 +44,7 @@ export async function* diagnose(
   const account = found.some(({ wrong }) => wrong) ? undefined : readAccount(environment);
   if (account) yield await checkAccount(account);
   yield* checkService(dir);
-  // What is wrong with a setting by itself has been said.
+  // A wrong setting was reported above.
   if (!found.some(({ name, wrong }) => wrong && /^MIRROR_(SHIP|LAKE|KEEP_SNAPSHOTS)/.test(name)))
     yield* checkSinks(dir, environment);
 

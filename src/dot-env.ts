@@ -1,14 +1,11 @@
-/**
- * The `.env` file of the working folder. Whoever writes it decides where the key is sent and what is run after a
- * walk, and a working folder is easily somebody else's.
- */
+/** The `.env` file of the working folder. It decides where the key is sent and what is run, so nobody else may have written it. */
 
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { isOurs } from './config.ts';
 import { Failure } from './errors.ts';
 
-/** Names that are read by us, or by what we bring; those of other programs are left to them. */
+/** Names that we or our libraries read. */
 const isRead = (name: string) => isOurs(name) || name.startsWith('AWS_');
 
 /** Names by which Node.js and the system's loader run code. */

@@ -1,4 +1,4 @@
-/** Failures, told apart by what a person or a scheduler should do next, and the exit code that says so. */
+/** Failures, by what a person or a scheduler should do next, and their exit codes. */
 
 /** Exit codes after sysexits.h; other people's scripts read them. */
 export const exitCodes = {
@@ -17,10 +17,7 @@ export type FailureKind = Exclude<keyof typeof exitCodes, 'done'>;
 
 const bySeverity: readonly number[] = [64, 78, 74, 70, 77, 65, 69, 75, 0];
 
-/**
- * Something did not work. `message` is one line for a person: what, where, what to do next; it never holds
- * a secret. `kind` decides the exit code, and whether trying again can help.
- */
+/** An error for a person. `message` is one line: what, where, what to do next, never a secret. `kind` decides the exit code. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly kind: FailureKind;
@@ -51,10 +48,7 @@ export const waitReasons = {
 
 export type WaitReason = keyof typeof waitReasons;
 
-/**
- * Not a failure: the walk keeps its committed place and goes on at `until` (epoch milliseconds).
- * @param problem why the latest call got no answer, in words for people.
- */
+/** Not a failure: the walk resumes at `until` (epoch milliseconds). @param problem why the latest call got no answer, for people. */
 export class Snooze extends Error {
   override readonly name = 'Snooze';
   readonly until: number;
@@ -82,12 +76,12 @@ export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-/** Any thrown value as a Failure: what is none was not foreseen. */
+/** Any thrown value as a Failure; what was none becomes a `bug`. */
 export function asFailure(thrown: unknown): Failure {
   return thrown instanceof Failure ? thrown : new Failure('bug', `${toError(thrown).stack}`);
 }
 
-/** A Failure on its way to another thread or process, which classes do not survive. */
+/** A Failure for another thread or process, as plain data. */
 export type FailureSent = { failed: { kind: FailureKind; message: string } };
 
 export function sentFailure(thrown: unknown): FailureSent {

@@ -6,29 +6,22 @@ import { dirname } from 'node:path';
 import { inspect } from 'node:util';
 import { Failure } from './errors.ts';
 
-/** What every user may do with a file. One that holds a secret allows nothing of it; its group may read it. */
+/** The rights of every user, which a file with a secret must not give; its group may read it. */
 export const WORLD_PERMISSION_BITS = 0o007;
 
 /** A value that no log, error or dump can print. */
 export type Secret = {
   /** The value itself; only the HTTP client, which sends it, may ask for it. */
   reveal(): string;
-  /**
-   * Four hexadecimal digits that tell it from another one. They say next to nothing of it; one in 65,536 others
-   * looks the same.
-   */
+  /** Four hexadecimal digits that tell it from most others, and reveal next to nothing. */
   digest(salt: string): string;
-  /**
-   * The bytes or the text with `[key]` in place of the value, also where JSON, an address or HTML spells its signs in
-   * another way. What does not hold it is returned as it is.
-   */
+  /** The bytes or the text with `[key]` in place of the value, also where JSON, an address or HTML escapes its signs. */
   hideIn<Of extends string | Buffer>(received: Of): Of;
 };
 
 export type KeySource = {
-  /** The key as it is now. */
   current(): Secret;
-  /** Looks whether the key has changed since the last look, and takes the new one. */
+  /** Takes a key that has changed since the last call. Returns whether it has. */
   reload(): boolean;
 };
 
@@ -61,7 +54,7 @@ function readKeyFile(file: string): Secret {
   return checkKey(text.replace(/\r?\n$/, ''), 'MARKET_API_KEY_FILE');
 }
 
-// The key's format is not shown in the specification; this is only what an HTTP header can carry.
+// The specification does not say what a key looks like: this is what an HTTP header can carry.
 function checkKey(value: string, setting: string): Secret {
   if (!/^[\x21-\x7e]{1,4096}$/.test(value))
     throw new Failure(
@@ -85,7 +78,7 @@ function attempt<T>(file: string, read: () => T): T {
   }
 }
 
-/** The name as given where it can be that of a file: a key may have been put there by mistake. */
+/** The name, if it can be that of a file: it may be the key itself, by mistake. */
 function shown(file: string): string {
   const isPath = file.includes('/') && existsSync(dirname(file));
   return isPath ? file : 'what it names (a file that holds the key is meant, by its path)';
@@ -93,7 +86,7 @@ function shown(file: string): string {
 
 const HIDDEN = '[redacted]';
 const HIDDEN_KEY = '[key]';
-/** No key is as short as that, and ordinary words are. */
+/** A shorter one would hide ordinary words. */
 const SHORTEST_HIDDEN = 8;
 
 export function secret(value: string): Secret {
@@ -117,7 +110,7 @@ function hiding(value: string): (text: string) => string {
   return (text) => text.replace(spelt, HIDDEN_KEY);
 }
 
-/** One look through the bytes tells that most hold nothing of it: letters and digits are spelt as they are everywhere. */
+/** Most bytes are cleared by one search for the longest run of letters and digits, which nothing escapes. */
 function hideInBytes(bytes: Buffer, value: string, hide: (text: string) => string): Buffer {
   const runs = value.match(/[a-z0-9]+/gi) ?? [''];
   const longest = runs.reduce((one, other) => (other.length > one.length ? other : one));
@@ -129,7 +122,7 @@ function hideInBytes(bytes: Buffer, value: string, hide: (text: string) => strin
 
 const namesInHtml: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": 'apos' };
 
-/** A pattern for one character of a key, as it is and as JSON (perhaps within JSON), addresses and HTML spell it. */
+/** A pattern for one character of a key, plain and as JSON (also within JSON), addresses and HTML escape it. */
 function spellings(character: string): string {
   if (/[a-z0-9]/i.test(character)) return character;
   const code = character.charCodeAt(0);

@@ -24,7 +24,7 @@ function openStderr() {
   return destination({ fd: 2, sync: true, maxLength: MAX_KEPT_BYTES }).on('error', () => undefined);
 }
 
-/** What others wrote may come in a message or a field: logs are looked at on terminals. */
+/** Messages and fields may hold text of others, which a terminal must not obey. */
 export function logOptions(level: string): LoggerOptions {
   return {
     level,

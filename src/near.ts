@@ -4,7 +4,7 @@ import { distance } from 'fastest-levenshtein';
 
 const MAX_NAMES = 3;
 
-/** A name that is so much farther away than the nearest one may be meant as well. */
+/** Names that are so much farther than the nearest one are shown as well. */
 const MAX_EXTRA_DISTANCE = 1;
 
 /** ` (did you mean …?)` for names at most a third of the letters away, nearest first; else empty. */
@@ -13,7 +13,7 @@ export function nearest(name: string, known: readonly string[], prefix = ''): st
   return question === '' ? '' : ` (${question})`;
 }
 
-/** The same without parentheses, for who has more to say within them. */
+/** The same without parentheses. */
 export function didYouMean(name: string, known: readonly string[], prefix = ''): string {
   const written = name.toLowerCase();
   const possible = known

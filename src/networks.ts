@@ -1,4 +1,4 @@
-/** Hosts and networks: which are this machine itself, how a network is written, and what lies in it. */
+/** Hosts and networks: which host is this machine, how a network is written, and what lies in it. */
 
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
@@ -23,7 +23,7 @@ export function parseNetwork(text: string): { network: string; bits: number } | 
   return isIP(address) === 0 || bits > longest ? undefined : { network: text.toLowerCase(), bits };
 }
 
-/** Addresses whose result is kept; each takes a few bytes. */
+/** Addresses whose result is cached. */
 const MAX_KNOWN_ADDRESSES = 1_000;
 
 /** IPv4 mapped into IPv6 counts as IPv4. */

@@ -1,12 +1,12 @@
-/** Names of processes that share something, on whatever machines and in whatever containers they are. */
+/** Names of processes on several machines and in several containers. */
 
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Random } from './clock.ts';
 
 /**
- * A name that no other process has: host, number, who gave the number, when the process started, and a part by chance. Machines
- * may be named alike, in containers many a process has the number 1, and numbers are given again.
+ * A unique name: host, pid, who gave the pid, when the process started, and a random part. Machines may have the same name, many a
+ * container has a process 1, and pids are given again.
  */
 export function nameProcess(random: Random): string {
   const { pid } = process;
@@ -14,17 +14,17 @@ export function nameProcess(random: Random): string {
   return [hostname(), pid, NUMBERING, statOf(pid)?.started, chance].join(':');
 }
 
-/** Whether the process is known to have ended. Of processes of other machines and containers nothing is known here. */
+/** Whether the process is known to have ended; of other machines and containers nothing is known. */
 export function hasEnded(name: string): boolean {
   const [, pid, numbering, started] = name.split(':');
   if (numbering === '' || numbering !== NUMBERING) return false;
   if (!isAlive(Number(pid))) return true;
-  // Of what other users run, some machines show nothing.
+  // Some machines hide the processes of other users.
   const stat = statOf(Number(pid));
   return stat !== null && (stat.hasEnded || stat.started !== started);
 }
 
-/** Tells those apart that number their processes by themselves: machines since they started, and containers. Empty off Linux. */
+/** Who gives pids: a machine since its start, or a container. Empty off Linux. */
 const NUMBERING = numbering();
 
 function numbering(): string {
@@ -36,10 +36,10 @@ function numbering(): string {
   }
 }
 
-/** When the process started, in ticks since the machine did; whether it has ended and its parent did not look yet. */
+/** When the process started, in ticks since the machine did; whether it has ended, but is not reaped yet. */
 function statOf(pid: number): { started: string; hasEnded: boolean } | null {
   try {
-    // Before the fields, in brackets, stands the name of the program, which may hold anything.
+    // The name of the program, in brackets before the fields, may hold anything.
     const [, fields = ''] = /^.*\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
     const [state = '', started = ''] = [0, 19].map((at) => fields.split(' ')[at]);
     return { started, hasEnded: /[ZX]/.test(state) };
@@ -48,10 +48,7 @@ function statOf(pid: number): { started: string; hasEnded: boolean } | null {
   }
 }
 
-/**
- * Whether a process of this machine lives. A process of another user does, though it takes no signals from here; what is no
- * number of a process does not.
- */
+/** Whether a process of this machine lives. One of another user takes no signals, but lives. */
 export function isAlive(pid: number): boolean {
   try {
     // 0 and less mean groups of processes.

@@ -1,4 +1,4 @@
-/** The files of ours that are run by themselves, as a process or a thread: compiled in a build, TypeScript in the sources. */
+/** Our files that run as a process or a thread: compiled in a build, TypeScript in the sources. */
 
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ export type ProgramFile = {
   loader?: 'tsx';
 };
 
-/** @param file seen from `starter`, without its extension. @param starter `import.meta.url` of whoever starts it. */
+/** @param file relative to `starter`, without its extension. @param starter `import.meta.url` of the caller. */
 export function programFile(file: string, starter: string): ProgramFile {
   const extension = extname(starter);
   const url = new URL(`${file}${extension}`, starter);

@@ -1,12 +1,12 @@
-/** How far long work has come, on a channel of this process. Where nobody listens, it costs nothing. */
+/** Reports how far long work has come, on a channel of this process. Without a listener it costs nothing. */
 
 import { channel } from 'node:diagnostics_channel';
 
 export type ProgressStep = {
-  /** On what is worked, such as `news`. */
+  /** Such as `news`. */
   what: string;
   unit: 'rows' | 'bytes';
-  /** So much of `total`; that is null where nobody knows. */
+  /** Of `total`, which is null where it is not known. */
   done: number;
   total: number | null;
 };

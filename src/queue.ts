@@ -1,4 +1,4 @@
-/** The door of the queue: BullMQ and Redis wake datasets; what a run does is the caller's. */
+/** The door of the queue: BullMQ and Redis wake datasets, which the caller runs. */
 
 import { type Clock, type Random, systemClock } from './clock.ts';
 import { parseRedisUrl } from './config.ts';
@@ -15,12 +15,12 @@ export type { Outage } from './queue/breaker.ts';
 export type { Change } from './queue/changes.ts';
 
 export type QueueOptions = RunsOptions & {
-  /** A Redis of the user's, or the folder under which to run a private one; the caller holds it exclusively. */
+  /** A Redis of the user's, or the folder under which to run a private one, whose lock the caller holds. */
   redis: { url: string } | { dir: string };
-  /** Called after every run that ended well, and now and then: what Redis missed is announced when it is back. */
+  /** Called after every run that ended well, and now and then, for changes that Redis missed. */
   changeSince?: ChangeSince;
   log: Log;
-  /** Gets the outage that keeps runs waiting, when it begins and after each trial, and null at its end. */
+  /** Gets the outage when it begins and after each trial, and null at its end. */
   onOutage?: (outage: Outage | null) => void;
   /** Of every key in Redis: mirrors that share a Redis need one each. */
   prefix?: string;
@@ -46,28 +46,24 @@ type Timing = BreakerTiming & {
 export type ChangesAt = { queue: string; prefix: string; socket: string | null };
 
 export type MirrorQueue = {
-  /**
-   * The clock is another than before: all that waits asks again, the schedules are written anew, and the jobs in `due` run
-   * at once. Where Redis is away, when it is back.
-   */
+  /** After a jump of the clock: writes the schedules anew and runs all that waits, and the jobs in `due`, once Redis is there. */
   planAnew(due: readonly string[]): void;
   changesAt: ChangesAt;
-  /** False where runs are due and nobody would begin them. Without Redis there is nothing to take: that is waiting. */
+  /** False where runs are due and nobody would begin them. To wait for Redis is no such case. */
   isAlive(): boolean;
-  /** Stops runs at their next page boundary, to be resumed by the next start, and leaves nothing running. */
+  /** Stops runs at their next page boundary, and leaves nothing running. */
   close(): Promise<void>;
 };
 
 const defaults = { restore: 60_000, look: 5_000, answer: 4_000, close: 8_000 };
-/** How long the start waits for the first plan, which continues by itself. */
+/** How long the start waits for the first plan. */
 const FIRST_PLAN_MS = 5_000;
-/** Left to Redis to take the changes of a run. */
+/** How long a run waits for Redis to take its changes. */
 const ANNOUNCE_MS = 5_000;
 const withoutJitter = () => 0.5;
 
 /**
- * Starts the schedules and the worker. Where Redis is not reachable yet, it says so in the log, returns, and goes
- * on when Redis comes.
+ * Starts the schedules and the worker. A Redis that is not reachable yet is logged and waited for, after this returns.
  * @throws Failure `config`, `incomplete` or `disk` where there is no Redis to wait for.
  */
 export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
@@ -95,7 +91,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
     random: options.random ?? withoutJitter,
     timing: options.timing ?? {},
   });
-  /** A Failure is an error of the mirror, not of Redis: runs go on, and the next plan tries again. */
+  /** A Failure is an error of the mirror, not of Redis: the next plan tries again. */
   const report = (error: Error) => {
     if (!(error instanceof Failure)) return breaker.report(error);
     log.warn(
@@ -116,7 +112,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
     setInterval(() => isWell() && void link?.ping(), timing.look),
   ];
 
-  /** Writes to Redis all that it should have, whatever happened to it. Never rejects. */
+  /** Writes to Redis all that it should have. Never rejects. */
   function restore(): Promise<void> {
     restoring ??= (async () => {
       try {
@@ -191,7 +187,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
   };
 }
 
-/** An error that is told from those of Redis: a Failure. */
+/** Makes an error of the mirror a Failure, which tells it from those of Redis. */
 function readMirror<Result>(read: () => Result): Result {
   try {
     return read();

@@ -13,7 +13,7 @@ export function addressOf({ path, host, port, db }: RedisTarget): string {
 
 const TLS_MS = 1_500;
 
-/** Finds out whether one side speaks TLS alone: neither says so, and a greeting just never ends. Undefined where that is not known. */
+/** Finds out whether one side speaks TLS alone, since a greeting then never ends. Undefined where that is not known. */
 export async function tlsMismatch({ host, port, path, tls }: RedisTarget): Promise<Error | undefined> {
   if (path !== undefined || host === undefined || port === undefined) return undefined;
   if (tls && (await answersPlainly(host, port))) return new RedisError('plain', 'it answers without TLS');
@@ -29,7 +29,7 @@ async function answersPlainly(host: string, port: number): Promise<boolean> {
   return /^[+-]/.test(String(answer));
 }
 
-/** An error of TLS comes from a server that speaks it, except for one: that the response is no TLS. */
+/** Any error of TLS comes from a server that speaks it, but for the one that the response is no TLS. */
 async function answersTls(host: string, port: number): Promise<boolean> {
   try {
     // The certificate does not matter: nothing is sent.
@@ -41,7 +41,7 @@ async function answersTls(host: string, port: number): Promise<boolean> {
   }
 }
 
-/** What comes with the first such event, within the time; then the socket is closed. */
+/** The arguments of the first such event; then the socket is closed. */
 async function first(socket: Socket, event: string): Promise<unknown[]> {
   try {
     return await once(socket, event, { signal: AbortSignal.timeout(TLS_MS) });
@@ -51,16 +51,16 @@ async function first(socket: Socket, event: string): Promise<unknown[]> {
 }
 
 export type RedisProblem = {
-  /** Such as `OOM`: Redis's own word where it has one. Stable, for monitoring. */
+  /** Redis's own word where it has one, such as `OOM`. Stable, for monitoring. */
   code: string;
   message: string;
   advice: string;
 };
 
-/** A reply of Redis begins with its word, but within a reply of a script of Redis 6 it comes after a dash. */
+/** A reply begins with its word; in one of a script, Redis 6 puts it behind a dash. */
 const reply = (code: string) => new RegExp(`(?:^|[\\s-])${code}\\b`);
 
-/** By code, in the order in which they are looked for: what Redis replies where that is not the code itself. */
+/** By code, in the order in which they are looked for. `pattern`: the reply, where the code is not its word. */
 const replies: Record<string, Omit<RedisProblem, 'code'> & { pattern?: RegExp }> = {
   MISCONF: {
     message: 'Redis cannot write to its disk, and therefore takes no writes',
@@ -71,7 +71,7 @@ const replies: Record<string, Omit<RedisProblem, 'code'> & { pattern?: RegExp }>
     advice: 'raise maxmemory, or remove what else is kept there',
   },
   READONLY: {
-    // A client in a blocking read gets the other word as Redis becomes a replica.
+    // A blocking read gets UNBLOCKED when Redis becomes a replica.
     pattern: reply('(READONLY|UNBLOCKED)'),
     message: 'Redis is a read-only replica',
     advice: 'set REDIS_URL to the primary, or promote this one (REPLICAOF NO ONE)',
@@ -118,7 +118,7 @@ const replies: Record<string, Omit<RedisProblem, 'code'> & { pattern?: RegExp }>
   },
 };
 
-/** Problems that are no reply of Redis: of the connection, or with what lies there. */
+/** Problems that are no reply of Redis. */
 const otherProblems = {
   lost: {
     code: 'lost',
@@ -184,10 +184,7 @@ export function diagnose(error: Error): RedisProblem {
   };
 }
 
-/**
- * False where `later` says less than what is known already: that Redis cannot be reached, where the reason is known, or
- * that a connection was closed, which follows from many a problem.
- */
+/** False where `later` is vaguer than what is known: that Redis cannot be reached, or that a connection was closed. */
 export function saysMore(later: RedisProblem, known: RedisProblem): boolean {
   if (later.code === 'lost' || later.code === known.code) return false;
   const isVague = later.code === 'unreachable' || later.code === 'silent';
@@ -198,17 +195,30 @@ export function isRefusal(error: Error): boolean {
   return diagnose(error).code === 'NOAUTH';
 }
 
-/** True for an error of the connection, which the link reports, not of a command. */
+/** True for an error of the connection, not of a command. */
 export function isConnectionError(error: Error): boolean {
   return 'syscall' in error || /^(Connection is closed|Socket timeout|connect E)/.test(error.message);
 }
 
-/** True for a problem of the settings, here or in Redis, which no waiting mends. */
+/** True for a problem of the settings, here or in Redis: waiting does not help. */
 export function isOfSettings({ code }: RedisProblem): boolean {
   return ['NOAUTH', 'NOPERM', 'CLUSTER', 'WRONGTYPE', 'unsupported', 'newer', 'tls'].includes(code);
 }
 
-/** The failure of a start that no waiting can mend. */
+/** The result of `work`. @throws RedisError `silent` where it takes longer than `ms`. */
+export async function answerWithin<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new RedisError('silent', `no answer in ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The failure of a start where waiting does not help. */
 export function settingFailure(target: RedisTarget, error: Error): Failure {
   const { message, advice } = diagnose(error);
   return new Failure('config', `REDIS_URL: ${addressOf(target)}: ${message}: ${advice}`);

@@ -1,4 +1,4 @@
-/** What has been opened is released in the opposite order, and each release runs, whatever goes wrong meanwhile. */
+/** Releases what was opened, in the opposite order; each release runs even if others fail. */
 
 type Release = () => unknown;
 

@@ -50,7 +50,7 @@ export function intervalOf(schedule: Schedule, now: number): number {
   return first && second ? second.getTime() - first.getTime() : Number.POSITIVE_INFINITY;
 }
 
-/** Runs of a pattern that are looked at one by one: a day of every minute. */
+/** The most runs of a pattern that are counted one by one. */
 const MAX_RUNS = 1_440;
 
 /** What a schedule asks for in the `ms` after `now`: how many runs, and the longest time from one to the next. */

@@ -3,8 +3,8 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Keeps the heap small, from now on and for every thread. Left to itself V8 lets garbage pile up to twice what lives and
- * more before it looks, and gives young objects ever more room: so a million rows took 27 MB more than ten thousand.
+ * Keeps the heap small, from now on and for every thread. Otherwise V8 lets garbage grow to twice what lives before it collects, and
+ * gives young objects ever more room: a million rows took 27 MB more than ten thousand.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString('--heap-growing-percent=100');

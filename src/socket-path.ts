@@ -1,4 +1,4 @@
-/** Where a unix socket lies: its path may not be long. */
+/** The path of a unix socket, which must be short. */
 
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
@@ -15,8 +15,8 @@ export function fitsSocket(path: string): boolean {
 }
 
 /**
- * `<folder>/<name>`; where that is too long for a socket, a name that stands for it in a folder of this user:
- * `$XDG_RUNTIME_DIR/market-mirror-<uid>/<hash>.sock`, else the same under the temporary folder.
+ * `<folder>/<name>`, or, where that is too long, `$XDG_RUNTIME_DIR/market-mirror-<uid>/<hash>.sock`, or the same under the temporary
+ * folder.
  * @throws Failure `config` where no path is short enough, or the folder of this user is not private.
  */
 export function socketPath(folder: string, name: string): string {
@@ -33,7 +33,7 @@ export function socketPath(folder: string, name: string): string {
   return short;
 }
 
-/** In a folder that others write to, somebody may have been there first. */
+/** Makes a private folder. Where others may write, one of theirs may be there already. */
 function ownFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });

@@ -1,4 +1,4 @@
-/** What is started as a thread or a process of ours: it loads one of these tasks. `worker.ts` calls it. */
+/** The entry of our threads and processes, each with one of these tasks; `worker.ts` calls it. */
 
 import { answerCalls, type Task, type TaskName } from './worker.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Work that leaves the main thread: a task of `worker-main.ts`, called with plain data. Two carriers speak the same protocol. A
- * thread does our own work. A process runs the SQL of users: it can be killed within a statement, and the kernel bounds it.
+ * Work off the main thread: a task of `worker-main.ts`, called with plain data. A thread does our own work. A process runs the SQL of
+ * users: it can be killed within a statement, and the kernel bounds it. Both speak the same protocol.
  */
 
 import type { EventEmitter } from 'node:events';
@@ -14,7 +14,7 @@ import { type ProgramFile, programArgs, programFile } from './program-file.ts';
 /** What `worker-main.ts` can do. */
 export type TaskName = 'filter' | 'lake' | 'overview' | 'query' | 'served' | 'ship';
 
-/** Arguments, pieces and result are copied on their way; what is thrown arrives as a Failure. */
+/** Arguments, pieces and result are copied; a thrown error arrives as a Failure. */
 export type Task<Args, Result, Piece = never> = (
   args: Args,
   caller: Caller<Piece>,
@@ -23,11 +23,11 @@ export type Task<Args, Result, Piece = never> = (
 export type Caller<Piece> = {
   /** Sends a part of the answer. Resolves when the caller asks for the next one. */
   send(piece: Piece): Promise<void>;
-  /** Says that the task is at work, where it has not said anything for a second. */
+  /** Says that the task is at work, once a second at most. */
   beat(): void;
 };
 
-/** A thread or process at work on one task: one call at a time. */
+/** A thread or process for one task: one call at a time. */
 export type Worker<Args, Result, Piece = never> = {
   /**
    * Yields the pieces that the task sends, and returns its result. The task waits until the next piece is asked for.
@@ -38,7 +38,7 @@ export type Worker<Args, Result, Piece = never> = {
     args: Args,
     silence?: { readonly ms: number; readonly failure: Failure },
   ): AsyncGenerator<Piece, Result, void>;
-  /** Whether the next call can be made. Else the last one is under way, or the worker has ended. */
+  /** False while a call is under way, and once the worker has ended. */
   isFree(): boolean;
   /** @param why what the present call and all later ones fail with. */
   end(why?: Failure): void;
@@ -47,13 +47,13 @@ export type Worker<Args, Result, Piece = never> = {
 type Request = { args: unknown } | 'more';
 type Response = { piece: unknown } | { result: unknown } | FailureSent;
 
-/** Sent where there is nothing else to send, so that a task at work is told from one that hangs. */
+/** Sent where there is nothing else to send: so a task at work is told from one that hangs. */
 const BEAT = 'beat';
 const BEAT_MS = 1_000;
 
-/** What the kernel lets a process have. What a limited process writes to its standard error is dropped: users may make it abort as often as they like. */
+/** Limits of a process. What it writes to its standard error is dropped, since users may make it abort often. */
 export type ProcessLimits = ChildLimits & {
-  /** The message of its Failure where it ended for want of memory. */
+  /** The message of its Failure where memory was short. */
   readonly outOfMemory: string;
 };
 
@@ -108,7 +108,7 @@ export function threadOnDemand<Args, Result>(
         const { value } = await worker.call(args).next();
         return value;
       } catch (thrown) {
-        // What the thread holds open may be what is wrong: the next call gets a new thread.
+        // The error may lie in what the thread has open: the next call gets a new one.
         worker.end();
         worker = undefined;
         throw asFailure(thrown);
@@ -136,7 +136,7 @@ function startThread<Args, Result>(
   });
 }
 
-/** Loads the TypeScript loader first, since Node.js's flags give that to the main thread alone. */
+/** Loads the TypeScript loader first: Node.js's flags load it in the main thread alone. */
 function fromSource(file: URL): URL {
   const loader = import.meta.resolve('tsx/esm/api');
   return new URL(
@@ -148,7 +148,7 @@ type Carrier = {
   post(request: Request): void;
   kill(): void;
   howEnded(code: number | null, signal: string | null): string;
-  /** Says whether a call is under way, for which this process has to stay alive. */
+  /** Called when a call begins, for which this process must stay alive, and when it ends. */
   hold?(isCalled: boolean): void;
 };
 
@@ -215,7 +215,7 @@ export function answerCalls(
   tasks: Readonly<Record<string, () => Promise<Task<never, unknown, never>>>>,
 ): void {
   const name = parentPort ? (workerData as string) : (process.argv[2] ?? '');
-  // Loading begins before the first call comes; an error of it is the response to that call.
+  // Loading begins before the first call, which gets an error of it.
   const loaded = tasks[name]?.() ?? Promise.reject(new Error(`there is no task ${name}`));
   loaded.catch(() => undefined);
   let sendMore = () => {};

@@ -1,4 +1,4 @@
-/** Who may write to a bucket, and where it is: from the variables and files that AWS's own programs read. */
+/** The keys and the place of a bucket, from the variables and files that AWS's own programs read. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,15 +8,15 @@ import type { Environment } from './settings.ts';
 export type AwsAccess = {
   accessKeyId: string;
   secretAccessKey: string;
-  /** Of credentials that last for a while. */
+  /** Of temporary credentials. */
   sessionToken: string | undefined;
   region: string;
-  /** Where no service of AWS is meant: without a slash at its end. */
+  /** Of a service other than AWS, without a slash at its end. */
   endpoint: string | undefined;
 };
 
 /**
- * Read anew each time, since whoever renews credentials writes them into the same file.
+ * Reads the files each time, since renewed credentials are written there.
  * @throws Failure `config` that names what is missing, and never a secret.
  */
 export function readAws(environment: Environment): AwsAccess {
@@ -31,7 +31,7 @@ export function readAws(environment: Environment): AwsAccess {
     );
   return {
     ...keysOf(environment, { ...config, ...credentials }),
-    // Services of others take any, and mostly this one.
+    // Other services mostly take this one.
     region: region ?? 'us-east-1',
     endpoint: endpoint && readEndpoint(endpoint),
   };
@@ -85,7 +85,7 @@ function readProfiles(file: string): Map<string, Profile> {
       profile = profiles.get(section) ?? {};
       profiles.set(section, profile);
     }
-    // What is indented belongs to the service named before it.
+    // Indented lines belong to a service.
     if (key !== undefined && value && !/^\s/.test(line)) profile[key] = value;
   }
   return profiles;

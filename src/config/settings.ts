@@ -1,4 +1,4 @@
-/** Every setting: its name, what it means, what holds without it, and what its text comes to. A new one is one entry here. */
+/** Every setting: its name, meaning, default, and how it is read. A new one is one entry here. */
 
 import { resolve } from 'node:path';
 import type { Environment } from '../environment.ts';
@@ -30,16 +30,16 @@ export type { Environment } from '../environment.ts';
 export type Setting<Value = unknown> = {
   name: string;
   meaning: string;
-  /** What holds where it is not set; undefined where nothing does. */
+  /** Its default; undefined where there is none. */
   fallback: string | undefined;
   isRequired: boolean;
-  /** @throws Failure `config` whose message goes on from the name of the setting. */
+  /** @throws Failure `config` whose message continues the name of the setting. */
   read(text: string | undefined): Value;
   /** What of a given text may be shown: nothing secret. */
   show(text: string): string;
-  /** The secret that a given text holds, such as `the key`; undefined where it holds none. Files, children and output follow this. */
+  /** The secret that a given text holds, such as `the key`; undefined where it holds none. */
   secretIn(text: string): string | undefined;
-  /** It names a file, and `secretIn` speaks of what that file holds. */
+  /** Whether it names a file; `secretIn` then takes the text of that file. */
   isFile: boolean;
 };
 
@@ -253,7 +253,7 @@ export const scheduleSetting = {
   meaning: 'when a job runs: `every 2m`, a cron pattern (UTC), or `off`',
 };
 
-/** Whether it says when a job runs, be there such a job or not. */
+/** Whether it is a schedule, even one of an unknown job. */
 export const isSchedule = (name: string) => name.startsWith(SCHEDULE);
 
 /** The name of the setting that says when the job runs. */
@@ -262,9 +262,9 @@ export function settingOf(job: string): string {
 }
 
 type Traits = {
-  /** What it holds that is secret, such as `the key`. */
+  /** The secret that it holds, such as `the key`. */
   secret?: string;
-  /** Whether a given text holds that; always unless given. */
+  /** Whether a given text holds it; always unless given. */
   isSecret?: (text: string) => boolean;
   isFile?: boolean;
   show?: (text: string) => string;
@@ -326,14 +326,14 @@ export function secretInSetting(name: string, text: string): string | undefined 
   return allSettings.find((setting) => setting.name === name && !setting.isFile)?.secretIn(text);
 }
 
-/** Secrets of other programs that may lie beside our settings, and that this program or its libraries read. */
+/** Secrets of other programs that this program or its libraries read. */
 const foreignSecrets: Readonly<Record<string, string>> = {
   AWS_SECRET_ACCESS_KEY: 'the secret key of AWS',
   AWS_SESSION_TOKEN: 'a session token of AWS',
   PGPASSWORD: 'the password of Postgres',
 };
 
-/** The secrets that these variables hold, such as `the key`: none twice. */
+/** The secrets that these variables hold, such as `the key`, each once. */
 export function secretsIn(environment: Environment): string[] {
   const found = Object.entries(environment).flatMap(
     ([name, text]) => (text && (secretInSetting(name, text) ?? foreignSecrets[name])) || [],

@@ -1,4 +1,4 @@
-/** What the text of a setting must be and comes to, and what of it may be shown. A refusal goes on from the name of the setting. */
+/** How the text of a setting is read, and what of it may be shown. A refusal continues the name of the setting. */
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
@@ -136,7 +136,7 @@ export function readLakeAddress(text: string): LakeAddress {
   return { kind: 's3', bucket, prefix: path === '' ? '' : `${path.slice(1)}/` };
 }
 
-/** Whether an address, or the text of a file with one, holds a password. One that cannot be read may. */
+/** Whether an address, or the text of a file with one, may hold a password. */
 export function holdsPassword(text: string): boolean {
   if (!URL.canParse(text.trim())) return true;
   const { password, search, hash } = new URL(text.trim());
@@ -153,7 +153,7 @@ export function showWithoutLogin(text: string): string {
   return pathname.includes('@') ? NOT_SHOWN : withLettersSpelt(`${protocol}//${host}${pathname}`);
 }
 
-/** A letter of another alphabet may look like one of ours: the address that is called shows it, in the form that DNS knows. */
+/** The address, with a warning where letters of another alphabet may look like ASCII; DNS's own form shows them. */
 export function showApiUrl(text: string): string {
   const letters = [...new Set(text.match(BEYOND_ASCII))].map(withLettersSpelt);
   return letters.length === 0
@@ -200,7 +200,7 @@ export function readHost(text: string): string | undefined {
   return isIP(host) !== 0 || isName(host) ? host : undefined;
 }
 
-/** What looks like an address of four numbers must be one. */
+/** A text of digits and dots must be an address instead. */
 const isName = (text: string) =>
   text.length <= 253 &&
   !/^[\d.]+$/.test(text) &&

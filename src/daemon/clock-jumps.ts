@@ -1,4 +1,4 @@
-/** A clock that is set, or a machine that sleeps: all runs are planned anew. */
+/** Plans all runs anew when the clock was set or the machine slept. */
 
 import ms from 'ms';
 import type { App } from '../app.ts';
@@ -17,7 +17,7 @@ type Parts = {
 
 const LOOK_EVERY_MS = 2_000;
 
-/** Plans all runs by the clock as it is: now, and after every jump until `signal` is aborted. Never rejects. */
+/** Plans all runs now, and after every jump of the clock until `signal` is aborted. Never rejects. */
 export async function followClock(parts: Parts, signal: AbortSignal): Promise<void> {
   const { app, clock, log } = parts;
   attempt(log, () => planAnew(parts, app.store.wasAhead));
@@ -29,7 +29,7 @@ export async function followClock(parts: Parts, signal: AbortSignal): Promise<vo
       log.warn({ seconds: Math.round(byMs / 1_000) }, `the clock ${what}: all runs are planned anew`);
       attempt(log, () => {
         app.clockJumped();
-        // After a clock that was set back all data is older than it seems, and how much is not known.
+        // After a clock was set back, all data is older than it seems.
         planAnew(parts, byMs < 0 ? () => true : app.store.wasAhead);
       });
     },
@@ -37,10 +37,7 @@ export async function followClock(parts: Parts, signal: AbortSignal): Promise<vo
   );
 }
 
-/**
- * Calls `jumped` whenever the clock has gone further than time has passed, or less far (negative), with by how many
- * milliseconds. Resolves when `signal` is aborted.
- */
+/** Calls `jumped` with the milliseconds by which the clock went forward or back (negative), until `signal` is aborted. */
 export async function watchClock(
   clock: Clock,
   jumped: (byMs: number) => void,
@@ -60,7 +57,7 @@ export async function watchClock(
   }
 }
 
-/** @param runsAnyway which of the jobs that have a schedule run at once, whatever it says. */
+/** @param runsAnyway whether a job that has a schedule runs at once. */
 function planAnew({ app, queue, clock }: Parts, runsAnyway: (job: string) => boolean): void {
   const { config, jobs, store } = app;
   const due: string[] = [];
@@ -72,7 +69,7 @@ function planAnew({ app, queue, clock }: Parts, runsAnyway: (job: string) => boo
   queue.planAnew(due);
 }
 
-/** An error is only logged: the runs themselves meet what keeps them from being planned. */
+/** An error is only logged: the runs will meet it, too. */
 function attempt(log: Log, work: () => void): void {
   try {
     work();

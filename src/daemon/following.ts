@@ -1,4 +1,4 @@
-/** Loads a sink while the daemon runs: after every walk and glance, on a thread of its own, until it succeeds. */
+/** Loads a sink after every walk and glance, on a thread of its own, until it succeeds. */
 
 import type { Clock, Random } from '../clock.ts';
 import { asFailure } from '../errors.ts';
@@ -11,7 +11,7 @@ import { keepTrying, noteProblems, type Pauses, type Problem, usualPauses } from
 export type Following = {
   /** Something of the job may be new. */
   due(job: string): void;
-  /** Ends it where it is: what is not finished there comes next time. */
+  /** Ends it at once; the next start goes on. */
   end(): Promise<void>;
 };
 
@@ -21,12 +21,12 @@ export type FollowingParts = {
   words: { goesOn: string; fails: string; lacks: string };
   /** How long it rests once something has arrived; not at all unless given. */
   everyMs?: number;
-  /** What is there already is loaded at the start. */
+  /** All of them are loaded at the start. */
   jobs: readonly string[];
   clock: Clock;
   random: Random;
   log: Pick<Log, 'info' | 'warn'>;
-  /** Gets what has arrived, and what keeps the rest from arriving. */
+  /** Gets what has arrived, and why the rest has not. */
   note: (note: SinkNote) => void;
   pauses?: Partial<Pauses>;
 };
@@ -39,9 +39,9 @@ export function keepFollowing(parts: FollowingParts): Following {
   const ending = new AbortController();
   const { signal } = ending;
   const due = new Set(jobs);
-  /** Jobs that the sink refused, with how often in a row. */
+  /** How often in a row the sink refused a job. */
   const refused = new Map<string, number>();
-  /** Those of them that rest until they are tried again; all others are loaded meanwhile. */
+  /** Refused jobs that wait for the next try; all others are loaded meanwhile. */
   const resting = new Set<string>();
   const seqs: Record<string, number> = {};
   const problems = noteProblems({
@@ -54,7 +54,7 @@ export function keepFollowing(parts: FollowingParts): Following {
   const sleep = (ms: number) => clock.sleep(ms, signal).catch(() => undefined);
   const readyJobs = () => [...due].filter((job) => !resting.has(job));
 
-  /** Loads what is ready, once there is something. @returns what kept all of it from the sink. */
+  /** Waits for jobs, then loads them. @returns why none could be loaded. */
   async function load(): Promise<Problem | undefined> {
     while (readyJobs().length === 0 && !signal.aborted)
       await new Promise<void>((resolve) => {
@@ -92,7 +92,7 @@ export function keepFollowing(parts: FollowingParts): Following {
     });
   }
 
-  // However long an attempt took, it may only have waited for something to load.
+  // A long attempt is no sign of health: it may only have waited for jobs.
   const attempts = keepTrying(load, problems, { clock, signal, steadyMs: Number.POSITIVE_INFINITY });
   return {
     due(job) {

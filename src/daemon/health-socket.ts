@@ -1,7 +1,6 @@
 /**
- * The health and the status of a running daemon over HTTP, on a unix socket in the mirror's folder.
- * The folder's mode decides who may open the socket; no port is opened, so no other host, and no page in a
- * browser, can reach it.
+ * The health and the status of a running daemon over HTTP, on a unix socket in the mirror's folder, which only its user may open.
+ * Without a port, no other host and no page in a browser can reach it.
  */
 
 import { chmodSync, rmSync } from 'node:fs';
@@ -10,7 +9,7 @@ import { join } from 'node:path';
 import { Failure, toError } from '../errors.ts';
 import { fitsSocket } from '../socket-path.ts';
 
-/** Left to a response in progress when the daemon ends. */
+/** How long the end of the daemon waits for open connections. */
 const LAST_RESPONSE_MS = 500;
 
 type Parts = {
@@ -34,7 +33,7 @@ export async function openHealthSocket({ dir, status }: Parts): Promise<HealthSo
     response.writeHead(code, headers).end(`${JSON.stringify(body)}\n`);
   });
   try {
-    // The caller holds the folder, so a socket that lies there is a dead daemon's.
+    // The caller holds the daemon's lock, so a socket there is a dead daemon's.
     rmSync(socket, { force: true });
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(socket, resolve));
     chmodSync(socket, 0o600);

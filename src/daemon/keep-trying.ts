@@ -1,26 +1,26 @@
-/** Keeps a part of the daemon at work: a problem is noted, logged once, and the attempt repeated after growing pauses. */
+/** Repeats an attempt after growing pauses, notes its problem and logs it once. */
 
 import { type Pauses as Backoff, backoffMs } from '../backoff.ts';
 import { type Clock, isoTime, type Random } from '../clock.ts';
 import type { Trouble } from '../reading/status.ts';
 
 export type Pauses = Backoff & {
-  /** After a wrong setting or command line: somebody has to mend that first. */
+  /** After an error of the settings or the command line, which a person has to mend. */
   hopelessMs: number;
 };
 
 export const usualPauses: Pauses = { firstMs: 1_000, longestMs: 60_000, hopelessMs: 600_000 };
 
-/** Why an attempt failed, in words, and whether trying again soon can help. */
+/** Why an attempt failed. `isHopeless`: trying again soon does not help. */
 export type Problem = { message: string; isHopeless: boolean };
 
-/** A part may have several problems at once, each `of` something else; the latest is shown. */
+/** There may be several problems at once, each `of` something else; the latest is shown. */
 type ProblemNote = {
-  /** One of several is solved, which the next `over` shows. */
+  /** The problem of this is solved; the next `over` shows it. */
   solved(of: string): void;
-  /** What is of nothing in particular is solved. @returns whether all is well again. */
+  /** The problem of the whole is solved. @returns whether all is well again. */
   over(): boolean;
-  /** @param failures in a row, with this one. @returns how many milliseconds to wait before it is tried again. */
+  /** @param failures in a row, with this one. @returns how many milliseconds to wait before the next try. */
   failed(problem: Problem, failures: number, of?: string): number;
 };
 
@@ -28,9 +28,9 @@ export function noteProblems(parts: {
   clock: Clock;
   random: Random;
   pauses: Pauses;
-  /** Gets what is wrong, and null once it is over. */
+  /** Gets the latest problem, and null once all is well. */
   note: (problem: Trouble | null) => void;
-  /** Called for what is wrong now and was not before. */
+  /** Called for a new problem. */
   logOnChange: (message: string, nextTry: string) => void;
 }): ProblemNote {
   const { clock, random, pauses, note, logOnChange } = parts;
@@ -63,12 +63,12 @@ export function noteProblems(parts: {
   };
 }
 
-/** What a problem is of that keeps the whole part from its work. */
+/** What a problem of the whole is of. */
 const EVERYTHING = '';
 
 /**
- * Attempts it until `signal` is aborted, at once after one that went well and after a pause where it failed.
- * @param steadyMs an attempt that went well for so long before it failed is the first failure again
+ * Attempts it until `signal` is aborted: again at once after a success, and after a pause where it failed.
+ * @param steadyMs a failure after so long counts as the first.
  */
 export async function keepTrying(
   attempt: () => Promise<Problem | undefined>,

@@ -1,4 +1,4 @@
-/** The mirror's file while the daemon runs: whether it is still the one that was opened, and how long its log grows. */
+/** Watches the mirror's file while the daemon runs: whether it is still the opened one, and how long its log is. */
 
 import { Snooze, toError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -6,13 +6,10 @@ import { LONG_LOG_BYTES } from '../store/read.ts';
 import type { Store } from '../store.ts';
 
 type MirrorFile = {
-  /** Aborted with the Failure to end with, once the file was found gone or replaced: what is written to it is lost. */
+  /** Aborted with a Failure when the file is gone or replaced: what is written to it would be lost. */
   gone: AbortSignal;
   isHere(): boolean;
-  /**
-   * Runs `work` while the file is here, and empties the write-ahead log once no run is under way.
-   * @throws Snooze `shutdown` where the file is gone, since the daemon then ends.
-   */
+  /** Runs `work`, and empties the write-ahead log once no run is under way. @throws Snooze `shutdown` where the file is gone. */
   during(work: () => Promise<void>): Promise<void>;
   /** @throws Failure `disk` where the file is gone. */
   ifHere<T>(work: () => T): T;
@@ -49,7 +46,7 @@ export function watchMirrorFile({ store, log, clock }: Parts): MirrorFile {
       } finally {
         underWay -= 1;
         await keepLogShort(underWay === 0);
-        // Instead of what the work threw, which mostly has the same cause.
+        // Instead of the error of the work, which mostly has the same cause.
         stopUnlessHere();
       }
     },
@@ -60,7 +57,7 @@ export function watchMirrorFile({ store, log, clock }: Parts): MirrorFile {
   };
 }
 
-/** Empties the write-ahead log where that is possible; a reader that keeps it growing is logged once. */
+/** Returns what empties the write-ahead log where possible, and logs once that a long reader lets it grow. */
 function logKeeper(store: Parts['store'], log: Log): (isIdle: boolean) => Promise<void> {
   let isLong = false;
   return async (isIdle) => {

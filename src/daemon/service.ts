@@ -1,4 +1,4 @@
-/** The service as a child of the daemon: started again whenever it ends, and ended with the daemon, however that ends. */
+/** The service as a child of the daemon: started again whenever it ends, and ended with the daemon. */
 
 import { spawn } from 'node:child_process';
 import type { Clock, Random } from '../clock.ts';
@@ -10,7 +10,7 @@ import type { ServeWord, Trouble } from '../reading/status.ts';
 import { keepTrying, noteProblems, type Pauses, type Problem, usualPauses } from './keep-trying.ts';
 
 type ServiceProcess = {
-  /** Ends it, and starts it no more. */
+  /** Ends it for good. */
   end(): Promise<void>;
 };
 
@@ -20,18 +20,18 @@ type ServiceParts = {
   clock: Clock;
   random: Random;
   log: Pick<Log, 'info' | 'warn' | 'error'>;
-  /** Gets what keeps the service from running, and null when it listens. */
+  /** Gets why the service does not run, and null when it listens. */
   onProblem: (problem: Trouble | null) => void;
-  /** What is run; `market-mirror serve` unless given. */
+  /** `market-mirror serve` unless given. */
   program?: readonly string[];
   timing?: Partial<Timing>;
 };
 
 /** Milliseconds. */
 export type Timing = Pauses & {
-  /** One that ran this long was well: its end is the first again. */
+  /** The end of a service that ran for so long counts as the first. */
   steady: number;
-  /** Left to one that is to end, before it is killed. */
+  /** Between SIGTERM and SIGKILL. */
   grace: number;
 };
 
@@ -64,8 +64,8 @@ export function keepServing(parts: ServiceParts): ServiceProcess {
 }
 
 /**
- * The child learns of our end by the channel between us, which the kernel closes however we die. Detached: a Ctrl-C that is
- * meant for us goes to our whole group, and we end it ourselves.
+ * Runs the service until it ends. The kernel closes the channel between us when we die, by which it learns of our end. It is
+ * detached from our group, so that a Ctrl-C reaches us alone.
  */
 async function runOnce(
   { dir, environment, clock, program = ownProgram() }: ServiceParts,

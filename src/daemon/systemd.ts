@@ -1,6 +1,6 @@
 /**
- * Notifies systemd that the daemon is ready, alive (see `Pulse`), and stopping. Node.js has no sockets of the kind that
- * systemd listens on, so systemd's own program `systemd-notify` sends the messages (the unit needs NotifyAccess=all).
+ * Notifies systemd that the daemon is ready, alive (see `Pulse`) and stopping, by its program `systemd-notify`, since Node.js lacks
+ * the kind of socket (the unit needs NotifyAccess=all).
  */
 
 import { execFile } from 'node:child_process';
@@ -10,7 +10,7 @@ import { toError } from '../errors.ts';
 import type { Log } from '../log.ts';
 
 type ServiceManager = {
-  /** @param isWell called before each message to the watchdog; without messages, systemd restarts the daemon. */
+  /** @param isWell called before each message to the watchdog; without messages systemd restarts the daemon. */
   ready(status: string, isWell: () => boolean): Promise<void>;
   stopping(): Promise<void>;
 };
@@ -63,7 +63,7 @@ export function serviceManager({ environment, log, clock }: Parts): ServiceManag
   }
 }
 
-/** How long systemd waits for a sign of life of this process; undefined where it waits for none. */
+/** How long systemd waits for a sign of life; undefined where it does not. */
 function watchdogMs({
   NOTIFY_SOCKET,
   WATCHDOG_USEC,
@@ -74,7 +74,7 @@ function watchdogMs({
   return isMeant && period > 0 ? period : undefined;
 }
 
-/** Signs of life of the runs under way: one that shows none for long hangs, and only a restart can free it. */
+/** Signs of life of the runs: one that shows none for long hangs, and only a restart helps. */
 export type Pulse = {
   /** A run began, or saved a page. */
   beat(job: string): void;
@@ -84,12 +84,12 @@ export type Pulse = {
   silent(): string[];
 };
 
-/** With a permit, calls are repeated for some minutes at most, and a wait that is longer ends the run. */
+/** With a permit, calls are repeated for some minutes at most; a longer wait ends the run. */
 const TOO_LONG_MS = 15 * 60_000;
 
 /**
- * @param waits whether a run waits for a permit: those further behind may go first for hours, so that alone is no silence
- * @param now milliseconds, of a clock that nobody sets
+ * @param waits whether a run waits for a permit: others may go first for hours, so that alone is no silence.
+ * @param now milliseconds of a clock that nobody sets.
  */
 export function createPulse(waits: (job: string) => boolean, now: () => number): Pulse {
   const heard = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** The API as this key may use it: every endpoint asked once, by the client and the governor of every other call. */
+/** The API as this key may use it: requests every endpoint once, by the usual client and governor. */
 
 import type { Call } from '../api/response.ts';
 import { type App, openApp, type Surroundings } from '../app.ts';
@@ -8,7 +8,7 @@ import { type Failure, Snooze } from '../errors.ts';
 import type { Job } from '../job.ts';
 import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts';
 
-/** One a job, and one of the clock. A key that is refused, or an API that is not there, is not asked further. */
+/** One check a job, and one of the clock. After a refused key or an unreachable API, nothing more is requested. */
 export async function* checkApi(surroundings: Surroundings, signal: AbortSignal): AsyncGenerator<Check> {
   let app: App;
   try {
@@ -36,7 +36,7 @@ export async function* checkApi(surroundings: Surroundings, signal: AbortSignal)
   }
 }
 
-/** First those that any active key may call: they tell a wrong key from a missing scope. */
+/** First the endpoints that any active key may call: they tell a wrong key from a missing scope. */
 function inOrder(jobs: readonly Job[]): readonly Job[] {
   return [...jobs].sort((a, b) => Number(a.scope !== null) - Number(b.scope !== null));
 }

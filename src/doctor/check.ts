@@ -1,16 +1,16 @@
-/** What a look at one thing found. */
+/** The result of one check. */
 
 import { exitCodes, Failure, type FailureKind } from '../errors.ts';
 
 export type Check = {
-  /** What was looked at: stable within one version of `doctor --json`. */
+  /** Stable within one version of `doctor --json`. */
   name: string;
-  /** A problem keeps the mirror from its work; a warning is worth a look; what is skipped was not looked at. */
+  /** A problem keeps the mirror from its work; a warning is worth a look. */
   level: 'ok' | 'warning' | 'problem' | 'skipped';
   message: string;
-  /** What to do; null where the message says it, or where nothing is to be done. */
+  /** What to do; null where the message says it, or there is nothing to do. */
   advice: string | null;
-  /** What it alone makes of the exit code: 0 but for a problem. */
+  /** Of this check alone; 0 unless it is a problem. */
   exitCode: number;
 };
 

@@ -1,4 +1,4 @@
-/** The daemon: the Redis that schedules and queued runs lie in, the account whose limits it shares, and what it runs beside its walks. */
+/** The daemon: its Redis, the account whose limits it shares, its sinks and its service. */
 
 import { examineAccount } from '../account.ts';
 import { type Config, type Environment, readLake, readShip } from '../config.ts';
@@ -7,7 +7,7 @@ import { type DaemonStatus, readDaemon, readService } from '../reading/status.ts
 import { type SinkName, sinkNames, sinks } from '../sinks.ts';
 import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts';
 
-/** Of the user's own Redis, or of the private one that the daemon runs without `REDIS_URL`. */
+/** Checks the user's Redis, or the private one that the daemon runs without `REDIS_URL`. */
 export async function checkRedis(
   dir: string,
   { REDIS_URL: url, PATH: searchPath }: Environment,
@@ -25,7 +25,7 @@ export async function checkRedis(
   const live = daemon
     ? await checkLive('redis-live', { dir })
     : [skipped('redis-live', 'the private Redis runs only while the daemon does')];
-  return [...runs, checkServer('redis', searchPath), ...live];
+  return [...runs, checkServer(searchPath), ...live];
 }
 
 function checkQueue({ queue: outage }: DaemonStatus): Check {
@@ -35,7 +35,8 @@ function checkQueue({ queue: outage }: DaemonStatus): Check {
     : ok(name, 'runs begin when they are due');
 }
 
-function checkServer(name: string, searchPath: string | undefined): Check {
+function checkServer(searchPath: string | undefined): Check {
+  const name = 'redis';
   try {
     const { name: kind, recent, file } = examineRedisServer(searchPath);
     return recent ? ok(name, `${kind}, ${file}, which the daemon runs for itself`) : tooOld(name, kind);
@@ -77,7 +78,7 @@ async function checkLive(name: string, at: { url: string } | { dir: string }): P
 const tooOld = (name: string, kind: string) =>
   problem(name, 'config', `${kind} is too old`, 'upgrade to Redis 6.2 or newer, or to Valkey');
 
-/** The account as Redis has it; nothing is changed there. */
+/** Reads the account's state in Redis; changes nothing. */
 export async function checkAccount(account: NonNullable<Config['account']>): Promise<Check> {
   const check = 'account-limits';
   try {
@@ -92,7 +93,7 @@ export async function checkAccount(account: NonNullable<Config['account']>): Pro
   }
 }
 
-/** Whether each sink can be found by the settings, and the daemon brings changes to it. */
+/** Checks the settings of each sink, and whether the daemon brings changes to it. */
 export function checkSinks(dir: string, environment: Environment): Check[] {
   return sinkNames.flatMap((sink) => {
     try {

@@ -17,10 +17,10 @@ import { nearestExisting } from './files.ts';
 
 const MB = 1_000_000;
 const GB = 1_000 * MB;
-/** Below it a walk may find the disk full before it ends. */
+/** With less, a walk may fill the disk. */
 const LEAST_FREE = 100 * MB;
 const ENOUGH_FREE = GB;
-/** The mirror, its log, locks and Redis make some tens of files. */
+/** The mirror, its log, locks and Redis take some tens of files. */
 const LEAST_FREE_INODES = 100;
 
 export function checkDisk(dir: string): Check {
@@ -29,7 +29,7 @@ export function checkDisk(dir: string): Check {
   const free = bavail * bsize;
   const size = mirrorBytes(mirrorFile(dir));
   const have = `${bytes(free)} free, the mirror takes ${bytes(size)}`;
-  // A file system that makes inodes as it goes says that it has none at all.
+  // A file system that makes inodes on demand says that it has none.
   if (files > 0 && ffree < LEAST_FREE_INODES)
     return problem(
       name,
@@ -68,7 +68,7 @@ export function checkDatabase(dir: string): Check {
   }
 }
 
-/** None where nothing is proven, or the age of every proof can be told. */
+/** None where nothing is proven, or the age of the latest proof is known. */
 export function checkAges(dir: string, now: number): Check[] {
   const file = mirrorFile(dir);
   const proof = existsSync(file) ? lastProofAt(file) : null;

@@ -1,4 +1,4 @@
-/** Who may read and write what: the settings' file, the folder of the mirror, and what lies in it. */
+/** Who may read and write the files with secrets, the folder of the mirror, and its files. */
 
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -16,7 +16,7 @@ export function checkFiles(dir: string, environment: Environment): Check[] {
   return [...checkSecrets(environment), folder, ...(folder.level === 'problem' ? [] : checkMirrorFiles(dir))];
 }
 
-/** Files with secrets: what they hold, and who may read it. The group may, as it may read a key's file: so services are handed their secrets. */
+/** Files with secrets: what they hold, and who may read it. Their group may, since services get their secrets so. */
 function checkSecrets(environment: Environment): Check[] {
   const files = allSettings.filter(({ isFile, name }) => isFile && environment[name]);
   return [
@@ -86,7 +86,7 @@ function checkMirrorFiles(dir: string): Check[] {
   const files = readdirSync(dir)
     .filter((file) => /^mirror\b.*(\.db(-wal|-shm)?|\.id)$/.test(file))
     .map((file) => join(dir, file))
-    // A write-ahead log comes and goes.
+    // A write-ahead log may go meanwhile.
     .flatMap((file) => ({ file, stat: statSync(file, { throwIfNoEntry: false }) }));
   const those = (wrong: (stat: { uid: number; mode: number }, file: string) => unknown) =>
     files
@@ -104,7 +104,7 @@ function checkMirrorFiles(dir: string): Check[] {
     : [ok(name, `${files.length} of the mirror, for its user alone`)];
 }
 
-/** The folder itself, or what stands where it would be made. */
+/** The folder itself, or the nearest one above that exists. */
 export function nearestExisting(dir: string): string {
   return existsSync(dir) ? dir : nearestExisting(dirname(dir));
 }

@@ -1,6 +1,6 @@
 /**
- * A circuit breaker between the queue and Redis. The first error opens it: the worker rests, since BullMQ's loop would
- * repeat a refused command at once, for ever. A trial, ever less often, finds out when Redis takes writes again.
+ * A circuit breaker between the queue and Redis. The first error pauses the worker, since BullMQ would repeat a refused command at
+ * once, for ever. Trials, ever less often, find out when Redis takes writes again.
  */
 
 import { doubledMs } from '../backoff.ts';
@@ -13,12 +13,11 @@ import { diagnose, type RedisProblem, saysMore } from '../redis.ts';
 export type Outage = RedisProblem & {
   /** When the first error came, ISO 8601 UTC. */
   since: string;
-  /** How many there were until now. */
   errors: number;
 };
 
 type Breaker = {
-  /** Counts the error; the first of an outage stops the worker. */
+  /** Counts the error; the first of an outage pauses the worker. */
   report(error: Error): void;
   /** Null where all is well. */
   outage(): Outage | null;
@@ -31,11 +30,11 @@ export type BreakerTiming = {
   /** Before the first trial; each later one waits twice as long. */
   firstTrial: number;
   longestTrial: number;
-  /** Without an error for so long after a trial, all is well. */
+  /** The outage is over when no error comes for so long after a trial. */
   steady: number;
   /** Between two lines of the log. */
   quiet: number;
-  /** Between two reminders of an outage that goes on. */
+  /** Between two reminders of an outage. */
   remind: number;
 };
 
@@ -101,7 +100,7 @@ export function createBreaker(parts: {
     }
   }
 
-  /** The worker is at work again before the outage is over: it may be refused what the trial is not. */
+  /** The worker resumes before the outage is over: Redis may refuse its commands, though not the trial. */
   async function isWellOnTrial(): Promise<boolean> {
     try {
       await trial();
@@ -136,7 +135,7 @@ export function createBreaker(parts: {
   return { report, outage: () => outage, close: () => closing.abort() };
 }
 
-/** Writes at most one line in `quietMs`; of those that come in between only the last, when its time has come. */
+/** Writes one line in `quietMs` at most: of several, the last. */
 function oneLineEvery(quietMs: number, clock: Clock, signal: AbortSignal): (write: () => void) => void {
   let latest: (() => void) | undefined;
   let isQuiet = false;

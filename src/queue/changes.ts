@@ -1,4 +1,4 @@
-/** The queue `mirror-changes`: one job for each proven walk that changed something, for report workers of others. */
+/** The queue `mirror-changes`, for workers of users: one job for each proven walk that changed something. */
 
 import { type JobsOptions, Queue } from 'bullmq';
 import { DAY_MS } from '../clock.ts';
@@ -15,21 +15,21 @@ export type ChangeSince = (job: string, seq: number) => Change | null;
 export type ChangeQueue = {
   /** Adds what has changed since the last time, if anything. */
   announce(job: string): Promise<void>;
-  /** Drops what nobody came for in a week. */
+  /** Drops jobs that nobody took in a week. */
   forget(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** Redis evicts nothing by itself, so what nobody comes for is bounded here. */
+/** Redis evicts nothing, so jobs that nobody takes are bounded here. */
 const KEPT = { ms: 7 * DAY_MS, jobs: 1_000 };
 const jobOptions: JobsOptions = {
   removeOnComplete: true,
   removeOnFail: { age: KEPT.ms / 1_000, count: KEPT.jobs },
 };
 
-/** The `seq` before anything. Never absent, so that a flush shows. */
+/** The `seq` before anything. It is written, so that a flush shows. */
 const NO_SEQ = '0';
-/** A Redis that was flushed since it was asked has lost what was announced meanwhile, and gets all of it next time. */
+/** Notes nothing if Redis was flushed meanwhile: then all is announced again. */
 const NOTE = `if redis.call('HGET', KEYS[1], ARGV[1]) == ARGV[2] then redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end`;
 
 export function openChanges(
@@ -39,9 +39,9 @@ export function openChanges(
 ): ChangeQueue {
   const queue = new Queue(CHANGES, options).on('error', listenerOf(report));
   const { connection, prefix } = options;
-  /** By job: up to which `seq` this Redis has the changes. It goes where the queue goes when Redis is flushed. */
+  /** By job, the `seq` up to which this Redis has the changes. A flush removes it with the queue. */
   const announced = `${prefix}:told`;
-  /** One after the other: two that count what waits would both drop the oldest. */
+  /** One after the other: two at once would both drop the oldest job. */
   let latest: Promise<unknown> = Promise.resolve();
 
   async function announce(job: string): Promise<void> {
@@ -49,7 +49,7 @@ export function openChanges(
     const before = (await connection.hget(announced, job)) ?? NO_SEQ;
     const change = changeSince(job, Number(before));
     if (!change) return;
-    // A process that dies between these two announces the same again, under the same id.
+    // A process that dies in between announces the same again, under the same id.
     await queue.add(job, change, { ...jobOptions, jobId: `${job}-${before}-${change.lastSeq}` });
     await connection.eval(NOTE, 1, announced, job, before, change.lastSeq);
     const waiting = await queue.getWaitingCount();

@@ -1,10 +1,10 @@
-/** The connection to Redis: its settings, the first one of a start, and the one place that says when it is lost. */
+/** The connection to Redis: its settings, the first one of a start, and the report that it is lost. */
 
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
 import type { RedisTarget } from '../config.ts';
-import { isRefusal, RedisError, settingFailure, tlsMismatch } from '../redis.ts';
+import { answerWithin, isRefusal, RedisError, settingFailure, tlsMismatch } from '../redis.ts';
 
 export type Link = {
   /** For BullMQ, which takes duplicates of it for its blocking reads. Commands wait while Redis is away. */
@@ -18,9 +18,9 @@ export type Link = {
 };
 
 const CONNECT_MS = 5_000;
-/** A Redis that is there but still loads its data, or is not a Redis, may answer nothing at all. */
+/** A Redis that still loads its data may not answer, nor what is no Redis. */
 const GREETING_MS = 6_000;
-/** Where a greeting takes longer, one side may speak TLS alone. */
+/** If a greeting takes longer, one side may speak TLS alone. */
 const TLS_DOUBT_MS = 300;
 const LONGEST_RETRY_MS = 5_000;
 /** Longer than the longest blocking read (10 s): a silent network is a lost one. */
@@ -29,10 +29,9 @@ const SILENCE_MS = 30_000;
 const DISCONNECT_MS = 500;
 
 /**
- * Connects once, as a start does, and hangs up.
+ * Connects once, for a start, and hangs up.
  * @returns why Redis is not there yet; undefined where it is.
- * @throws Failure `config` where Redis refuses the user name or password, or where one side speaks TLS alone; the reason of
- * `signal` where that is aborted.
+ * @throws Failure `config` where Redis refuses the user name or password, or one side speaks TLS alone; the signal's reason.
  */
 export async function greet(
   target: RedisTarget,
@@ -121,29 +120,25 @@ export function connect(
     report(latest);
   });
 
-  async function inTime(work: Promise<unknown>): Promise<void> {
-    if (!(await within(answerMs, work))) throw new RedisError('silent', `no answer in ${answerMs} ms`);
-  }
-
   return {
     client,
     async trial() {
       if (clients.some(({ status }) => status !== 'ready' && status !== 'end'))
         throw (await tlsMismatch(target)) ?? latest;
-      // A write that got no answer yet is waited for again, lest writes pile up.
+      // One write at a time, lest they pile up.
       writing ??= write().finally(() => {
         writing = undefined;
       });
-      await inTime(writing);
+      await answerWithin(answerMs, writing);
     },
-    ping: () => inTime(client.ping()).catch(report),
+    ping: () => answerWithin(answerMs, client.ping()).then(() => undefined, report),
     disconnect: () => clients.forEach(end),
   };
 }
 
 /**
- * A client that is told to disconnect between two tries ends neither itself nor its waiting commands, and BullMQ
- * waits for both (redis/ioredis#2169, taskforcesh/bullmq#4656): it needs one more try to end.
+ * A client that disconnects between two tries ends neither itself nor its waiting commands (redis/ioredis#2169,
+ * taskforcesh/bullmq#4656), for which BullMQ waits: one more try ends it.
  */
 function end(client: Redis): void {
   if (client.status === 'reconnecting') {
@@ -153,10 +148,7 @@ function end(client: Redis): void {
   if (client.status !== 'end') client.disconnect();
 }
 
-/**
- * Writes as the queue does: by a script that is called by its digest. The key is gone after a minute.
- * @returns what rejects where Redis does not take it.
- */
+/** Returns what writes as the queue does, by a script that is called by its digest. The key expires after a minute. */
 export function trialWriter(client: Redis, prefix: string): () => Promise<unknown> {
   client.defineCommand('marketMirrorTrial', {
     numberOfKeys: 1,
@@ -166,7 +158,7 @@ export function trialWriter(client: Redis, prefix: string): () => Promise<unknow
   return () => marketMirrorTrial.call(client, `${prefix}:trial`);
 }
 
-/** Whether `work` ended within `ms`. Its failure is thrown. */
+/** Whether `work` ended within `ms`. @throws its error. */
 export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {
@@ -179,10 +171,10 @@ export async function within(ms: number, work: Promise<unknown>): Promise<boolea
   }
 }
 
-/** What `work` comes to, unless `signal` is aborted first: then its reason is thrown. */
+/** The result of `work`. @throws the signal's reason if that is aborted first. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return await work;
-  // Nobody may wait for it any more: that it fails, too, must not end the process.
+  // Its error must not end the process once nobody waits for it.
   work.catch(() => undefined);
   signal.throwIfAborted();
   const over = new AbortController();

@@ -1,4 +1,4 @@
-/** A Redis looked over: which it is, and whether what it is given is safe with it. */
+/** Examines a Redis for `doctor`: its version, and whether it takes writes and keeps them. */
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ function runForVersion(file: string): string {
  * @throws Failure `config` where it refuses the user name or password, `incomplete` where it does not answer.
  */
 export async function examineRedis(at: { url: string } | { dir: string }): Promise<LiveRedis> {
-  // Not `privateTarget`, which makes the folder: who examines changes nothing.
+  // Not `privateTarget`, which makes the folder.
   const target: RedisTarget =
     'url' in at ? parseRedisUrl(at.url) : { path: socketPath(join(at.dir, 'redis'), 'redis.sock') };
   const { info, refusal } = await ask(target);

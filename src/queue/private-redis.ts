@@ -1,4 +1,4 @@
-/** The daemon's own Redis: started, kept alive, and ended with the daemon, however that ends. */
+/** The daemon's own Redis: started, kept alive, and ended with the daemon. */
 
 import {
   accessSync,
@@ -28,21 +28,21 @@ export type PrivateRedis = {
   close(): Promise<void>;
 };
 
-/** A killed daemon's server saves and goes within tens of milliseconds. */
+/** The server of a killed daemon saves and ends within tens of milliseconds. */
 const HANDOVER_MS = 5_000;
 const START_MS = 30_000;
 const START_ATTEMPTS = 3;
 const STOP_MS = 1_500;
 const PING_MS = 1_000;
 const POLL_MS = 10;
-/** A server that ran this long was well: its death is the first again. */
+/** The death of a server that ran for so long counts as the first. */
 const STEADY_MS = 60_000;
 const PAUSES = { firstMs: 100, longestMs: 10_000 };
 const LONGEST_OUTPUT = 2_000;
 
 /**
- * Starts a Redis on a unix socket under `dir`, which the caller holds exclusively: no TCP port, an append-only
- * file, no eviction. Whenever it dies it is started again.
+ * Starts a Redis on a unix socket under `dir`, whose lock the caller holds: no TCP port, an append-only file, no eviction. Whenever
+ * it dies it is started again.
  * @throws Failure `config` without a server to run, `incomplete` while another one serves the socket, `disk`
  * when it does not start.
  */
@@ -89,7 +89,7 @@ export async function startPrivateRedis(parts: {
     }
   }
 
-  /** A second server on a socket would silently take it from the first, and share its files. */
+  /** Waits until nobody serves the socket: a second server would silently take it, and share the first one's files. */
   async function isFree(deadline: number, ending: AbortSignal): Promise<boolean> {
     while ((await ping(path)) !== 'nobody') {
       if (clock.monotonic() > deadline) return false;
@@ -125,7 +125,7 @@ export async function startPrivateRedis(parts: {
 const homeIn = (dir: string) => join(dir, 'redis');
 const pidFile = (home: string) => join(home, 'redis.pid');
 
-/** Where the private Redis of the mirror in `dir` listens. Makes the folder that it lives in, for us alone. */
+/** Where the private Redis of the mirror in `dir` listens. Makes its folder, for this user alone. */
 export function privateTarget(dir: string): { path: string } {
   const home = homeIn(dir);
   try {
@@ -163,11 +163,11 @@ function isExecutable(file: string): boolean {
 type RedisProcess = {
   /** Resolves when the server is gone, with its last line or the signal that killed it. Never rejects. */
   ended: Promise<string>;
-  /** Asks the server to save and go; kills it where it does not. Resolves when it is gone. */
+  /** Lets the server save and end, and kills it if it does not. Resolves when it is gone. */
   stop(): Promise<void>;
 };
 
-/** Serves `socket` only, with its append-only file in `home`. Not ready yet when this returns. */
+/** Starts a server on `socket` alone, with its append-only file in `home`. It is not ready yet. */
 function spawnRedis(binary: string, home: string, socket: string): RedisProcess {
   const settings = [
     ['--port', '0'],
@@ -200,13 +200,13 @@ function spawnRedis(binary: string, home: string, socket: string): RedisProcess 
   };
 }
 
-/** Without the process and time that Redis writes before it. */
+/** The last line, without the process and time that Redis writes before it. */
 function lastLineOf(output: string): string {
   const line = output.trim().split('\n').at(-1) ?? '';
   return line.replace(/^\d+:\w \d+ \w+ \d+ [\d:.]+ \S /, '') || 'it said nothing';
 }
 
-/** The process that last began to serve from `home` and has not ended well, where it still lives. */
+/** The process of the server in `home`, if it lives. */
 function serverPid(home: string): number | null {
   try {
     const pid = Number.parseInt(readFileSync(pidFile(home), 'utf8'), 10);
@@ -224,12 +224,12 @@ function occupied(path: string, pid: number | null): Failure {
   );
 }
 
-/** A full disk keeps the server from its file as well, and leaves nothing damaged. */
+/** Whether the server cannot read its file. A full disk damages nothing. */
 function isDamaged(lastLine: string): boolean {
   return /append only file|\bAOF\b|\bRDB\b/.test(lastLine) && !/No space left|quota exceeded/.test(lastLine);
 }
 
-/** Redis holds nothing that cannot be lost: better to start empty than not to start. */
+/** Sets a damaged file aside: Redis holds nothing that cannot be lost. */
 function setAside(home: string, log: Log): void {
   for (const file of ['appendonlydir', 'appendonly.aof'].map((name) => join(home, name)))
     if (existsSync(file)) {

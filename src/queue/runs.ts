@@ -1,7 +1,6 @@
 /**
- * When datasets run. BullMQ wakes them: by one job scheduler each, and by one delayed job for a run that waits. Both are
- * written from SQLite, which alone decides whether a dataset that was woken runs: a wake too many costs nothing, and one
- * that is lost is written again.
+ * When datasets run. BullMQ wakes them: by one job scheduler each, and by one delayed job for a run that waits. Both are written from
+ * SQLite, which alone decides whether a woken dataset runs. So a wake too many costs nothing, and a lost one is written again.
  */
 
 import { type Job as BullJob, Queue, type QueueOptions, Worker } from 'bullmq';
@@ -15,19 +14,13 @@ import { nextDue, type Schedule } from '../schedule.ts';
 export type RunsOptions = {
   /** Every dataset that there is, with its schedule. */
   schedules: Record<string, Schedule>;
-  /**
-   * When the last finished run of a dataset began, in epoch milliseconds; null where there was none, or where the last one
-   * has not finished: then it is due.
-   */
+  /** When the last run of a dataset began, in epoch milliseconds; null where there was none, or it is unfinished: then it is due. */
   lastRun: (job: string) => number | null;
-  /**
-   * Mirrors one dataset once. Throws `Snooze` to resume later at its checkpoint, `Failure` to leave it to the next
-   * schedule. When `signal` is aborted it stops at the next page boundary and throws the signal's reason.
-   */
+  /** Mirrors one dataset once. @throws Snooze to resume later, Failure to leave it to the schedule, the signal's reason. */
   run: (job: string, signal: AbortSignal) => Promise<void>;
 };
 
-/** What each of our queues and workers is opened with. */
+/** The options of our queues and workers. */
 export type BullOptions = {
   connection: Redis;
   prefix: string;
@@ -36,22 +29,22 @@ export type BullOptions = {
 };
 
 export type Runs = {
-  /** Writes to Redis when each dataset that does not run is to be woken, whatever happened to it there. */
+  /** Writes to Redis when each idle dataset is to be woken. */
   plan(): Promise<void>;
-  /** The clock is another than before: when they are planned next, the datasets that wait run, and so do those in `due`. */
+  /** After a jump of the clock: at the next plan, the datasets that wait run, and those in `due`. */
   forgetTimes(due: readonly string[]): void;
   /** Takes no more wakes; runs that have begun continue. */
   pause(): void;
   resume(): void;
-  /** False where the worker's loop has ended although nobody made it rest. */
+  /** False where the worker's loop has ended although nobody paused it. */
   isAlive(): boolean;
-  /** Tells the runs to stop. Resolves when they have ended. */
+  /** Resolves when the runs have ended. */
   stop(): Promise<void>;
-  /** Resolves when Redis knows that nobody works here any more. */
+  /** Resolves when the worker and the queue have left Redis. */
   close(): Promise<unknown>;
 };
 
-/** A dataset, and what this process knows of its runs beside SQLite. */
+/** A dataset with a schedule, and what this process alone knows of its runs. */
 type Dataset = {
   job: string;
   schedule: Exclude<Schedule, 'off'>;
@@ -63,13 +56,12 @@ type Dataset = {
   runsAnyway: boolean;
 };
 
-/** Under the mirror's own prefix, so that nobody else takes a wake. */
 const QUEUE = 'wakes';
 /** Between the wakes of datasets that are due together. */
 const STAGGER_MS = 200;
-/** After an error of the connection; other errors make the worker rest. */
+/** After an error of the connection; other errors pause the worker. */
 const RETRY_MS = 1_000;
-/** Nobody reads the event streams but a dashboard: keep them short. */
+/** Only a dashboard reads the event streams: keep them short. */
 const EVENTS_KEPT = 1_000;
 
 /** The options of BullMQ for the Redis behind `connection`. Warns where that may evict our keys. */
@@ -82,19 +74,19 @@ export async function bullOptions(connection: Redis, prefix: string, log: Log): 
       { reason: policy ?? 'unknown' },
       'this Redis may evict jobs: set its maxmemory-policy to noeviction',
     );
-  // BullMQ prints the same warning to the console, once a connection. Without its check of the version it
-  // rounds waits up to whole seconds, so the check stays where there is nothing to print.
+  // BullMQ would print the same warning for each connection. Without its check of the version it rounds waits up to seconds, so the
+  // check stays where there is nothing to print.
   return { connection, prefix, skipVersionCheck: mayEvict, streams: { events: { maxLen: EVENTS_KEPT } } };
 }
 
-/** An `error` listener: without one, an error of a queue would end the process. */
+/** The `error` listener without which an error of a queue would end the process. */
 export function listenerOf(report: (error: Error) => void): (error: Error) => void {
   return (error) => {
     if (!isConnectionError(error) && !isOfLostWake(error)) report(error);
   };
 }
 
-/** Errors of a wake that Redis has lost or handed out again: what came of its run is in SQLite. */
+/** Errors of a wake that Redis has lost or handed out again: the result of its run is in SQLite. */
 function isOfLostWake(error: Error): boolean {
   return /could not renew lock|^Missing (lock|key) for job|^Lock mismatch for job|is not in the active state/.test(
     error.message,
@@ -129,7 +121,7 @@ export function startRuns(
   const worker = new Worker(QUEUE, ({ name }: BullJob) => wake(name), {
     ...options,
     settings,
-    // While all datasets run, wakes that find nothing to do still go.
+    // While all datasets run, there is room for a wake that finds nothing to do.
     concurrency: datasets.size + 1,
     runRetryDelay: RETRY_MS,
     removeOnComplete: { count: 0 },
@@ -153,7 +145,7 @@ export function startRuns(
     await ended;
   }
 
-  /** A run begins a little after its wake, so the next wake comes a little early: with half an interval to spare it counts. */
+  /** A run begins a little after its wake, so the next wake seems early: up to half an interval early it counts. */
   function isDue(dataset: Dataset): boolean {
     const { schedule, waitsUntil } = dataset;
     const early = waitsUntil === null && 'every' in schedule ? schedule.every / 2 : 0;
@@ -165,7 +157,7 @@ export function startRuns(
   function dueAt({ job, schedule, ranAt, waitsUntil, runsAnyway }: Dataset, now: number): number {
     if (runsAnyway) return now;
     if (waitsUntil !== null) return waitsUntil;
-    // In SQLite are the runs of other processes, too.
+    // SQLite has the runs of other processes, too.
     const last = Math.max(ranAt ?? Number.NEGATIVE_INFINITY, lastRun(job) ?? Number.NEGATIVE_INFINITY);
     if (last === Number.NEGATIVE_INFINITY) return now;
     // The clock may have been ahead then.
@@ -173,7 +165,7 @@ export function startRuns(
     return nextDue(schedule, began, began) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Never rejects. Retries live in the client; here the next schedule tries again. */
+  /** Never rejects: after an error, the next schedule tries again. */
   async function perform(dataset: Dataset, signal: AbortSignal): Promise<void> {
     const { job } = dataset;
     Object.assign(dataset, { ranAt: clock.now(), waitsUntil: null });
@@ -196,7 +188,7 @@ export function startRuns(
   function wait(dataset: Dataset, { until, reason }: Snooze): void {
     log.info({ job: dataset.job, until: isoTime(until), reason }, 'waiting');
     dataset.waitsUntil = until;
-    // Not waited for: Redis may be away, and then this is planned when it is back.
+    // Not awaited: if Redis is away, the wake is planned when it is back.
     void wakeAt(dataset, until).catch(report);
   }
 
@@ -210,7 +202,7 @@ export function startRuns(
     const { job, schedule, waitsUntil } = dataset;
     const now = clock.now();
     const at = dueAt(dataset, now);
-    // An upsert would keep the tick that is planned, which a clock that was ahead may have set.
+    // An upsert would keep the planned tick, which a clock that was ahead may have set.
     await queue.removeJobScheduler(job);
     await queue.upsertJobScheduler(
       job,
