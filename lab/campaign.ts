@@ -1,7 +1,6 @@
 /**
- * `npm run campaign`: attacks on the built program, with real processes, disks, clocks and Redis, while the API is edited
- * all the time and a consumer follows. A seed draws the same attacks, pauses and edits again. Time itself is real, so that
- * no two runs meet the same moment.
+ * `npm run campaign`: attacks on the built program with real processes, disks, clocks and Redis, while the API is edited and a consumer
+ * follows. A seed draws the same attacks, pauses and edits again; time is real, so no two runs are equal.
  */
 
 import { once } from 'node:events';

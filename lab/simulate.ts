@@ -1,7 +1,4 @@
-/**
- * `npm run simulate`: the governor in worlds of virtual time, beside an optimum that knows every limit: the tables of docs/dev/governor-figures.md;
- * with `freshness`, how late and how wrong the mirror is: docs/dev/freshness-figures.md.
- */
+/** `npm run simulate`: the governor in worlds of virtual time, beside an optimum that knows every limit; with `freshness`, how late and wrong the mirror is. */
 
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';

@@ -1,7 +1,4 @@
-/**
- * `npm run soak`: more random lives of datasets than CI has time for, then the figures of `docs/reliability.md`.
- * `--year` measures one other thing, and nothing else.
- */
+/** `npm run soak`: more random lives of datasets than CI has time for, and the figures of `docs/reliability.md`; with `--year` only a year. */
 
 import type { Wildness } from '../test/helpers/scenario.ts';
 import { freshSeed, listOf, oneOf, tool, whole } from './options.ts';

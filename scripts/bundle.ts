@@ -1,7 +1,6 @@
 /**
- * Makes the program: what starts, and what is loaded while it runs, become a file each in `dist/`, at their places in the
- * sources; what they share becomes a few files in `dist/src/parts/`, with the packages that most commands need. To find
- * hundreds of modules would take most of the time of a short command. The compiler has checked the types before.
+ * Makes the program: entry points and late modules become a file each in `dist/`, what they share a few files in `dist/src/parts/`, with
+ * the packages that most commands need: to find hundreds of modules would take most of the time of a short command.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';

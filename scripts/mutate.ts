@@ -1,7 +1,4 @@
-/**
- * Mutation testing of the rooms that protect data: changes their code in small ways, one after the other, and says which changes
- * no test of the room noticed. docs/dev/testing.md says how it is used.
- */
+/** Mutation testing of the rooms that protect data: which small changes of their code does no test notice? See docs/dev/testing.md. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
@@ -13,10 +10,7 @@ import { Stryker } from '@stryker-mutator/core';
 
 type Room = { code: string[]; tests: string[]; without?: string[] };
 
-/**
- * The code of a room, and the tests that have to notice: its own, and those of the next door that run in this process;
- * without those that would take minutes for each change.
- */
+/** The code of a room, and the tests that have to notice: its own and those of the next door, without slow ones. */
 const rooms: Record<string, Room> = {
   walk: {
     code: ['src/walk.ts', 'src/walk/**/*.ts'],

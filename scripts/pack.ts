@@ -1,6 +1,6 @@
 /**
- * `npm run pack [-- --built] [-- --to <folder>]`: makes `market-mirror-<version>.tgz` of the commit: the built program with its docs, and of packages only those that
- * it still loads when it runs. Two builds of one commit are equal byte by byte, if the same Node.js and npm make them.
+ * `npm run pack [-- --built] [-- --to <folder>]`: makes `market-mirror-<version>.tgz` of the commit: the built program, its docs, and the
+ * packages that it loads. Two builds of a commit are equal byte by byte, by the same Node.js and npm.
  */
 
 import { execFileSync } from 'node:child_process';

@@ -1,7 +1,4 @@
-/**
- * Makes the pictures of the documentation, on what `npm run build` made: a mirror of sample data, looked at in a browser.
- * `npm run pictures`.
- */
+/** `npm run pictures`: makes the pictures of the documentation: the built page over a mirror of sample data, in a browser. */
 
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';

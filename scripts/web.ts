@@ -1,7 +1,4 @@
-/**
- * Builds the page: `web/` becomes `dist/web/`. The names of its files hold a digest of what is in them, so that browsers may
- * keep them for ever; `index.html` alone keeps its name. Says how large the first view is.
- */
+/** Builds the page: `web/` becomes `dist/web/`. File names hold a digest, so that browsers keep them for ever, but for `index.html`. Prints sizes. */
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';

@@ -1,7 +1,4 @@
-/**
- * `bare-server.ts <port> <file> [<mirror.db>]`: answers everything with the bytes of the file; with a mirror each path of the
- * file, which is JSON then, with the rows of its SQL.
- */
+/** `bare-server.ts <port> <file> [<mirror.db>]`: answers with the bytes of the file; with a mirror, by the SQL that the file has for a path. */
 
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -26,10 +26,7 @@ export type Load = {
   cpuMs: number;
 };
 
-/**
- * @param next what is asked for, time after time.
- * @throws Error if an answer had another status than `status`.
- */
+/** @param next makes each request. @throws Error if a response had another status than `status`. */
 export async function load(
   server: Server,
   options: LoadOptions,

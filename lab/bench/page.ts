@@ -1,8 +1,4 @@
-/**
- * The page in a real browser, on what `npm run build` made: how soon its first view is usable, whether the browser's main
- * thread is ever held up, and how long a dataset's table waits for its rows. Ends with 1 where a bound is broken.
- * `npm run bench -- page --rows 1000000`.
- */
+/** `npm run bench -- page`: how soon the first view of the built page is usable, the longest task of the main thread, and how long rows take. */
 
 import type { Browser, Page } from 'playwright-core';
 import { launch } from '../../test/helpers/browser.ts';

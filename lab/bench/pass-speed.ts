@@ -1,7 +1,4 @@
-/**
- * Passes beside the barest loop, measured in turn with it as whole processes from start to end, and what they write to disk:
- * `npm run bench -- pass-speed --lines first,aged --runs 3 --rows 20000`, on what `npm run build` made.
- */
+/** `npm run bench -- pass-speed --lines first,aged --runs 3`: passes of the built program in turn with the barest loop, and what they write to disk. */
 
 import { number } from '../../src/output/numbers.ts';
 import { markdownRow } from '../figures.ts';

@@ -1,7 +1,4 @@
-/**
- * The service beside a bare `node:http` server that answers the same bytes from memory, with everything on: key, scope,
- * limits, headers, counts, access log. `npm run bench -- serve`, on what `npm run build` made.
- */
+/** `npm run bench -- serve`: the built service, with keys, limits and log, beside a bare `node:http` server that answers the same bytes from memory. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -197,10 +194,7 @@ const PAGES = 1_000;
 const SQL_WARM_UP = 1_000;
 const LIMIT = 100;
 
-/**
- * Pages that nobody has asked for before, so that each is read from SQL, near and far; beside a bare server that answers one of
- * them from memory, which tells how much of the slowest the client and the machine are.
- */
+/** Pages that were not asked for before, so that each is read from SQL. A bare server shows how much of the slowest is the client and the machine. */
 async function measurePages(
   serve: Server,
   folder: string,

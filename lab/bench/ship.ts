@@ -1,7 +1,4 @@
-/**
- * Shipping to a Postgres of its own, with the settings that Postgres has by itself, beside plain COPY of the same rows:
- * `npm run bench -- ship`, on what `npm run build` made. Ends with 1 where a bound is broken.
- */
+/** `npm run bench -- ship`: the built program ships to a Postgres with its usual settings, beside plain COPY of the same rows. */
 
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,7 +1,4 @@
-/**
- * How long commands take from start to end, beside a bare script that opens the same file and selects one row:
- * `npm run bench -- start-time`, on what `npm run build` made.
- */
+/** `npm run bench -- start-time`: how long built commands take, beside a bare script that opens the same file and selects one row. */
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

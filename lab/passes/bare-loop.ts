@@ -1,7 +1,6 @@
 /**
- * The least that any mirror must do, as bare as it can be: fetch, JSON.parse, a prepared upsert of every row, one
- * transaction a page. No validation, no checkpoint, no record of calls, and no library but those for HTTP and SQLite.
- * `bare-loop.js <dataset> <url> <folder> [<calls in flight>]`
+ * `bare-loop.js <dataset> <url> <folder> [<calls in flight>]`: the least that a mirror must do: fetch, JSON.parse, a prepared upsert of every
+ * row, one transaction a page. No validation, no checkpoint, no record of calls.
  */
 
 import Database from 'better-sqlite3';

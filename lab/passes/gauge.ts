@@ -1,7 +1,4 @@
-/**
- * Loaded into a program before its own code: measures it from within, and leaves what it has measured in the file that
- * `LAB_FIGURES` names when the program ends.
- */
+/** Loaded before a program: measures it from within, and writes the figures to the file `LAB_FIGURES` at its end. */
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,8 +1,6 @@
 /**
- * A year of the default schedules: what the mirror has grown to, and what `status` takes by then. Some days are lived,
- * every walk of them over HTTP with a real store; each of the others repeats the day before, walk by walk and row by
- * row, and what is due is forgotten as it would be. A ranked list, of which rows come, go and change places all the time, is
- * lived every day. Time is virtual throughout.
+ * A year of the default schedules in virtual time: how large the mirror gets, and what `status` takes then. Some days are lived over HTTP
+ * with a real store; the others repeat the day before row by row, but for a ranked list, which is lived every day.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -90,10 +88,7 @@ const edits: Record<string, { everyMs: number; edit: (now: number) => Edit }> = 
 /** Rows that are ranked too low to be shown now. */
 const benched: Row[] = [];
 
-/**
- * As a list of the best: one row changes, some change places, and of those at its end half are there at every other walk, half
- * at every third.
- */
+/** As a ranked list: one row changes, some move, and of the last ten half are there at every other walk, half at every third. */
 function rank(now: number): Edit {
   return (dataset) => {
     if (benched.length === 0) benched.push(...dataset.make(15));

@@ -1,7 +1,4 @@
-/**
- * `docs/tables.md`: every table and view of a real, freshly made mirror, with what its columns mean. That is read from the
- * comments of the schema and from the contracts of the jobs; the texts that no declaration holds are at the end.
- */
+/** `docs/tables.md`: the tables and views of a new mirror. Meanings come from comments of the schema and contracts of jobs; other texts are at the end. */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -21,6 +21,7 @@ import {
   weeksOf,
 } from './calendar.ts';
 import { Failed, Loading } from './states.tsx';
+import { Heads } from './table.tsx';
 import { Time } from './time.tsx';
 
 export const whilesAgo = [
@@ -145,15 +146,7 @@ function Calendar({ chosen, zone, choose }: { chosen: Day; zone: Zone; choose(da
         </button>
       </div>
       <table ref={table} onKeyDown={(event) => moveFocus(event, table.current)}>
-        <thead>
-          <tr>
-            {weekdays.map((weekday) => (
-              <th key={weekday} scope="col">
-                {weekday}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Heads names={weekdays} />
         <tbody>
           {weeksOf(month).map((week) => (
             <tr key={week.join()}>

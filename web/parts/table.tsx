@@ -118,6 +118,19 @@ export function Table(props: Props) {
   );
 }
 
+/** The line of heads. @param kind the class of all but the first. */
+export const Heads = ({ names, kind }: { names: readonly ComponentChildren[]; kind?: string }) => (
+  <thead>
+    <tr>
+      {names.map((name, at) => (
+        <th key={at} scope="col" class={at > 0 ? kind : undefined}>
+          {name}
+        </th>
+      ))}
+    </tr>
+  </thead>
+);
+
 type NumberTableProps = {
   label: string;
   /** The first is that of the names. */
@@ -127,20 +140,11 @@ type NumberTableProps = {
 };
 
 /** Numbers that the page made itself, under their heads. */
-export function NumberTable({ label, heads: [first, ...others], lines }: NumberTableProps) {
+export function NumberTable({ label, heads, lines }: NumberTableProps) {
   return (
     <Scroll label={label}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">{first}</th>
-            {others.map((head) => (
-              <th key={head} scope="col" class="number">
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Heads names={heads} kind="number" />
         <tbody>
           {lines.map(([name, ...cells], line) => (
             <tr key={line}>

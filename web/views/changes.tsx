@@ -8,6 +8,7 @@ import { clockTime, count, cutMiddle, DAY_MS, HOUR_MS, number, plural, sharedZon
 import { useLive } from '../live.ts';
 import { Heading, Tabs } from '../parts/heading.tsx';
 import { Awaited, Empty, Failed, Loading, Scroll } from '../parts/states.tsx';
+import { Heads } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { usePreferences } from '../preferences.ts';
 import { linkHere, linkTo, linkToSql, usePageAddress } from '../router.ts';
@@ -197,6 +198,11 @@ function ChangeTable({ rows, schema, isLoading }: TableProps) {
     rows.map(([, at]) => at),
     zone,
   );
+  const time = (
+    <>
+      Time <span class="zone">{headZone}</span>
+    </>
+  );
   const changed = rows.flatMap(([, at, job, key, change]) =>
     change === 'update' ? [{ at: String(at), job: String(job), key: String(key) }] : [],
   );
@@ -209,18 +215,7 @@ function ChangeTable({ rows, schema, isLoading }: TableProps) {
     <div class="card list">
       <Scroll label="Changes, the latest first" isBusy={isLoading}>
         <table class="changes-list">
-          <thead>
-            <tr>
-              <th scope="col">
-                Time <span class="zone">{headZone}</span>
-              </th>
-              <th scope="col">Dataset</th>
-              <th scope="col">Change</th>
-              <th scope="col">Row</th>
-              <th scope="col">Fields</th>
-              <th scope="col">Walk</th>
-            </tr>
-          </thead>
+          <Heads names={[time, 'Dataset', 'Change', 'Row', 'Fields', 'Walk']} />
           <tbody>
             {rows.map(([, at, job, key, change, walk]) => {
               const { label, tag } = kinds[change as ChangeKind];

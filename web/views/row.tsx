@@ -10,6 +10,7 @@ import { Fact, Heading } from '../parts/heading.tsx';
 import { whilesAgo } from '../parts/moment-choice.tsx';
 import { DatasetProof, Sources } from '../parts/proof.tsx';
 import { Empty, Failed, Loading, Running, Scroll } from '../parts/states.tsx';
+import { Heads } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { linkHere, linkTo, linkToSql, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
@@ -272,16 +273,7 @@ function ChangeTable({ label, heads, changes, volatile }: ChangeTableProps) {
   return (
     <Scroll label={label}>
       <table class="changes">
-        <thead>
-          <tr>
-            <th scope="col">Value</th>
-            {heads.map((head) => (
-              <th key={head} scope="col">
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Heads names={['Value', ...heads]} />
         <tbody>
           {inOrder.map((change) => (
             <ChangeRow key={change.place} change={change} isVolatile={isVolatile(change)} />

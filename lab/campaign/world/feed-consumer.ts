@@ -1,7 +1,4 @@
-/**
- * `feed-consumer.ts <url> <key> <copy.db> [once]`: keeps a copy by the change feed of `/mirror/v1`, changes and position in one
- * transaction; until it is killed, or with `once` until nothing is new.
- */
+/** `feed-consumer.ts <url> <key> <copy.db> [once]`: copies by the change feed, changes and position in one transaction; with `once` until nothing is new. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';

@@ -91,8 +91,8 @@ export function createJournal(lists: readonly Job[]) {
         ?.some((known) => known.form === null) ?? false,
 
     /**
-     * The keys of rows that came or changed until a time, in epoch milliseconds, and are shown older than that, or not
-     * at all. A row that has gone since may be shown for longer: it takes two proofs to remove it.
+     * The keys of rows that came or changed by `until` (epoch milliseconds) and are shown older, or not at all. A row that has gone since
+     * may stay: it takes two proofs to remove it.
      */
     shownTooOld(job: string, shown: Forms, until: number): string[] {
       return [...of(job)]
