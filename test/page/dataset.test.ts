@@ -1,9 +1,9 @@
 /** A dataset: its rows, found, chosen, charted and taken along; the life of one; both as of a moment. */
 
 import type { Page } from 'playwright-core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { openLived } from './lived.ts';
-import { rowsOf, settled, tableIn } from './support.ts';
+import { go, rowsOf, settled, tableIn } from './support.ts';
 
 const lived = await openLived();
 afterAll(lived.close);
@@ -37,41 +37,37 @@ const keysIn = (page: Page, region = 'Rows of ai-signals') =>
 
 const keysOf = (sql: string) => lived.bench.sql<{ _key: string }>(sql).map(({ _key }) => _key);
 
-describe('rows', () => {
-  test('are all there, page by page', async () => {
-    const { page } = await lived.visit('/datasets/ai-signals');
-    const keys = keysOf('SELECT _key FROM ai_signals');
-    expect(await page.locator('.heading').first().innerText()).toContain(`${keys.length} rows`);
-    const seen = await keysIn(page);
-    for (const from of [50, 100]) {
-      await page.getByRole('button', { name: 'next page' }).click();
-      await page.getByText(`${from + 1}–${Math.min(from + 50, keys.length)} of ${keys.length}`).waitFor();
-      await settled(page);
-      seen.push(...(await keysIn(page)));
-    }
-    expect(seen.sort()).toEqual(keys.sort());
-  });
+test('rows are all there, page by page, also those that went and those of a dataset that nobody described', async () => {
+  const window = await lived.visit('/datasets/ai-signals');
+  const { page } = window;
+  const keys = keysOf('SELECT _key FROM ai_signals');
+  expect(await page.locator('.heading').first().innerText()).toContain(`${keys.length} rows`);
+  const seen = await keysIn(page);
+  for (const from of [50, 100]) {
+    await page.getByRole('button', { name: 'next page' }).click();
+    await page.getByText(`${from + 1}–${Math.min(from + 50, keys.length)} of ${keys.length}`).waitFor();
+    await settled(page);
+    seen.push(...(await keysIn(page)));
+  }
+  expect(seen.sort()).toEqual(keys.sort());
 
-  test('that went are listed, each with the walk that proved it', async () => {
-    const { page } = await lived.visit('/datasets/ai-signals?show=removed');
-    const region = 'Removed rows of ai-signals';
-    expect(await keysIn(page, region)).toEqual([lived.removed]);
-    const [walk] = lived.bench.sql<{ id: number }>('SELECT id FROM walks WHERE deleted > 0');
-    const walks = page
-      .getByRole('region', { name: region })
-      .getByRole('link', { name: String(walk?.id), exact: true });
-    expect(await walks.count()).toBeGreaterThan(0);
-  });
+  // Each that went with the walk that proved it.
+  await go(window, '/datasets/ai-signals?show=removed');
+  const region = 'Removed rows of ai-signals';
+  expect(await keysIn(page, region)).toEqual([lived.removed]);
+  const [walk] = lived.bench.sql<{ id: number }>('SELECT id FROM walks WHERE deleted > 0');
+  const walks = page
+    .getByRole('region', { name: region })
+    .getByRole('link', { name: String(walk?.id), exact: true });
+  expect(await walks.count()).toBeGreaterThan(0);
 
-  test('of a dataset that nobody described have columns, too', async () => {
-    const { page } = await lived.visit('/datasets/news');
-    const [heads = []] = await tableIn(page, 'Rows of news');
-    expect(heads.length).toBeGreaterThan(4);
-    expect((await keysIn(page, 'Rows of news')).length).toBe(50);
-  });
+  await go(window, '/datasets/news');
+  const [heads = []] = await tableIn(page, 'Rows of news');
+  expect(heads.length).toBeGreaterThan(4);
+  expect((await keysIn(page, 'Rows of news')).length).toBe(50);
 });
 
-test('a row tells its whole life: what changed, when, and by which walk and call', async () => {
+test('a row tells its whole life: what changed, when, and by which walk and call, with names in one piece on a small screen', async () => {
   const { page } = await lived.visit('/datasets/ai-signals');
   await page.getByRole('link', { name: lived.changed }).click();
   await page.getByRole('heading', { name: lived.changed }).waitFor();
@@ -94,10 +90,9 @@ test('a row tells its whole life: what changed, when, and by which walk and call
     lived.changed,
   );
   expect(await page.locator('main').innerText()).toContain(call?.request_id);
-});
 
-test('the names of its values are in one piece on a small screen', async () => {
-  const { page } = await lived.visit(`/datasets/ai-signals/rows/${lived.changed}`, { width: 390 });
+  await page.setViewportSize({ width: 390, height: 800 });
+  await settled(page);
   const values = page.getByRole('region', { name: 'Values of version 2' });
   const linesOf = (name: string) =>
     values.getByRole('rowheader', { name, exact: true }).evaluate((cell) => {
@@ -108,40 +103,37 @@ test('the names of its values are in one piece on a small screen', async () => {
   expect(await Promise.all(['id', 'timestamp', 'quality_freshness'].map(linesOf))).toEqual([1, 1, 1]);
 });
 
-describe('as of a moment', () => {
-  test('rows are those of then, and links keep the moment', async () => {
-    const { page } = await lived.visit(`/datasets/ai-signals?at=${lived.before}&q=${lived.removed}`);
-    expect(await keysIn(page)).toEqual([lived.removed]);
-    await page.getByRole('link', { name: lived.removed }).click();
-    await page.waitForURL(`**/rows/${lived.removed}?at=*`);
-    await page.getByText('Version at this moment: 1').waitFor();
-    await page.goto(`${lived.url}/datasets/ai-signals?at=${lived.before}&q=${lived.added}`);
-    await page.getByText('No rows match.').waitFor();
-  });
+test('as of a moment rows are those of then, and links keep the moment; what differs from now is counted and compared', async () => {
+  const window = await lived.visit(`/datasets/ai-signals?at=${lived.before}&q=${lived.removed}`);
+  const { page } = window;
+  expect(await keysIn(page)).toEqual([lived.removed]);
+  await page.getByRole('link', { name: lived.removed }).click();
+  await page.waitForURL(`**/rows/${lived.removed}?at=*`);
+  await page.getByText('Version at this moment: 1').waitFor();
+  await go(window, `/datasets/ai-signals?at=${lived.before}&q=${lived.added}`);
+  await page.getByText('No rows match.').waitFor();
 
-  test('the life of a row ends then, and is compared with now', async () => {
-    const { page } = await lived.visit(`/datasets/ai-signals/rows/${lived.changed}?at=${lived.before}`);
-    expect(await page.getByRole('heading', { name: /^Version/ }).count()).toBe(1);
-    expect(await page.locator('main').innerText()).toContain('1 version came later');
-    const differing = await tableIn(page, 'What differs from now');
-    expect(differing.map(([value, , now]) => [value, now])).toContainEqual(['confidence', '0.123']);
-  });
+  // The life of a row ends then.
+  await go(window, `/datasets/ai-signals/rows/${lived.changed}?at=${lived.before}`);
+  expect(await page.getByRole('heading', { name: /^Version/ }).count()).toBe(1);
+  expect(await page.locator('main').innerText()).toContain('1 version came later');
+  const differing = await tableIn(page, 'What differs from now');
+  expect(differing.map(([value, , now]) => [value, now])).toContainEqual(['confidence', '0.123']);
 
-  test('rows that differ from now are counted, and linked', async () => {
-    const { page } = await lived.visit(`/datasets/ai-signals?at=${lived.before}`);
-    const link = page.getByRole('link', { name: '1 new, 1 gone, 1 changed' });
-    expect(await link.getAttribute('href')).toBe(`/changes?job=ai-signals&from=${lived.before}`);
-  });
+  await go(window, `/datasets/ai-signals?at=${lived.before}`);
+  const link = page.getByRole('link', { name: '1 new, 1 gone, 1 changed' });
+  expect(await link.getAttribute('href')).toBe(`/changes?job=ai-signals&from=${lived.before}`);
+});
 
-  test('the overview and SQL show what was, and say so', async () => {
-    const { page } = await lived.visit(`/?at=${lived.before}`);
-    expect(await rowsOf(page, 'ai-signals').innerText()).toBe('130');
-    const sql = `SELECT confidence FROM ai_signals WHERE id = '${lived.changed}'`;
-    await page.goto(`${lived.url}/sql?at=${lived.before}#${new URLSearchParams({ sql })}`);
-    const [line] = (await tableIn(page, 'Rows of the answer')).slice(1);
-    expect(line).not.toEqual(['0.123']);
-    expect(await page.locator('main').innerText()).not.toContain('old');
-  });
+test('as of a moment the overview and SQL show what was, and say so', async () => {
+  const window = await lived.visit(`/?at=${lived.before}`);
+  const { page } = window;
+  expect(await rowsOf(page, 'ai-signals').innerText()).toBe('130');
+  const sql = `SELECT confidence FROM ai_signals WHERE id = '${lived.changed}'`;
+  await go(window, `/sql?at=${lived.before}#${new URLSearchParams({ sql })}`);
+  const [line] = (await tableIn(page, 'Rows of the answer')).slice(1);
+  expect(line).not.toEqual(['0.123']);
+  expect(await page.locator('main').innerText()).not.toContain('old');
 });
 
 test('grade A by confidence is three clicks from the overview, and its download has every row and column', async () => {
