@@ -1,6 +1,6 @@
 /**
- * The rate limiter: every request to the API waits here for a permit. This file queues those who wait and sits out short
- * waits; whether a request may be sent is decided by a pure machine on a shared state (`governor/permits.ts`).
+ * The rate limiter: every request to the API waits here for a permit. This file queues the waiters, and waits where that is short; a
+ * pure machine on a shared state decides whether a request may be sent (`governor/permits.ts`).
  */
 
 import { isoTime } from './clock.ts';
@@ -11,29 +11,25 @@ import type { PrefetchOptions, RefusedDecision, WaitDecision } from './governor/
 export type { Change, RequestOutcome, Transact } from './governor/lease.ts';
 
 export type CallOptions = PrefetchOptions & {
-  /**
-   * Called where the governor makes the request wait, be it for quota, rate or anything else; not where it only follows
-   * one of ours in flight. What it throws is thrown.
-   */
+  /** Called where the governor makes the request wait, but not where it only waits for another of ours. Its error is thrown. */
   onWait?: () => void;
 };
 
 export type Governor = {
   /**
-   * Resolves when one request of `job` may be sent; `complete` must follow. A prefetch needs budget, and goes after all
-   * others that wait.
+   * Resolves when one request of `job` may be sent; `complete` must follow. A prefetch needs budget, and goes last.
    * @throws Snooze where the wait is longer than `longestWaitMs`; Failure `key` where the API refuses the key;
    * the signal's reason when it is aborted; what reading the job's lag or the state throws.
    */
   acquire(job: string, signal: AbortSignal, options?: CallOptions): Promise<void>;
   /** The request has ended. */
   complete(job: string, outcome: RequestOutcome): void;
-  /** Takes one of the prefetch budget; false where none is left. `endPrefetch` must follow. */
+  /** Takes one from the prefetch budget; false where none is left. `endPrefetch` must follow. */
   reservePrefetch(): boolean;
-  /** Refunded where the prefetch proved needed or was not sent; else it was wasted. */
+  /** @param isRefunded whether the prefetch was needed, or not sent; else it was wasted. */
   endPrefetch(isRefunded: boolean): void;
   keyChanged(): void;
-  /** The clock was set, or the machine slept: what was measured across that is forgotten, and all who wait ask anew. */
+  /** The clock was set, or the machine slept: measurements across that are forgotten, and all waiters ask anew. */
   clockJumped(): void;
   /** Whether a request of `job` whose turn has come waits in `acquire`. */
   waits(job: string): boolean;
@@ -43,11 +39,11 @@ export type Governor = {
 
 export type GovernorParts = LeaseParts & {
   longestWaitMs: number;
-  /** How far behind a job's data is: of those that wait, the one furthest behind goes first. */
+  /** How far behind a job's data is: the waiter furthest behind goes first. */
   lag?: (job: string) => number;
 };
 
-/** A request that waits in `acquire`; to ask for it before `notBefore` is of no use. */
+/** A request that waits in `acquire`; before `notBefore` no permit is asked for it. */
 type Waiter = {
   job: string;
   options: CallOptions;
@@ -58,13 +54,13 @@ type Waiter = {
 
 /** Waits that are the same for every job. */
 const ACCOUNT_WIDE: ReadonlySet<WaitReason> = new Set(['rate', 'concurrency', 'retry_after']);
-/** Short waits, which a prefetch sits out. */
+/** Short waits, for which a prefetch stays. */
 const BRIEF: ReadonlySet<WaitReason> = new Set(['rate', 'concurrency']);
-/** A process without requests tells what is pending after so long. */
+/** A process without requests reports its pending events after so long. */
 const IDLE_MS = 250;
-/** A remote state that is out of reach is tried again so soon. */
+/** Before a remote state that is out of reach is tried again. */
 const OUT_OF_REACH_MS = 2_000;
-/** A reason of its own, since making the usual one is dear. */
+/** Why a sleep is aborted; a text, since making an error is slow. */
 const CANCELLED = 'cancelled';
 
 export function createGovernor(parts: GovernorParts): Governor {
@@ -73,7 +69,7 @@ export function createGovernor(parts: GovernorParts): Governor {
   const waiters: Waiter[] = [];
   let nap: { until: number; cancel(): void } | undefined;
   let cancelIdle: (() => void) | undefined;
-  /** The waiter for which a permit is being asked. Its place in flight is kept free, lest another one take it. */
+  /** The waiter for which a permit is being asked. One place in flight is kept free for it. */
   let asking: Waiter | undefined;
   let isClosed = false;
   let isOutOfReach = false;
@@ -109,7 +105,7 @@ export function createGovernor(parts: GovernorParts): Governor {
     },
 
     complete(job, outcome) {
-      if (lease.complete(job, outcome)) tell();
+      if (lease.complete(job, outcome)) report();
       serve();
     },
 
@@ -121,16 +117,16 @@ export function createGovernor(parts: GovernorParts): Governor {
     },
 
     keyChanged() {
-      lease.hear({ type: 'key' });
-      tell();
+      lease.noteForAll({ type: 'key' });
+      report();
     },
 
     clockJumped() {
       for (const waiter of waiters) waiter.notBefore = 0;
       // A remote state lives by another clock.
       if (!parts.isRemote) {
-        lease.hear({ type: 'clock' });
-        tell();
+        lease.noteForAll({ type: 'clock' });
+        report();
       }
       serve();
     },
@@ -142,28 +138,28 @@ export function createGovernor(parts: GovernorParts): Governor {
       nap?.cancel();
       cancelIdle?.();
       lease.giveAllBack();
-      await lease.tellPending();
+      await lease.report();
     },
   };
 
-  /** Serves those who wait, the one furthest behind first, until none can go now; then naps until one may. */
+  /** Serves the waiters, the one furthest behind first, until none can go now; then naps until one may. */
   function serve(): void {
     for (let waiter = next(); waiter; waiter = next())
       if (lease.take(waiter.job, waiter.options)) waiter.go();
       else void ask(waiter);
-    // Whoever waits is served again once the decision is there.
+    // The waiters are served again after the decision.
     if (lease.isAsking()) return;
-    // Who is kept waiting by requests in flight alone goes when one of them ends.
+    // Waiters that wait only for requests in flight are served when one of those ends.
     const timed = lease.isFullOfPrefetches() ? waiters.filter(({ options }) => !options.isPrefetch) : waiters;
     if (timed.length > 0) napUntil(Math.min(...timed.map(({ notBefore }) => notBefore)));
-    else if (waiters.length === 0 && lease.hasNews()) tidyWhenIdle();
+    else if (waiters.length === 0 && lease.hasPending()) tidyWhenIdle();
   }
 
-  /** Of those for whom a permit is held or may be asked for, the one furthest behind, and prefetches last. */
+  /** The waiter furthest behind for which a permit is held or may be asked; prefetches come last. */
   function next(): Waiter | undefined {
     if (lease.isFull(asking && !isOutOfReach ? 1 : 0)) return undefined;
     const now = clock.now();
-    // A clock that was set back would make a wait longer than any that is sat out.
+    // The clock was set back if a wait is longer than the longest.
     for (const waiter of waiters) if (waiter.notBefore > now + longestWaitMs) waiter.notBefore = 0;
     const mayAsk = !lease.isAsking();
     const able = waiters.filter(
@@ -174,7 +170,7 @@ export function createGovernor(parts: GovernorParts): Governor {
     return inTurn.length === 1 ? inTurn[0] : furthestBehind(inTurn);
   }
 
-  /** A waiter whose lag cannot be read waits no longer. */
+  /** A waiter whose lag cannot be read is refused. */
   function furthestBehind(able: readonly Waiter[]): Waiter | undefined {
     let first: { waiter: Waiter; behind: number } | undefined;
     for (const waiter of able)
@@ -200,7 +196,7 @@ export function createGovernor(parts: GovernorParts): Governor {
     serve();
   }
 
-  /** Makes the request wait, with all others that the reason concerns. @throws where it is not worth waiting. */
+  /** Makes the request wait, with all others that the reason concerns. @throws where the wait is too long. */
   function defer(waiter: Waiter, decision: WaitDecision | RefusedDecision): void {
     if (!('wait' in decision)) throw keyFailure(waiter.job, decision);
     const { until, reason } = decision.wait;
@@ -217,12 +213,12 @@ export function createGovernor(parts: GovernorParts): Governor {
       }
   }
 
-  /** Tells what is pending. Where that fails, it is told with the next request, which fails for the same reason. */
-  function tell(): void {
-    void withinReach(lease.tellPending()).then(serve, serve);
+  /** Reports the pending events. After an error they stay pending, and the next request meets that error. */
+  function report(): void {
+    void withinReach(lease.report()).then(serve, serve);
   }
 
-  /** Awaits an exchange with the state. Once that takes longer than any wait that is sat out, all who wait are refused. */
+  /** Awaits an exchange with the state. Where that takes longer than the longest wait, all waiters are refused. */
   async function withinReach<T>(exchange: Promise<T>): Promise<T> {
     const giveUp = () => {
       isOutOfReach = true;
@@ -246,7 +242,7 @@ export function createGovernor(parts: GovernorParts): Governor {
     nap?.cancel();
     const wake = () => {
       nap = undefined;
-      // The clock may have been set back meanwhile: who has waited has waited.
+      // They have waited, even if the clock was set back meanwhile.
       for (const waiter of waiters) if (waiter.notBefore <= until) waiter.notBefore = 0;
       serve();
     };
@@ -260,14 +256,14 @@ export function createGovernor(parts: GovernorParts): Governor {
     return () => cancelled.abort(CANCELLED);
   }
 
-  /** A process that has nothing to do keeps nothing to itself, and no permits from the others. */
+  /** An idle process reports its events and gives back its permits. */
   function tidyWhenIdle(): void {
     if (cancelIdle || isClosed) return;
     cancelIdle = sleepThen(IDLE_MS, () => {
       cancelIdle = undefined;
       if (waiters.length > 0) return;
       lease.giveAllBack();
-      tell();
+      report();
     });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One process among those that share the governor's state: the permits it holds, its requests in flight, and the events
- * that it has not told yet. Each change of the state is a transaction, and there is one at a time.
+ * One process of those that share the governor's state: its permits, its requests in flight, and its pending events. It changes the
+ * state by one transaction at a time.
  */
 
 import type { Clock, Random } from '../clock.ts';
@@ -16,27 +16,27 @@ import {
   type State,
 } from './state.ts';
 
-/** How a request ended. `status` is null where no response came; `stopped` where we did not wait for one. */
+/** How a request ended. `status` is null where no response came, and `stopped` set where we did not wait for one. */
 export type RequestOutcome = LimitReport & { status: number | null; stopped?: boolean };
 
 /** Changes the kept state (undefined at first) in one short transaction. */
 export type Transact = <T>(change: Change<T>) => T | Promise<T>;
-/** Runs again where the state was newer than thought. `now` by the clock of a remote state; ours unless given. */
+/** May run again, if another process wrote first. `now` by the clock of a remote state; ours unless given. */
 export type Change<T> = (kept: unknown, now?: number) => { state: State; result: T };
 
 export type LeaseParts = {
   transact: Transact;
-  /** The state lies on another machine: it has its own clock, and may be out of reach for any time. */
+  /** Whether the state lies on another machine, with a clock of its own, and may be out of reach. */
   isRemote?: boolean;
   clock: Clock;
   random: Random;
-  /** Names this process among those that share the state. */
+  /** The name of this process. */
   owner: string;
-  /** Whether another owner is known to have ended; one of which nothing is known falls silent in time. */
+  /** Whether another owner is known to have ended. */
   isGone?: (owner: string) => boolean;
-  /** A few digits of the key's digest with `salt`: a key that was refused is not tried again at every start. */
+  /** A few digits of the key's digest with `salt`: a refused key is not tried again at every start. */
   keyDigest?: (salt: string) => string;
-  /** A person wants what was refused to be tried once more. */
+  /** Whether to try a refused key or endpoint once more. */
   again?: boolean;
 };
 
@@ -45,19 +45,19 @@ type InFlightRequest = {
   /** Requests of this process in flight when it was sent, itself included; and the most since then. */
   ordinal: number;
   peak: number;
-  /** As the decision gave them, by which it was sent. */
+  /** As the decision said by which it was sent. */
   othersInFlight: number;
   responsesBefore: number;
 };
 
 type PendingEvent = { event: Event; heardAt: number };
 
-/** The machine's decision, and when it was made, by our clock. */
+/** The machine's decision, and its time by our clock. */
 type DatedDecision = { decision: Decision; at: number };
 
-/** Permits asked for at once; fewer are given where so many would show in the rate. */
+/** Permits asked for at once; fewer are given where so many would exceed the rate. */
 const LARGEST_BLOCK = 10;
-/** What a response said of a remote state's limits is out of date after so long. */
+/** After so long, a remote state has newer facts than a response. */
 const NEWS_MS = 10_000;
 
 export function createLease(parts: LeaseParts) {
@@ -67,20 +67,20 @@ export function createLease(parts: LeaseParts) {
   const pending: PendingEvent[] = [];
   /** By the latest decision. */
   let limits = { maxInFlight: 1, maxPrefetchInFlight: 1, othersInFlight: 0, responsesBefore: 0 };
-  /** Prefetches that may be sent, those that have not proven needed yet, and until when the decision on them holds. */
+  /** Prefetches that may be sent, those not proven needed yet, and until when the decision on them holds. */
   const prefetch = { budget: 0, unproven: 0, staleAt: 0 };
   let transaction: Promise<void> | undefined;
-  /** How often permits were recalled: those that are given meanwhile go back as well. */
+  /** How often permits were recalled: those that a decision gives meanwhile go back as well. */
   let recalls = 0;
   note({ type: 'start', owner, again });
 
   return {
-    /** Asks for permits for the job, and holds those that are given. */
+    /** Asks for permits for the job, and keeps them. */
     async ask(job: string, { upcoming = 0, isPrefetch = false }: PrefetchOptions = {}): Promise<Decision> {
       for (const [other, { staleAt }] of permits) if (other === job || isStale(staleAt)) giveBack(other);
       giveBackPrefetches();
       const recallsBefore = recalls;
-      const { decision, at } = await tell({
+      const { decision, at } = await exchange({
         type: 'ask',
         owner,
         job,
@@ -101,12 +101,11 @@ export function createLease(parts: LeaseParts) {
       return decision;
     },
 
-    /** Whether a decision is being made. */
     isAsking: () => transaction !== undefined,
 
     canTake,
 
-    /** Takes a permit for a request of the job, which is sent now; false where none is held that is still good. */
+    /** Takes a permit for a request of the job, which is sent now; false where no good one is held. */
     take(job: string, options?: PrefetchOptions): boolean {
       const held = permits.get(job);
       if (!held || !canTake(job, options)) return false;
@@ -118,12 +117,12 @@ export function createLease(parts: LeaseParts) {
       return true;
     },
 
-    /** Whether no request may be sent beside those in flight and `reserved` others. */
+    /** Whether no request may join those in flight and `reserved` others. */
     isFull: (reserved = 0) => inFlight.length + reserved >= Math.max(1, limits.maxInFlight),
 
     isFullOfPrefetches: () => inFlight.length >= Math.min(limits.maxInFlight, limits.maxPrefetchInFlight),
 
-    /** A request of the job has ended. @returns whether that is news, to be told at once; else it is told with the next question. */
+    /** A request of the job has ended. @returns whether that must be reported at once, not with the next question. */
     complete(job: string, { status, stopped = false, ...report }: RequestOutcome): boolean {
       const index = inFlight.findIndex((request) => request.job === job);
       const [request] = inFlight.splice(index < 0 ? inFlight.length : index, 1);
@@ -135,18 +134,18 @@ export function createLease(parts: LeaseParts) {
           ...ended,
           ...report,
           status,
-          // Requests overtake one another: a refused one may have met all that were in flight with it.
+          // Requests overtake each other: the API may have refused one because of any that were in flight with it.
           inFlight: (status === 429 ? request?.peak : request?.ordinal) ?? 1,
           othersInFlight: request?.othersInFlight ?? 0,
           responsesBefore: request?.responsesBefore ?? 0,
           key: markKey(status),
         });
-      const isNews = status === null || status < 200 || status >= 300;
-      if (isNews) recall();
-      return isNews;
+      const isUrgent = status === null || status < 200 || status >= 300;
+      if (isUrgent) recall();
+      return isUrgent;
     },
 
-    /** Takes one of the prefetch budget; false where none is left. */
+    /** Takes one from the prefetch budget; false where none is left. */
     reservePrefetch(): boolean {
       if (prefetch.budget < 1) return false;
       prefetch.budget -= 1;
@@ -159,29 +158,30 @@ export function createLease(parts: LeaseParts) {
       if (isRefunded) prefetch.budget += 1;
     },
 
-    /** Something happened that concerns all jobs. */
-    hear(event: Event): void {
+    /** Notes an event that concerns all jobs. */
+    noteForAll(event: Event): void {
       recall();
       note(event);
     },
 
-    hasNews: () => permits.size > 0 || pending.length > 0 || prefetch.budget > 0,
+    /** Whether there is anything to report or to give back. */
+    hasPending: () => permits.size > 0 || pending.length > 0 || prefetch.budget > 0,
 
-    /** Tells what is pending; where that fails, it stays pending. */
-    async tellPending(): Promise<void> {
-      await tell();
+    /** Reports the pending events; after an error they stay pending. */
+    async report(): Promise<void> {
+      await exchange();
     },
 
     giveAllBack,
   };
 
-  /** Too old, or given by a clock that was ahead. */
+  /** Too old, or from a clock that was ahead. */
   function isStale(staleAt: number): boolean {
     const left = staleAt - clock.now();
     return left <= 0 || left > PERMIT_TTL_MS;
   }
 
-  /** Whether a good permit for the job is held, and a good decision on its prefetches where it wants any. */
+  /** Whether a good permit for the job is held, and a good decision on its prefetches, if it wants any. */
   function canTake(job: string, { upcoming = 0 }: PrefetchOptions = {}): boolean {
     const held = permits.get(job);
     return held !== undefined && !isStale(held.staleAt) && !(upcoming > 0 && isStale(prefetch.staleAt));
@@ -204,7 +204,7 @@ export function createLease(parts: LeaseParts) {
     giveBackPrefetches();
   }
 
-  /** Gives back all permits: what happened since they were given may have made them wrong. */
+  /** Gives back all permits, which an event may have made wrong. */
   function recall(): void {
     recalls += 1;
     giveAllBack();
@@ -214,36 +214,36 @@ export function createLease(parts: LeaseParts) {
     pending.push({ event, heardAt: clock.now() });
   }
 
-  /** Tells the machine what is pending, then the question; where that fails, it stays pending. */
-  async function tell(question?: Event): Promise<DatedDecision> {
+  /** Reports the pending events to the machine, then asks the question; after an error the events stay pending. */
+  async function exchange(question?: Event): Promise<DatedDecision> {
     while (transaction) await transaction;
     if (!question && pending.length === 0) return { decision: { noted: true }, at: clock.now() };
-    const news = pending.splice(0);
-    const told = transact(news, question);
+    const reported = pending.splice(0);
+    const decided = transact(reported, question);
     const end = () => {
       transaction = undefined;
     };
-    transaction = told.then(end, () => {
-      pending.unshift(...news);
+    transaction = decided.then(end, () => {
+      pending.unshift(...reported);
       end();
     });
-    return await told;
+    return await decided;
   }
 
   async function transact(
-    news: readonly PendingEvent[],
+    reported: readonly PendingEvent[],
     question: Event | undefined,
   ): Promise<DatedDecision> {
     const holds = holding();
     const { decision, at, now } = await parts.transact((kept, remoteNow) => {
       const at = clock.now();
       const now = remoteNow ?? at;
-      const events = news.map((one) => (isRemote ? withoutOldNews(one, at) : one.event));
+      const events = reported.map((one) => (isRemote ? withoutOldFacts(one, at) : one.event));
       if (question) events.push(holds, question);
       const [state, decision] = governAll(kept, events, now);
       return { state, result: { decision, at, now } };
     });
-    // Our clock may have been set meanwhile.
+    // By our clock, which may have been set meanwhile.
     return { decision: earlier(decision, now - clock.now()), at };
   }
 
@@ -259,7 +259,7 @@ export function createLease(parts: LeaseParts) {
     };
   }
 
-  /** Governs by those events, after what this process knows of ended processes and of its key. */
+  /** Applies the events, after those that this process adds: processes that have ended, and a new key. */
   function governAll(kept: unknown, events: readonly Event[], now: number): [State, Decision] {
     const state = readState(kept);
     const gone = Object.keys(state.leases).filter((other) => other !== owner && isGone(other));
@@ -274,7 +274,7 @@ export function createLease(parts: LeaseParts) {
     return keyDigest ? { salt, digest: keyDigest(salt) } : null;
   }
 
-  /** Whether ours is not the key that was refused. Where that is not known, it may be. */
+  /** Whether a key was refused that is not ours, as far as is known. */
   function isOtherKey({ refusedKey, keyRefused, jobs }: State): boolean {
     const isRefused = keyRefused !== null || Object.values(jobs).some(({ forbidden }) => forbidden);
     if (!isRefused || !keyDigest) return false;
@@ -282,14 +282,14 @@ export function createLease(parts: LeaseParts) {
   }
 }
 
-/** That a request was made, or refused, counts however late; what an accepted one said of the limits does not. */
-function withoutOldNews({ event, heardAt }: PendingEvent, now: number): Event {
+/** A late report of an accepted request still counts the request, but not what its response said of the limits. */
+function withoutOldFacts({ event, heardAt }: PendingEvent, now: number): Event {
   if (now - heardAt <= NEWS_MS || event.type !== 'response' || event.status >= 300) return event;
   const { owner, job, roll } = event;
   return { type: 'lost', owner, job, roll, stopped: true };
 }
 
-/** The same decision with its time so many milliseconds earlier. */
+/** The decision with its time so many milliseconds earlier. */
 function earlier(decision: Decision, ms: number): Decision {
   if (ms === 0 || 'permits' in decision || 'noted' in decision) return decision;
   if ('wait' in decision) return { wait: { ...decision.wait, until: decision.wait.until - ms } };

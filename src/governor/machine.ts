@@ -1,6 +1,6 @@
 /**
- * The governor as a pure function of what is known, what happens and the time; chance comes in with the events.
- * docs/dev/governor.md draws it. Whether a request may be sent now is decided in `permits.ts`; here is what events teach.
+ * The governor as a pure function of state, events and time; random numbers come with the events. `permits.ts` decides whether a
+ * request may be sent now; this file says what each event changes. docs/dev/governor.md draws it.
  */
 
 import { doubledMs } from '../backoff.ts';
@@ -22,17 +22,14 @@ import {
   type State,
 } from './state.ts';
 
-/** From a hiccup to an outage of hours, whose end is noticed within a quarter of an hour, or twice that. */
+/** The end of a long outage is noticed within a quarter of an hour, or twice that. */
 const OUTAGE_PAUSES = { firstMs: 1_000, longestMs: 15 * MINUTE_MS };
-/** A tenth of what succeeds may be spent on repeating what failed. */
+/** One failed request may be repeated for ten that succeeded. */
 const CREDIT_PER_SUCCESS = 0.1;
-/** The weight of each response in the average latency: the last ten or so count. */
+/** The weight of a response in the average latency. */
 const LATENCY_WEIGHT = 0.1;
 
-/**
- * The state after those events, and the decision on the last. `now` in epoch milliseconds; a clock that goes back is
- * noticed by the state. `before` stays as it is.
- */
+/** The state after the events, and the decision on the last one. `now` in epoch milliseconds; it may go back. */
 export function govern(before: State, events: readonly Event[], now: number): [State, Decision] {
   const state = onTime(before, now);
   for (const owner of permits.silentOwners(state, now)) permits.writeOffOwner(state, owner);
@@ -54,10 +51,7 @@ function apply(state: State, event: Event, now: number): Decision {
   return noted;
 }
 
-/**
- * Whoever starts a command may know that more calls were bought, or that others have stopped; but a command may be
- * started every minute.
- */
+/** A start makes a quota probe due, at most once an hour: its user may have bought more calls. */
 function start(state: State, { owner, again }: EventOf<'start'>, now: number): void {
   permits.writeOffOwner(state, owner);
   if (again) unblockRefused(state);
@@ -66,21 +60,21 @@ function start(state: State, { owner, again }: EventOf<'start'>, now: number): v
   state.quota.probedAt = now;
 }
 
-/** A person who asks for it, or changes the key, gets one try. */
+/** Allows a try of what was refused: a person asked for it, or changed the key. */
 function unblockRefused(state: State): void {
   state.keyRefused = null;
   state.refusedKey = null;
   for (const job of Object.values(state.jobs)) job.forbidden = null;
 }
 
-/** The API may or may not have counted the request. Where we stopped, the endpoint is not to blame. */
+/** No response came. The API may have counted the request. If we stopped, the endpoint is not to blame. */
 function lost(state: State, event: EventOf<'lost'>, now: number): void {
   ended(state, event, now);
   spendUntaught(state, event);
   if (!event.stopped) unavailable(state, event, null, now);
 }
 
-/** An accepted request teaches rate, number and quota; a refused one which limit was met. */
+/** An accepted request teaches rate, concurrency and quota; a refused one which limit was met. */
 function response(state: State, event: EventOf<'response'>, now: number): void {
   const { status, key, latencyMs } = event;
   ended(state, event, now);
@@ -98,19 +92,19 @@ function response(state: State, event: EventOf<'response'>, now: number): void {
   }
 }
 
-/** A request is in flight no longer. */
+/** A request is no longer in flight. */
 function ended(state: State, { owner, job }: { owner: string; job: string }, now: number): void {
   permits.usePermits(state, owner, 1, now);
   countRequest(state.prefetch, now);
   quotas.countResponse(state.quota, job);
 }
 
-/** Requests of others that were surely beside an accepted one: neither sent later, nor ended since. */
+/** Requests of others that were surely in flight with an accepted one. */
 function leastOthers(state: State, { owner, othersInFlight }: EventOf<'response'>): number {
   return Math.min(othersInFlight, permits.inFlightOfOthers(state, owner));
 }
 
-/** Requests of others that may have been beside a refused one. */
+/** Requests of others that may have been in flight with a refused one. */
 function mostOthers(state: State, { owner, othersInFlight }: EventOf<'response'>): number {
   return Math.max(othersInFlight, permits.allowedOfOthers(state, owner));
 }
@@ -133,16 +127,13 @@ function accepted(state: State, event: EventOf<'response'>, now: number): void {
   else quotas.spend(state.quota, event.job, responsesBefore, now);
 }
 
-/** The request counts as made, and teaches nothing of the limits; if it was a probe, another may go. */
+/** The request counts as made, and teaches nothing about limits; if it was a probe, another may go. */
 function spendUntaught(state: State, request: { owner: string; job: string }): void {
   if (state.pause && isProbe(state.pause, request)) state.pause.probe = null;
   quotas.writeOff(state.quota, 1);
 }
 
-/**
- * The endpoint alone waits, twice as long after each failure, and not less than `toldMs`. `roll` spreads those who
- * come back.
- */
+/** Makes the endpoint wait, twice as long after each failure, at least `toldMs`. `roll` spreads the processes. */
 function unavailable(
   state: State,
   { job, roll }: { job: string; roll: number },
@@ -152,7 +143,7 @@ function unavailable(
   const known = state.jobs[job];
   const told = toldMs === null ? 0 : withJitter(toldMs, roll);
   if (known?.outage && now < known.outage.resumeAt) {
-    // No request was sent since the outage began: this one was in flight then, and is the same failure.
+    // This request was in flight when the outage began: it is the same failure.
     known.outage.resumeAt = Math.max(known.outage.resumeAt, now + told);
     return;
   }

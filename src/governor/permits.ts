@@ -1,7 +1,4 @@
-/**
- * Whether a request may be sent now: whoever asks for permits meets seven gates in turn. The first that is closed says
- * when to ask again, and why.
- */
+/** Whether a request may be sent now: it must pass seven gates. The first closed one says when to ask again, and why. */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts';
 import type { WaitReason } from '../errors.ts';
@@ -15,7 +12,7 @@ import type { Decision, EventOf, JobState, Lease, RefusedDecision, State, WaitDe
 
 type Ask = EventOf<'ask'>;
 
-/** A gate is open for at most so many requests, and notes something where all gates are; or it is closed. */
+/** The result of a gate: open for at most so many requests, with a note for when all gates are open; or closed. */
 type Passage = OpenGate | WaitDecision | RefusedDecision;
 type OpenGate = { open: number; note?: () => void };
 
@@ -24,13 +21,13 @@ const open: OpenGate = { open: Number.POSITIVE_INFINITY };
 const one = (note: () => void): OpenGate => ({ open: 1, note });
 const wait = (until: number, reason: WaitReason): WaitDecision => ({ wait: { until, reason } });
 
-/** Long enough that an outage costs one request a minute at most, short enough that its end is soon noticed. */
+/** An outage costs one request a minute at most, and its end is soon noticed. */
 const UNPAID_RETRY_MS = MINUTE_MS;
 /** Asking again costs a transaction. */
 const LEAST_WAIT_MS = 10;
 /** The latency that is expected before the first response. */
 const USUAL_LATENCY_MS = 100;
-/** A waiter asks again within three seconds: in two, one that sees the quota will have asked. */
+/** Within this time a waiter that sees the quota will have asked, if there is one. */
 const BLIND_GRACE_MS = 2_000;
 /** No request takes longer than its deadline of a minute; a process silent for two is gone. */
 const OWNER_TTL_MS = 2 * MINUTE_MS;
@@ -44,7 +41,7 @@ export function ask(state: State, event: Ask, now: number): Decision {
   jobOf(state, event.job, now).askedAt = now;
   const othersInFlight = allowedOfOthers(state, owner);
   const prefetches = allowedPrefetches(state, event, othersInFlight, outstanding(state), now);
-  // Nobody waits for a prefetch, nor is it of any use as a probe.
+  // Nobody waits for a prefetch, and it is no good probe.
   if (event.isPrefetch && prefetches === 0) return wait(now, 'quota');
   const passages: OpenGate[] = [];
   for (const gate of gates) {
@@ -59,7 +56,7 @@ export function ask(state: State, event: Ask, now: number): Decision {
   const prefetchBudget = spendBudget(state, prefetches - (event.unproven ?? 0), now);
   const held = state.leases[owner]?.permits ?? 0;
   state.leases[owner] = { permits: held + permits, maxInFlight, inFlight: event.inFlight, heardAt: now };
-  // A probe tells of the limit that was met, not of the rate.
+  // A probe tests the limit that was met, not the rate.
   if (!state.pause) rates.takeSlots(state.rate, permits, now);
   return {
     permits,
@@ -71,7 +68,7 @@ export function ask(state: State, event: Ask, now: number): Decision {
   };
 }
 
-/** What is known of a job; whoever asks is known from then on. */
+/** The state of a job, which its first question makes. */
 function jobOf({ jobs }: State, job: string, now: number): JobState {
   jobs[job] ??= { forbidden: null, outage: null, seesQuota: false, askedAt: now };
   return jobs[job];
@@ -85,7 +82,7 @@ function scopeGate(state: State, { job }: Ask, now: number): Passage {
   return refusalGate(jobOf(state, job, now).forbidden, 'forbidden', DAY_MS, now);
 }
 
-/** What the API refuses is tried by one request each time that `everyMs` has passed. */
+/** Lets one request try a refused key or endpoint each time that `everyMs` has passed. */
 function refusalGate(
   refusal: { retryAt: number } | null,
   refused: RefusedDecision['refused'],
@@ -99,7 +96,7 @@ function refusalGate(
   });
 }
 
-/** A failed endpoint is tried by one request, where successes have paid for it, or where nobody tried for a minute. */
+/** Lets one request try a failed endpoint if successes have paid for it, or nobody tried for a minute. */
 function outageGate(state: State, { job }: Ask, now: number): Passage {
   const { outage } = jobOf(state, job, now);
   if (!outage) return open;
@@ -111,7 +108,7 @@ function outageGate(state: State, { job }: Ask, now: number): Passage {
   });
 }
 
-/** While a pause is on, nobody goes; when it is over, one request alone goes to see. */
+/** During a pause no request goes; after it, one alone goes as a probe. */
 function pauseGate(state: State, { owner, job }: Ask, now: number): Passage {
   const { pause } = state;
   if (!pause) return open;
@@ -120,7 +117,7 @@ function pauseGate(state: State, { owner, job }: Ask, now: number): Passage {
   return one(() => startProbe(pause, { owner, job }, now));
 }
 
-/** Above the reserve requests go; at the reserve, now and then a quota probe. */
+/** Above the reserve, requests go; at the reserve, now and then a quota probe. */
 function quotaGate(state: State, { job }: Ask, now: number): Passage {
   const { quota } = state;
   const level = levelAt(quota, now);
@@ -128,21 +125,21 @@ function quotaGate(state: State, { job }: Ask, now: number): Passage {
   const unanswered = outstanding(state);
   const left = level - unanswered - reserveOf(quota);
   if (left >= 1) return { open: left };
-  // A quota probe is worth more by a job whose responses tell what is left.
+  // A job whose responses tell what is left makes the better quota probe.
   const next = nextQuotaProbe(quota) + (isBestToSee(state, job) ? 0 : BLIND_GRACE_MS);
   const reason = level >= 1 ? 'reserve' : 'quota';
   const isProbing = unanswered > 0 && quota.probedAt > quota.asOfAt;
   if (now < next && !isProbing) return wait(next, reason);
   if (unanswered > 0) return wait(soon(state, now), reason);
   return one(() => {
-    // While requests wait for quota, a faster rate would be of no use.
+    // While requests wait for quota, a faster rate is of no use.
     state.rate.steadyCalls = 0;
     quota.probedAt = now;
     quota.probeDueAt = null;
   });
 }
 
-/** Whether no job that sees the quota better than this one has been waiting since it was last seen. */
+/** False where this job does not see the quota, but one that does has asked since it was last seen. */
 function isBestToSee({ jobs, quota }: State, asking: string): boolean {
   if (jobs[asking]?.seesQuota) return true;
   return !Object.values(jobs).some((job) => job.seesQuota && job.askedAt > quota.asOfAt);
@@ -156,22 +153,22 @@ function rateGate({ rate }: State, _: Ask, now: number): Passage {
   return rate.freeAt <= now ? open : wait(rate.freeAt, 'rate');
 }
 
-/** About when a request in flight will have been answered. */
+/** About when a response will come. */
 function soon({ latencyMs }: State, now: number): number {
   return now + Math.max(LEAST_WAIT_MS, latencyMs ?? USUAL_LATENCY_MS);
 }
 
-/** How many requests of the process may be in flight beside those of the others. */
+/** How many requests of the process may be in flight beside those of others. */
 function freeInFlight(state: State, owner: string): number {
   return allowedInFlight(state.concurrency) - allowedOfOthers(state, owner);
 }
 
-/** How many requests the other processes may have in flight at once. */
+/** How many requests other processes may have in flight at once. */
 export function allowedOfOthers(state: State, owner: string): number {
   return sumOfOthers(state, owner, ({ permits, maxInFlight }) => Math.min(permits, maxInFlight));
 }
 
-/** How many they have, by what each was about to send when it asked last. */
+/** How many they have, as each said when it asked last. */
 export function inFlightOfOthers(state: State, owner: string): number {
   return sumOfOthers(state, owner, ({ permits, inFlight }) => Math.min(permits, inFlight));
 }
@@ -180,12 +177,12 @@ function sumOfOthers({ leases }: State, owner: string, of: (lease: Lease) => num
   return Object.entries(leases).reduce((sum, [name, lease]) => (name === owner ? sum : sum + of(lease)), 0);
 }
 
-/** Requests that may be sent or answered at any moment. */
+/** Permits that were given for requests without a response yet, of all processes. */
 export function outstanding({ leases }: State): number {
   return Object.values(leases).reduce((sum, { permits }) => sum + permits, 0);
 }
 
-/** Requests of a process were answered, or their permits given back. */
+/** Takes permits from a lease: their requests have ended, or they were given back. */
 export function usePermits({ leases }: State, owner: string, permits: number, now: number): void {
   const lease = leases[owner];
   if (!lease) return;
@@ -194,7 +191,7 @@ export function usePermits({ leases }: State, owner: string, permits: number, no
   if (lease.permits <= 0) delete leases[owner];
 }
 
-/** The lease of a process is what it says itself. */
+/** Sets the lease of a process to what it says itself. */
 export function setLease(
   { leases }: State,
   { owner, permits, maxInFlight, inFlight }: EventOf<'holds'>,
@@ -204,7 +201,7 @@ export function setLease(
   else delete leases[owner];
 }
 
-/** Permits and prefetch budget are given back unused. */
+/** Takes back unused permits and prefetch budget. */
 export function release(
   state: State,
   { owner, permits, prefetchBudget = 0 }: EventOf<'release'>,
@@ -216,21 +213,18 @@ export function release(
   rates.giveBackSlots(state.rate, unused, now);
 }
 
-/** Nobody will say how the requests of a process that is gone ended: they count as made. */
+/** Ends the lease of a process that is gone: its requests count as made. */
 export function writeOffOwner({ leases, quota }: State, owner: string): void {
   writeOff(quota, leases[owner]?.permits ?? 0);
   delete leases[owner];
 }
 
-/** Processes not heard of for so long that none of their requests can still be in flight. */
+/** Processes that were silent for so long that none of their requests can be in flight. */
 export function silentOwners({ leases }: State, now: number): string[] {
   return Object.keys(leases).filter((owner) => now - (leases[owner]?.heardAt ?? 0) > OWNER_TTL_MS);
 }
 
-/**
- * Processes that fell silent with permits for which nobody else may go, and until when that can last. A request may take
- * a minute; but whoever waits wants to know for whom.
- */
+/** Silent processes whose permits keep others waiting, and until when that can last; for people. */
 export function blockedBySilence(
   state: State,
   now: number,
@@ -243,7 +237,7 @@ export function blockedBySilence(
   return reason && { owners: silent.map(([owner]) => owner), permits, until, reason };
 }
 
-/** The gate that is closed only because permits were given that have not been answered yet. */
+/** The gate that is closed only because of permits whose requests have no response yet. */
 function closedByPermits(state: State, now: number): WaitReason | null {
   const { pause, quota, concurrency } = state;
   const unanswered = outstanding(state);

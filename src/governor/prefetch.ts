@@ -1,6 +1,6 @@
 /**
- * How many requests may be sent before their turn. A prefetch may prove needless. So it counts as wasted when its budget
- * is given, and is refunded once it proves needed or was not sent: no crash forgets what was wasted.
+ * How many requests may be sent before their turn. A prefetch counts as wasted when its budget is given, and is refunded when it was
+ * needed or not sent: so a crash forgets no waste.
  */
 
 import { DAY_MS } from '../clock.ts';
