@@ -25,7 +25,7 @@ export type Lock = {
 /** The pid of the process that holds a lock, where it can be read. */
 type Holder = { holder: number | null };
 
-/** Every note takes so many bytes, so that it can be changed on a full disk. */
+/** A note takes so many bytes at least, so that it can be changed on a full disk. */
 const NOTE_BYTES = 2_048;
 
 /** How long a lock is waited for while a reader only looks at it: see `isTaken`. */
@@ -85,10 +85,15 @@ function hold(file: string, connection: Connection): Lock {
   rmSync(`${file}.note`, { force: true });
   writeFileSync(`${file}.pid`, `${process.pid}\n`, { mode: 0o600 });
   let note: number | undefined;
+  let noteBytes = NOTE_BYTES;
   return {
     note(word) {
       note ??= openSync(`${file}.note`, 'w', 0o600);
-      writeSync(note, (word ?? '').padEnd(NOTE_BYTES), 0);
+      // Spaces take the place of a longer note before.
+      noteBytes = Math.max(noteBytes, Buffer.byteLength(word ?? ''));
+      const bytes = Buffer.alloc(noteBytes, ' ');
+      bytes.write(word ?? '');
+      writeSync(note, bytes, 0, noteBytes, 0);
     },
     release() {
       for (const kind of ['note', 'pid']) rmSync(`${file}.${kind}`, { force: true });

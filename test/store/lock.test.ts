@@ -55,6 +55,15 @@ test('a holder keeps its lock while it is paused, and holds and says nothing onc
   expect([livingHolder(dir, 'news'), holderNote(dir, 'news')]).toEqual([process.pid, null]);
 });
 
+test('a note that is as long as can be leaves nothing behind when a shorter one takes its place', () => {
+  const dir = folder();
+  const lock = tryLock(dir, 'news') as Lock;
+  for (const word of ['é'.repeat(3_000), '{"queue":"ünreachable"}', null]) {
+    lock.note(word);
+    expect(holderNote(dir, 'news')).toBe(word);
+  }
+});
+
 test('who only looks keeps nobody from a lock', async () => {
   const dir = folder();
   (tryLock(dir, 'news') as Lock).release();
