@@ -113,8 +113,8 @@ export function periodOf({ least, most }: Window): Period {
     return { least: guess, most: guess, sure: false };
   }
   const fitting = usualPeriods.filter((period) => period >= least * 0.995 && period <= most * 1.005);
-  const [only] = fitting;
-  if (only !== undefined && fitting.length === 1)
+  const [only, another] = fitting;
+  if (only !== undefined && another === undefined)
     return { least: only, most: only, sure: most - least < 0.5 * only };
   return { least, most, sure: most - least < 0.05 * most };
 }

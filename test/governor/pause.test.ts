@@ -44,15 +44,22 @@ describe('after an answer 429', () => {
     expect(waited).toBeLessThan(DAY + 10_000);
   });
 
-  it('the probes come a little after a second, ten seconds and a minute', () => {
+  it.each([
+    ['a second, ten seconds and a minute', {}, [1, 10, 61]],
+    [
+      'those, and twice as late each time, where calls are left',
+      { limit: 10_000, remaining: 9_000 },
+      [1, 10, 61, 122, 244],
+    ],
+  ])('the probes come a little after %s', (_, told, due) => {
     const machine = drive();
+    machine.call(told);
     machine.call({ status: 429 });
     const refusedAt = machine.now;
-    const asked = [1, 2, 3].map(() => {
+    const asked = due.map(() => {
       machine.call({ status: 429 });
       return (machine.now - refusedAt) / 1_000;
     });
-    const due = [1, 10, 61];
     for (const [index, after] of asked.entries()) {
       expect(after).toBeGreaterThan(due[index] as number);
       expect(after).toBeLessThan(1.3 * (due[index] as number));

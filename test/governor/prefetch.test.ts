@@ -35,6 +35,7 @@ describe('prefetches', () => {
     expect(budget(acquainted(2_000, 8))).toBe(9);
     expect(budget(acquainted(2_000, 4), 2)).toBe(2);
     expect(budget(acquainted(2_000, 4), 0)).toBe(0);
+    expect(budget(acquainted(2_000, 4), 100, 2), 'two of them are held already').toBe(3);
   });
 
   it('are never as many as were refused, however long ago', () => {
@@ -207,6 +208,19 @@ describe('an outage that meets several calls of one endpoint', () => {
     }
     expect(several.state.jobs['news']?.outage).toEqual(one.state.jobs['news']?.outage);
     expect(several.state.retryCredit).toBe(one.state.retryCredit);
+  });
+
+  it.each([
+    ['before', 'no other', 1, 1],
+    ['when', 'another', 0, 2],
+  ])('meets one that is answered %s the next may go: %s failure', (_when, _which, earlyMs, failures) => {
+    const machine = acquainted(100);
+    machine.ask('news', 'me', 2);
+    machine.answer({ status: 503 });
+    const { outage } = machine.state.jobs['news'] ?? {};
+    machine.pass((outage?.resumeAt ?? 0) - machine.now - earlyMs);
+    machine.answer({ status: 503 });
+    expect(machine.state.jobs['news']?.outage?.failures).toBe(failures);
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { initialState } from '../../src/governor/state.ts';
 import { drive, T0 } from './drive.ts';
 
 const MINUTE = 60_000;
@@ -214,6 +215,17 @@ describe('the quota', () => {
     hour.refused = 0;
     for (let call = 0; call < 180; call += 1) hour.call();
     expect(hour.refused).toBe(0);
+  });
+
+  it.each([
+    [89, 'rate'],
+    [90, 'quota'],
+  ])('that was counted as a hundred: a refusal after %i is for the %s', (spent, reason) => {
+    const state = initialState();
+    const quota = { ...state.quota, source: 'count' as const, limit: 100, level: 20, spent };
+    const machine = drive({ ...state, quota });
+    machine.call({ status: 429 });
+    expect(machine.shown.waits[0]?.reason).toBe(reason);
   });
 
   it('of which two resets were seen has no longer period than from one to the other, however many passed unseen', () => {
