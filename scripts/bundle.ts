@@ -26,7 +26,7 @@ const jobs = filesIn('jobs');
 const entryPoints = [...light, ...others, ...jobs];
 
 /** Packages that become part of the program. All others are loaded from `node_modules`, by the few commands that need them. */
-export const taken = [
+export const bundledPackages = [
   'canonicalize',
   'commander',
   'croner',
@@ -74,8 +74,8 @@ function packages(): Plugin {
     name: 'packages',
     setup({ onResolve }) {
       onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
-        const isTaken = taken.some((name) => path === name || path.startsWith(`${name}/`));
-        return kind === 'entry-point' || isTaken ? undefined : { path, external: true };
+        const isBundled = bundledPackages.some((name) => path === name || path.startsWith(`${name}/`));
+        return kind === 'entry-point' || isBundled ? undefined : { path, external: true };
       });
     },
   };

@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { BuildInfo } from './build.ts';
-import { taken } from './bundle.ts';
+import { bundledPackages } from './bundle.ts';
 
 type Package = { name: string; version: string; dependencies: Record<string, string> } & Record<
   string,
@@ -70,7 +70,7 @@ try {
   rmSync(stage, { recursive: true, force: true });
 }
 
-/** Only what runs: no packages that are part of the program already, no scripts. Its exact packages are written down with it. */
+/** Only what runs: no packages that are part of the program, no scripts. Its exact packages are written down with it. */
 function writePackage(): Package {
   const {
     devDependencies: _dev,
@@ -78,7 +78,7 @@ function writePackage(): Package {
     files: _files,
     ...rest
   } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Package;
-  const loaded = Object.entries(rest.dependencies).filter(([name]) => !taken.includes(name));
+  const loaded = Object.entries(rest.dependencies).filter(([name]) => !bundledPackages.includes(name));
   const described = { ...rest, dependencies: Object.fromEntries(loaded) };
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(described, null, 2)}\n`);
   cpSync(join(root, 'package-lock.json'), join(stage, 'package-lock.json'));
