@@ -1,4 +1,4 @@
-/** How many requests may be in flight at once, learnt from how many were. */
+/** How many requests may be in flight at once, learnt from how many were accepted. */
 
 import { callsAfterRefusal } from './rate.ts';
 
@@ -16,9 +16,9 @@ export type Concurrency = {
 
 /** Three times as many as there are datasets. */
 const MAX_IN_FLIGHT = 16;
-/** Requests accepted in a row: one alone may have met others that were just ending. More would delay a first sync. */
+/** Requests accepted in a row: a single one may have met others that were just ending; more would delay a first sync. */
 const STREAK_THAT_PROVES = 6;
-/** Before one more is tried after a first refusal: one refusal in a hundred requests, and a third of that after each. */
+/** Requests before one more in flight is tried after a refusal; three times as many after each further one. */
 const FIRST_CALLS_BEFORE_TRIAL = 100;
 
 export function initialConcurrency(): Concurrency {

@@ -1,4 +1,4 @@
-/** What the governor knows, how sure it is, on what evidence, and why anything waits: for people. */
+/** Describes the governor's state for people: what it knows, how sure it is and why, and why requests wait. */
 
 import ms from 'ms';
 import { HOUR_MS } from '../clock.ts';
@@ -19,13 +19,13 @@ export type Description = {
   quota: {
     limit: number | null;
     remaining: number | null;
-    /** When `remaining` was last told by the API, or counted. */
+    /** When the API last reported `remaining`, or it was counted. */
     asOf: number | null;
     source: Quota['source'];
     /** Calls kept to see when more come. */
     reserve: number;
     refill: Refill;
-    /** What others take from the same account; 0 where nothing points to others. */
+    /** Other users' calls on the account; 0 where nothing points to any. */
     othersPerHour: number;
     /** Jobs seen not to draw on this quota. */
     apart: string[];
@@ -45,11 +45,11 @@ type Refill = { confidence: Confidence; evidence: string } & (
 /** `job` is null where all jobs wait. */
 type Wait = { job: string | null; until: number; reason: WaitReason | 'forbidden'; why: string };
 
-/** The same of a state as it was kept; one that is damaged or of another version knows nothing. */
+/** The same for a kept state; one that is damaged or of another version knows nothing. */
 export function describeKept(kept: unknown, now: number): Description {
   const state = onTime(readState(kept), now);
   const described = describe(state, now);
-  // On one machine whoever asks next knows which processes have ended, and waits for none of them.
+  // On one machine the next question finds out which processes have ended.
   const isShared = typeof kept === 'object' && kept !== null && 'account' in kept;
   return isShared ? { ...described, waits: [...described.waits, ...waitsForOthers(state, now)] } : described;
 }
@@ -82,7 +82,7 @@ function describeRefill({ window, unexplained, asOfAt }: Quota, trickle: number,
   }
   const nextBy = nextReset(window, now);
   const evidence = evidenceOf(window, asOfAt);
-  // No figure before it is known: by a guess, or by resets that may lie any number of periods apart, somebody would plan.
+  // No figure before it is known: somebody would plan by a guess.
   const { least, most, sure } = periodOf(window);
   if (nextBy === null || !sure) return { kind: 'unknown', confidence: 'none', evidence };
   return { kind: 'window', periodMs: (least + most) / 2, nextBy, confidence: 'sure', evidence };

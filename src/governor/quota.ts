@@ -1,4 +1,4 @@
-/** What is left of the account's pool of calls, as the API reports it or as it was counted. */
+/** The account's pool of calls, as the API reports it or as it was counted. */
 
 import { MINUTE_MS } from '../clock.ts';
 import { afterJump, initialWindow, reset, type Window } from './quota-period.ts';
@@ -9,15 +9,15 @@ export type Quota = {
   /** Calls left by the latest header, or by count, less those answered since; null while nothing is known. */
   level: number | null;
   source: 'header' | 'count' | null;
-  /** Refusals that came at the counted limit, one after another: two make it believed. */
+  /** Refusals in a row at the counted limit: two confirm it. */
   confirmed: number;
-  /** When `level` was last seen rather than reckoned. */
+  /** When `level` was last seen rather than computed. */
   asOfAt: number;
   /** Calls that were taken off `level` since, though the API may not have counted them. */
   uncertain: number;
   /** What the latest header left, whether nothing was in flight then, and what was accepted without a header since, by job. */
   reported: { remaining: number; alone: boolean; since: Record<string, number> } | null;
-  /** What our calls do not explain: more is refill, less is other consumers. */
+  /** Changes that our calls do not explain: a rise is refill, a fall is other users' calls. */
   unexplained: { sinceAt: number; calls: number };
   /** When the pool was last seen to rise, or first used; 0 before that. */
   risenAt: number;
@@ -37,14 +37,14 @@ export type Quota = {
   window: Window;
 };
 
-/** Half of what is unexplained is forgotten after so long: others come and go. */
+/** Unexplained changes fade by half after so long: other users come and go. */
 const UNEXPLAINED_MEMORY_MS = 20 * MINUTE_MS;
 /** Fewer calls, or less time, may be chance: as many calls as may be in flight with five jobs, and one. */
 const LEAST_UNEXPLAINED = 6;
 const LEAST_UNEXPLAINED_MS = 1_000;
 /** A pool that rises after it stood still for this long, and for half the time since it last reset, resets. */
 const LEAST_STILL_MS = 3_000;
-/** More than so many calls that come at once are not our own probes of a period ago. */
+/** More calls than these that come back at once are not our own probes of a period ago. */
 const MAX_PROBES_BACK = 20;
 /** A counted limit is believed for so many periods before it is put to the test again. */
 const PERIODS_OF_TRUST = 8;
@@ -73,7 +73,7 @@ export function initialQuota(): Quota {
   };
 }
 
-/** What is left now as far as can be told; null where nothing is known. */
+/** The calls left now, as far as is known; else null. */
 export function levelAt(quota: Quota, now: number): number | null {
   if (quota.level === null) return null;
   const level = quota.level + unexplainedRate(quota) * (now - quota.asOfAt);
@@ -90,7 +90,7 @@ export function unexplainedRate({ unexplained, asOfAt, risenAt }: Quota): number
   return rate > 0 && asOfAt - risenAt > 3 / rate ? 0 : rate;
 }
 
-/** Whether the endpoint was seen not to draw on this pool. */
+/** Whether the endpoint does not draw on this pool. */
 export function isApart({ members }: Quota, job: string): boolean {
   const seen = members[job];
   return seen !== undefined && seen.apart >= TIMES_SEEN_APART && seen.apart > TIMES_SEEN_APART * seen.shared;
@@ -110,12 +110,12 @@ export function atCountedLimit({ source, limit, spent }: Quota): boolean {
   return source === 'count' && limit !== null && spent >= 0.9 * limit;
 }
 
-/** A request of the job has ended, however it did; what it tells follows. */
+/** Counts a response or loss; what it says is observed apart. */
 export function countResponse(quota: Quota, job: string): void {
   if (!isApart(quota, job)) quota.responses += 1;
 }
 
-/** From here on the pool is another one: responses to requests in flight tell of the one before. */
+/** From here on the pool is another one: responses to earlier requests speak of the last one. */
 export function startEra(quota: Quota): void {
   quota.eraStart = quota.responses;
 }
@@ -132,7 +132,7 @@ export function spend(quota: Quota, job: string, responsesBefore: number, now: n
       refilled(quota, now);
       return;
     }
-    // The pool was not known to be empty: so this is no sign of a reset.
+    // The pool was not known to be empty, so this shows no reset.
     quota.level = quota.uncertain;
     quota.uncertain = 0;
   }
@@ -153,7 +153,7 @@ export function writeOff(quota: Quota, calls: number): void {
 function countMade(quota: Quota, calls: number): void {
   take(quota, calls);
   quota.spent += calls;
-  // Whether the next header counts them nobody knows.
+  // Nobody knows whether the next header counts them.
   if (quota.reported) quota.reported.alone = false;
 }
 
@@ -208,7 +208,7 @@ export function observe(quota: Quota, report: QuotaReport, unanswered: number, n
   if (surges && stillMs >= Math.max(LEAST_STILL_MS, 0.5 * (now - window.quietSinceAt)))
     quota.window = reset(window, { afterAt: asOfAt, beforeAt: now });
   else if (isFull) window.quietSinceAt = now;
-  // While it is full nobody can say whether it reset.
+  // A full pool does not show whether it reset.
   if (surges || isFull) quota.surgedAt = now;
 }
 
@@ -238,12 +238,12 @@ export function exhausted(
   quota.limit = limit;
   quota.source = 'count';
   quota.confirmed = isSame ? quota.confirmed + 1 : 0;
-  // Whether it reset while it was used went unseen.
+  // It may have reset unseen while it was used.
   quota.window.quietSinceAt = sinceAt;
   quota.surgedAt = Math.max(quota.surgedAt, usedAt);
 }
 
-/** The clock was set. What was reported or counted stays; what was reckoned from one moment to another does not. */
+/** The clock was set: reported and counted calls stay, measurements over time do not. */
 export function forgetMoments(quota: Quota, now: number): void {
   if (quota.risenAt === 0) return;
   begin(quota, now);
@@ -273,7 +273,7 @@ function refilled(quota: Quota, now: number): void {
   hasReset(quota, quota.asOfAt, now);
   quota.asOfAt = now;
   setLevel(quota, isTrusted ? Math.max(0, (quota.limit ?? 1) - 1) : null);
-  // Against the header before, the next one would show this reset once more.
+  // Compared with the last header, the next one would show this reset again.
   if (quota.reported && quota.level !== null)
     quota.reported = { remaining: quota.level, alone: false, since: {} };
   if (isTrusted) quota.confirmed += 1;
@@ -282,7 +282,7 @@ function refilled(quota: Quota, now: number): void {
 /** Between two headers the pool fell by `fall` beside them, while `calls` of other endpoints were accepted. */
 function noteFall({ members }: Quota, calls: Record<string, number>, fall: number): void {
   const total = Object.values(calls).reduce((sum, times) => sum + times, 0);
-  // The fall counts none of them, all of them, or nobody knows which.
+  // The fall may count none of them, all of them, or some.
   const membership = fall === 0 ? 'apart' : fall >= total ? 'shared' : null;
   if (!membership) return;
   for (const job of Object.keys(calls)) {

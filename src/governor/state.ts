@@ -1,6 +1,6 @@
 /**
- * The governor's data: what it knows (plain JSON, kept for every process), what it is told, and what it decides.
- * Every epoch time (milliseconds) in the state has a name that ends in `At`, and nothing else has: `shiftTimes` goes by that.
+ * The governor's data: its state (plain JSON, shared by all processes), its events and its decisions. The names of epoch times
+ * (milliseconds) in the state, and no others, end in `At`: `shiftTimes` relies on it.
  */
 
 import type { WaitReason } from '../errors.ts';
@@ -16,9 +16,9 @@ export type State = {
   latencyMs: number | null;
   /** By process. */
   leases: Record<string, Lease>;
-  /** All requests wait: the account met a limit. */
+  /** Set while all requests wait, since the account met a limit. */
   pause: Pause | null;
-  /** The API refuses the key; one request may try it again at `retryAt`. */
+  /** Set while the API refuses the key; one request may try it again at `retryAt`. */
   keyRefused: { retryAt: number } | null;
   /** The key that was refused last, here or at one endpoint. */
   refusedKey: KeyMark | null;
@@ -29,7 +29,7 @@ export type State = {
   prefetch: PrefetchAccount;
   /** Failed requests that may still be repeated soon. */
   retryCredit: number;
-  /** Without credit, one request of all endpoints may be repeated then: else nobody would notice that all are well. */
+  /** Without credit, one request of all endpoints may be repeated at this time: else nobody would notice that all are well. */
   unpaidRetryAt: number;
 };
 
@@ -49,7 +49,7 @@ export type Cause = 'rate' | 'concurrency' | 'quota';
 /** After a 429 all requests wait; then one real request, the probe, finds out whether they may go on. */
 export type Pause = {
   sinceAt: number;
-  /** Milliseconds in which nobody asked though it was over: they say nothing of the API. */
+  /** Milliseconds in which nobody asked although it was over. */
   idleMs: number;
   /** For how long requests were refused, and were told to wait at the latest refusal, without `idleMs`. */
   refusedMs: number;
@@ -63,7 +63,7 @@ export type Pause = {
   probe: { owner: string; job: string } | null;
   /** The most likely cause. */
   cause: Cause;
-  /** Requests in flight at the refusal; 1 where others were refused with it, since then their number was not the cause. */
+  /** Requests in flight at the refusal; 1 where several were refused together, since their number is not the cause then. */
   inFlight: number;
 };
 
@@ -84,10 +84,10 @@ export type PrefetchAccount = { requests: number; wasted: number; allowance: num
 /** Distinguishes a key from another one by a few digits of its digest with `salt`. */
 export type KeyMark = { salt: string; digest: string };
 
-/** A failed endpoint may be repeated soon this often: a blip of some seconds costs five jobs a second try each. */
+/** So many failed requests may be repeated soon: a short failure costs each of five jobs a second try. */
 export const MAX_RETRY_CREDIT = 10;
 
-/** A new mirror may waste so many prefetches: its first walk need not make a hundred requests one by one. */
+/** A new mirror may waste so many prefetches, so that its first walk does not make a hundred requests one by one. */
 const FIRST_ALLOWANCE = 4;
 
 export function initialState(): State {
@@ -109,14 +109,14 @@ export function initialState(): State {
   };
 }
 
-/** What the governor is told. `roll` is a random number in [0, 1). */
+/** What happens to the governor. `roll` is a random number in [0, 1). */
 export type Event =
   /**
    * A process begins. What an earlier one of the same name did not account for counts as spent. `again`: a person
    * wants a key or endpoint that was refused tried once more.
    */
   | { type: 'start'; owner: string; again: boolean }
-  /** A process is known to have ended: what it did not account for counts as spent. */
+  /** A process is known to have ended: its permits count as spent. */
   | { type: 'gone'; owner: string }
   /** A job asks for up to `want` permits. `inFlight`: requests of this process, once the first of them is sent. */
   | ({ type: 'ask'; owner: string; job: string; want: number; inFlight: number } & PrefetchOptions & {
@@ -138,11 +138,11 @@ export type Event =
       LimitReport)
   /** No response came, or we stopped before one could. */
   | ({ type: 'lost'; stopped?: boolean } & EndedRequest)
-  /** How many permits a process holds, in flight or unused. The process knows best: the state may have been begun anew. */
+  /** How many permits a process holds, in flight or unused. It knows best: the state may be a new one. */
   | { type: 'holds'; owner: string; permits: number; maxInFlight: number; inFlight: number }
-  /** Unused permits are given back, and unused prefetch budget is refunded. */
+  /** Gives back unused permits and prefetch budget. */
   | { type: 'release'; owner: string; permits: number; prefetchBudget?: number }
-  /** The clock was set, or time passed unnoticed: what was measured across that moment is worth nothing. */
+  /** The clock was set, or time passed unnoticed: measurements across that moment are worth nothing. */
   | { type: 'clock' }
   /** The key changed. */
   | { type: 'key' };
@@ -185,26 +185,26 @@ export type WaitDecision = { wait: { until: number; reason: WaitReason } };
 
 export type RefusedDecision = { refused: 'key_refused' | 'forbidden'; until: number };
 
-/** Permits older than this are given back unused: what was true when they were given may have changed. */
+/** Older permits are given back unused: too much may have changed. */
 export const PERMIT_TTL_MS = 1_000;
 
-/** The state as a mirror keeps it of a shared account: its name, when it was last seen, and by how many processes. */
+/** A mirror's copy of a shared account's state: with its name, when it was last seen, and its number of processes. */
 export type StateCopy = State & { account: { name: string; processes: number; heardAt: number } };
 
-/** Whether a newer release has written it. */
+/** Whether a newer release wrote it. */
 export function isNewer(kept: unknown): boolean {
   const version = typeof kept === 'object' && kept !== null && 'version' in kept ? kept.version : 0;
   return Number(version) > initialState().version;
 }
 
-/** The state as it was kept; one that is absent, damaged or of another version is begun anew. */
+/** The kept state; a new one where it is absent, damaged or of another version. */
 export function readState(kept: unknown): State {
   const initial = initialState();
   const { account: _, ...state } = { ...(typeof kept === 'object' ? kept : {}) } as Partial<StateCopy>;
   return hasShape(initial, state) ? (state as State) : initial;
 }
 
-/** Whether all members of `model` are there with their types; what may be null or is keyed by name is not entered. */
+/** Whether all members of `model` are there with their types. Does not look into nullable members and maps. */
 function hasShape(model: unknown, kept: unknown): boolean {
   if (model === null) return kept !== undefined;
   if (typeof model !== 'object') return typeof kept === typeof model;
@@ -216,9 +216,9 @@ function hasShape(model: unknown, kept: unknown): boolean {
   );
 }
 
-/** Processes on one machine read one clock, yet not always in the order of their transactions. */
+/** Processes of one machine may read its clock in another order than that of their transactions. */
 const CLOCK_TOLERANCE_MS = 100;
-/** NTP sets a clock by less than this, which spoils no period worth knowing. */
+/** NTP sets a clock by less, which spoils no period worth knowing. */
 const CLOCK_JUMP_MS = 10_000;
 
 /**
@@ -229,7 +229,7 @@ export function onTime(before: State, now: number): State {
   const back = before.seenAt - now;
   const state = shiftTimes(before, back > CLOCK_TOLERANCE_MS ? -back : 0);
   state.seenAt = now;
-  // For how long the clock had been ahead nobody knows.
+  // Nobody knows how long the clock had been ahead.
   if (back > CLOCK_JUMP_MS) forgetMoments(state, now);
   return state;
 }
@@ -241,14 +241,14 @@ export function afterJump(before: State, now: number): State {
   return state;
 }
 
-/** Forgets what was measured from one moment to another, across a jump of the clock. */
+/** Forgets measurements across a jump of the clock. */
 export function forgetMoments(state: State, now: number): void {
   restartMeasurement(state.rate, now);
   quotas.forgetMoments(state.quota, now);
   makeProbeDue(state, now);
 }
 
-/** Where requests wait for a quota and the API did not say until when, one goes at once to see. */
+/** Where requests wait for a quota without the API's word until when, one goes at once as a probe. */
 export function makeProbeDue({ pause, quota }: State, now: number): void {
   quota.probeDueAt = now;
   if (pause?.cause === 'quota' && pause.toldAt === null) pause.resumeAt = Math.min(pause.resumeAt, now);
