@@ -125,6 +125,21 @@ describe('a new column', () => {
     expect(bench.sql('SELECT id FROM news')).toEqual([{ id: 'a' }]);
   });
 
+  it('leaves views and triggers of users as they are', async () => {
+    const bench = await setupRows();
+    await bench.mirrorRows('news', '{"id":"a"}');
+    bench.tamper(`CREATE VIEW theirs AS SELECT id FROM news;
+      CREATE TRIGGER theirs_too INSTEAD OF INSERT ON theirs BEGIN SELECT 1; END`);
+    const others = () =>
+      bench.sql(
+        `SELECT type, sql FROM sqlite_master WHERE type IN ('view', 'trigger') AND name NOT LIKE 'news%' ORDER BY sql`,
+      );
+    const before = others();
+    await bench.mirrorRows('news', '{"id":"a","title":"x"}');
+    expect(others()).toEqual(before);
+    expect(bench.sql('SELECT id FROM theirs')).toEqual([{ id: 'a' }]);
+  });
+
   it('comes while others read, who see it from their next statement on', async () => {
     const bench = await setupRows();
     await bench.mirrorRows('news', '{"id":"a"}', '{"id":"b"}');
