@@ -56,13 +56,7 @@ test('lesser advisories and none are no failure', async () => {
   expect(none).toEqual({ code: 0, said: 'audited: 0 of high or critical severity, 0 others\n' });
 });
 
-test.each([404, 405, 501])(
-  'a registry without advisories is no failure, and it is said: %d',
-  async (status) => {
-    const { code, said } = await audit({ status, body: {} });
-    expect([code, said]).toEqual([
-      0,
-      expect.stringMatching(/^NOT AUDITED: the registry gives no advisories/),
-    ]);
-  },
-);
+test.each([404, 501])('a registry without advisories is no failure, and it is said: %d', async (status) => {
+  const { code, said } = await audit({ status, body: {} });
+  expect([code, said]).toEqual([0, expect.stringMatching(/^NOT AUDITED: the registry gives no advisories/)]);
+});

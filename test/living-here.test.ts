@@ -94,7 +94,7 @@ export const greetings = sqliteTable('greetings', { id: integer().primaryKey() }
       create('lab/bench/greeting.ts', `process.stdout.write('greeting: 1 ms');`);
       insert('lab/bench.ts', 'const figures = {', `greeting: 'how long a greeting takes',`);
     },
-    find: (project) => bench(project, 'greeting'),
+    find: async (project) => (await project.run('tsx', 'lab/bench.ts', 'greeting')).stdout,
   },
 };
 
@@ -120,15 +120,10 @@ test('a new thing is noticed where CONTRIBUTING.md says, once it is where CONTRI
   for (const { put } of Object.values(additions)) put(files);
   const generated = await project.run('npm', 'run', 'generate', '--', '--name', 'greetings');
   expect(generated.code, generated.stderr).toBe(0);
-  const printed = await output(
-    project,
-    Object.fromEntries(
-      Object.entries(additions).map(([thing, addition]) => [
-        thing,
-        'args' in addition ? addition.args : null,
-      ]),
-    ),
+  const commands = Object.entries(additions).flatMap(([thing, addition]) =>
+    'args' in addition ? [[thing, addition.args] as const] : [],
   );
+  const printed = await output(project, commands);
   for (const [thing, addition] of Object.entries(additions)) {
     const text = 'args' in addition ? printed[thing] : await addition.find(project);
     expect(text, thing).toContain('greeting');
@@ -138,7 +133,7 @@ test('a new thing is noticed where CONTRIBUTING.md says, once it is where CONTRI
 /** What commands print, by name: in one process, since the sources take longer to load than any of them to run. */
 async function output(
   project: ProjectCopy,
-  commands: Record<string, string[] | null>,
+  commands: (readonly [name: string, args: string[]])[],
 ): Promise<Record<string, string>> {
   writeFileSync(
     join(project.folder, 'commands.ts'),
@@ -148,23 +143,18 @@ async function output(
      import { openStore } from './src/store.ts';
      openStore('data', await loadJobs(), Date.now).close();
      const printed = {};
-     for (const [name, args] of Object.entries(JSON.parse(process.argv[2]))) {
+     for (const [name, args] of JSON.parse(process.argv[2])) {
        printed[name] = '';
        const stream = { write: (text) => void (printed[name] += text) };
        const signal = new AbortController().signal;
        const context = { environment: {}, clock, random: Math.random, signal, stdout: stream, stderr: stream };
-       if (args) await main(args, context);
+       await main(args, context);
      }
      console.log(JSON.stringify(printed));`,
   );
   const { stdout, stderr } = await project.run('tsx', 'commands.ts', JSON.stringify(commands));
   expect(stdout, stderr).not.toBe('');
   return JSON.parse(stdout);
-}
-
-async function bench(project: ProjectCopy, ...args: string[]): Promise<string> {
-  const { stdout, stderr } = await project.run('tsx', 'lab/bench.ts', ...args);
-  return stdout + stderr;
 }
 
 function tables(project: ProjectCopy): string {

@@ -96,9 +96,7 @@ export async function outOfPlace(page: Page): Promise<string[]> {
 }
 
 /** Goes to a view of the page that is open, as a link would: to load all of it anew takes longer than most views. */
-export async function go({ page, messages, elsewhere }: Window, path: string): Promise<void> {
-  messages.length = 0;
-  elsewhere.length = 0;
+export async function go({ page }: Window, path: string): Promise<void> {
   await page.evaluate((path) => {
     performance.clearResourceTimings();
     Object.assign(globalThis, { asked: -1 });
@@ -121,6 +119,8 @@ export async function sweep(
   for (const path of paths) {
     await go(window, path);
     found.push(...(await faultsAt(window, path)).map((fault) => `${path}: ${fault}`));
+    window.messages.length = 0;
+    window.elsewhere.length = 0;
   }
   return found;
 }
