@@ -47,7 +47,7 @@ export type { Before, Ending, WalkSession } from './store/session.ts';
 export type Store = ReturnType<typeof createStore>;
 
 /**
- * Opens the mirror in `dir` for writing, once an older one is migrated, after a checked copy of it.
+ * Opens the mirror in `dir` for writing; migrates an older one first, after a checked copy of it.
  * @throws Failure as `openStore` does, and `incomplete` where another process is migrating it.
  */
 export async function openUpgradedStore(
