@@ -101,7 +101,7 @@ async function openCopy(source: string, output: string, force: boolean, releases
   };
 }
 
-/** A database whose file is exchanged while it is open would write its journal into the new one. */
+/** A database that is open under this name would read its own journal into the new file. */
 function refuseDatabaseInUse(output: string, databases: readonly string[]): void {
   const target = statSync(output, { throwIfNoEntry: false });
   for (const database of databases) {

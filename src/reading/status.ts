@@ -49,7 +49,7 @@ export type Status = {
 /** A daemon at work. */
 export type DaemonStatus = { pid: number } & DaemonNote;
 
-/** The note beside the lock of the daemon: why its runs wait, makes no call or has no service (null where nothing is wrong), and what has arrived in each sink. */
+/** The note beside the lock of the daemon: why runs wait, no call is made or no service runs (else null), and what has arrived in each sink. */
 export type DaemonNote = {
   queue: Outage | null;
   account: OutOfReach | null;

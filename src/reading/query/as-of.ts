@@ -63,7 +63,7 @@ function shadowTable(connection: Connection, table: string, asOf: string): void 
 
 const historyOf = (table: string) => `${table}_history`;
 
-/** The definitions of all views but these, some of which are tables. */
+/** The definitions of the views over these: of all views but those among them. */
 function views(connection: Connection, tables: readonly string[]): string[] {
   return connection
     .prepare<[string], string>(
