@@ -356,6 +356,7 @@ describe('a removal', () => {
 
 describe('a removal of thousands of rows', () => {
   const ROWS = 2_300;
+  const walked = { rows: ROWS, walked: ['news'] };
   const stopAt = (rows: number, how: string) =>
     `CREATE TRIGGER stops BEFORE INSERT ON removed_rows WHEN (SELECT count(*) FROM removed_rows) >= ${rows} BEGIN SELECT ${how}; END`;
   const FOR_EVER =
@@ -398,14 +399,13 @@ describe('a removal of thousands of rows', () => {
 
   /** All rows of the list have others in their place, and the proof that holds them is there; the next one removes them. */
   async function replaced(bench: Bench) {
-    await bench.mirror('news');
     replaceAll(bench.upstream('news'));
     expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', held: ROWS, deleted: 0 });
     bench.clock.advance(HOUR);
     return bench;
   }
 
-  const setupReplaced = async () => await replaced(await setup({ rows: ROWS }));
+  const setupReplaced = async () => await replaced(await setup(walked));
 
   const outcome = (bench: Bench) => ({
     walk: bench.sql(
@@ -422,7 +422,7 @@ describe('a removal of thousands of rows', () => {
 
   let whole: ReturnType<typeof outcome>;
   beforeAll(async () => {
-    const bench = await replaced(await openBench({ rows: ROWS }));
+    const bench = await replaced(await openBench(walked));
     await bench.mirror('news');
     whole = outcome(bench);
     await bench.close();
@@ -486,7 +486,7 @@ describe('a removal of thousands of rows', () => {
   });
 
   it('holds what much is held of in the same way, and removes none of it before the next proof', async () => {
-    const bench = await setup({ rows: ROWS, walked: ['news'] });
+    const bench = await setup(walked);
     replaceAll(bench.upstream('news'));
     bench.tamper(
       `CREATE TRIGGER stops BEFORE UPDATE OF _held_since ON news_rows
