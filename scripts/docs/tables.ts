@@ -250,7 +250,7 @@ const viewMeanings: Record<string, Words> = {
   },
   freshness: {
     rows: 'Rows in the table of the dataset now.',
-    held: 'So many of them did the last proof not show, and they stay for now: see `_held_reason`.',
+    held: 'Those of them that the last proof did not find, and that stay for now: see `_held_reason`.',
     complete_as_of: 'When the last walk that proved the dataset complete began. Null if none has yet.',
     age_seconds:
       'How long ago that was, by the clock of this machine. Null if that time is in the future: the clock was set back since then, and nobody knows how old the rows are.',

@@ -318,7 +318,7 @@ export const orders = sqliteTable(
     sameAs: integer('same_as'),
     /** How many these are. */
     rows: integer().notNull(),
-    /** So many of them, at the front, did the walk find. The others are held, or came meanwhile. */
+    /** How many of them, at the front, the walk found. The others are held, or came meanwhile. */
     met: integer().notNull(),
     /** How many of those others were held, see `_held_since`. */
     held: integer().notNull(),

@@ -60,7 +60,7 @@ export async function compareTable(sides: Sides, table: Table): Promise<TableDif
 const refusedRows = (postgres: Postgres, { name }: Pick<Table, 'name'>, how: string) =>
   new Failure(
     'incomplete',
-    `${postgres.name}: the table ${name} ${how}: a trigger or rule of somebody drops or changes rows there; remove it and ship again`,
+    `${postgres.name}: the table ${name} ${how}: a trigger or rule that was added there drops or changes rows; remove it and ship again`,
   );
 
 /** The ranges of rows whose count or digest there is not that of the mirror. */
