@@ -171,9 +171,9 @@ function describeAnomalies({ anomalies }: Checkpoint): string | undefined {
 /** A walk begins again this often when its snapshot is replaced; then it goes by anchors. */
 const MAX_RESTARTS = 2;
 
-/** Whether a pass that begins with this page can prove a snapshot: only a total shows that all rows came. */
-function isOfSnapshot({ generatedAt, pagination }: PageFacts): boolean {
-  return typeof generatedAt === 'string' && pagination.total !== undefined;
+/** Whether a pass that begins with this page can prove a snapshot: only with a total and an end all rows are known to have come. */
+function isOfSnapshot({ generatedAt, pagination: { total, hasMore } }: PageFacts): boolean {
+  return typeof generatedAt === 'string' && total !== undefined && hasMore !== undefined;
 }
 
 function advanceSnapshot(before: SnapshotCheckpoint, page: PageFacts): Step {

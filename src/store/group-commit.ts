@@ -10,7 +10,6 @@ import type { FindStoredRun } from '../validate/unchanged.ts';
 import {
   beginning,
   type Checkpoint,
-  isBehindHead,
   type MetRowsChange,
   type PageFacts,
   restored,
@@ -378,4 +377,9 @@ function advanceRow(row: WalkRow, checkpoint: Checkpoint, saved: Counts, calls: 
   row.quarantined += saved.quarantined;
   row.drifted += saved.drifted;
   row.apiCalls += calls;
+}
+
+/** Whether the page that brought the walk here was one of its looks at the head. */
+function isBehindHead(at: Checkpoint): boolean {
+  return at.mode === 'anchored' && at.phase === 'head' && at.tries > 0;
 }

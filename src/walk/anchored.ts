@@ -225,7 +225,7 @@ function finish(at: AnchoredCheckpoint, mayBeNew: number): Step {
  * than there are at its end cannot be all.
  */
 function lackingByTotal({ rows, unkeyed, totalFirst, total }: AnchoredCheckpoint): number {
-  return totalFirst === null || total === null ? 0 : Math.min(totalFirst, total) - rows - unkeyed;
+  return Math.min(totalFirst ?? 0, total ?? 0) - rows - unkeyed;
 }
 
 /**
@@ -237,9 +237,9 @@ function lackingByTotal({ rows, unkeyed, totalFirst, total }: AnchoredCheckpoint
 function lackingByShift(at: AnchoredCheckpoint, mayBeNew: number): number {
   const { shifted, found, totalFirst, total, totalBeforeHead } = at;
   const unfound = shifted - found;
-  if (totalFirst === null || total === null) return unfound;
+  if (total === null) return unfound;
   const cameSince = Math.max(0, total - (totalBeforeHead ?? total));
   if (mayBeNew === Number.POSITIVE_INFINITY) return shifted > 0 ? unfound + cameSince : unfound;
   const oldRowsMet = at.rows + at.unkeyed - found + at.foundKnown - mayBeNew;
-  return Math.min(unfound + cameSince, totalFirst - oldRowsMet);
+  return Math.min(unfound + cameSince, (totalFirst ?? total) - oldRowsMet);
 }

@@ -170,11 +170,6 @@ export function restored(kept: Checkpoint | Record<string, never>): Checkpoint {
   return 'mode' in kept ? (kept as Checkpoint) : beginning;
 }
 
-/** Whether the page that brought the walk here was one of its looks at the head. */
-export function isBehindHead(at: Checkpoint): boolean {
-  return at.mode === 'anchored' && at.phase === 'head' && at.tries > 0;
-}
-
 /** The offset of the next request: that of the anchor, where there is one. */
 export function requestOffset(at: Checkpoint): number {
   const anchor = at.mode === 'anchored' ? at.anchor : null;

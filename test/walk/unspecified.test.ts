@@ -64,6 +64,13 @@ describe('a dataset that does not say where it ends', () => {
     expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
   });
 
+  it('is read so too where it says when its snapshot was made', async () => {
+    const bench = await setup({ rows: ROWS, faults: always(faults.withoutPagination('hasMore')) });
+    publish('2025-11-03T12:00:00Z')(bench.upstream('news'));
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'union', error: null, apiCalls: 5 });
+    expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
+  });
+
   it('loses no row of the mirror, since nothing proves its absence', async () => {
     const bench = await setup({ rows: ROWS, faults: always(faults.withoutPagination()) });
     await bench.mirror('news');
