@@ -6,17 +6,14 @@ import {
   bump,
   change,
   type Edit,
-  editBefore,
   insert,
   move,
-  publish,
   remove,
   replaceAll,
   shuffle,
   turnRound,
 } from '../helpers/edits.ts';
-import { setup } from '../helpers/setup.ts';
-import { expectConvergence, mirroredRows, missingKeys, upstreamRows } from '../helpers/truth.ts';
+import { openList } from '../helpers/list.ts';
 
 const ROWS = 360;
 /** Pages of 100 and then 99 new rows, and the look at the head. */
@@ -93,35 +90,15 @@ const cases: [name: string, edits: Record<number, Edit>, calls: number, union?: 
 
 describe('a walk without generatedAt, while', () => {
   it.each(cases)('%s', async (_, edits, calls, { unseen = 0, ...anomalies } = {}) => {
-    const bench = await setup({ rows: ROWS });
-    editBefore(bench, 'news', edits);
-    const walk = await bench.mirror('news');
+    const list = openList('news', { rows: ROWS });
+    const walked = await list.walk(edits);
     const verdict = Object.keys(anomalies).length > 0 ? 'union' : 'verified';
-    expect(walk).toMatchObject({ status: 'complete', verdict, apiCalls: calls });
-    expect(JSON.parse(walk.anomalies)).toEqual(anomalies);
+    expect(walked).toMatchObject({ verdict, stuck: undefined, calls });
+    expect(walked.anomalies).toEqual(anomalies);
     expect(calls).toBeLessThanOrEqual(mostCalls(ROWS));
-    expect(missingKeys(bench, 'news')).toHaveLength(unseen);
-    await expectConvergence(bench, 'news');
+    expect(walked.missing).toHaveLength(unseen);
+    await list.converge();
   });
-});
-
-it('the evidence for a verdict stands beside it in walks', async () => {
-  const bench = await setup({ rows: ROWS });
-  editBefore(bench, 'news', { 3: remove(120), 6: both(remove(4), insert(0, 2)) });
-  await bench.mirror('news');
-  editBefore(bench, 'ai-signals', { 2: publish('2026-01-02T03:04:05Z'), 4: insert(0) });
-  await bench.mirror('ai-signals');
-  const evidence = bench.sql(
-    `SELECT verdict, pages, api_calls, rows, distinct_keys, total_first, total, generated_at, restarts, steps_back,
-       anomalies, error FROM walks`,
-  );
-  expect(evidence.map((row) => Object.values(row))).toEqual([
-    ['verified', 6, 6, 362, 362, 360, 360, null, 0, 1, '{}', null],
-    [
-      ...['union', 6, 6, 360, 360, 360, 361, '2026-01-02T03:04:05Z', 1, 0],
-      ...['{"repeat":1,"total":1}', 'the dataset changed: repeat ×1, total ×1'],
-    ],
-  ]);
 });
 
 describe('behind a complete walk', () => {
@@ -147,54 +124,39 @@ describe('behind a complete walk', () => {
       QUIET + 1,
     ],
   ])('%s, and no proof lacks a row', async (_, edits, calls) => {
-    const bench = await setup({ rows: ROWS, walked: ['news'] });
-    editBefore(bench, 'news', edits);
-    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', apiCalls: calls });
-    expect(bench.sql('SELECT * FROM news WHERE _held_since IS NOT NULL')).toEqual([]);
+    const list = openList('news', { rows: ROWS });
+    await list.walk();
+    expect(await list.walk(edits)).toMatchObject({ verdict: 'verified', calls, missed: [] });
   });
 });
 
 it('a walk is no proof where an unread row moved in far from the head: the total shows that it lacks one', async () => {
-  const bench = await setup({ rows: 1_000 });
-  editBefore(bench, 'news', { 7: move(900, 450) });
-  const union = { verdict: 'union', error: 'the dataset changed: total ×1', apiCalls: 12 + 2 };
-  expect(await bench.mirror('news')).toMatchObject(union);
-  expect(missingKeys(bench, 'news')).toHaveLength(1);
-  expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', inserted: 1 });
+  const list = openList('news', { rows: 1_000 });
+  const { missing, ...walked } = await list.walk({ 7: move(900, 450) });
+  expect(walked).toMatchObject({ verdict: 'union', unproven: 'total ×1', calls: 12 + 2 });
+  expect(missing).toHaveLength(1);
+  await list.converge();
 });
 
 it.each([
-  [
-    'news',
-    'verified',
-    [
-      [0, 1],
-      [1, 1],
-      [100, 1],
-      [101, 3],
-      [199, 3],
-      [200, 4],
-      [1_000, 12],
-    ],
-  ],
-  [
-    'ai-signals',
-    'snapshot',
-    [
-      [0, 1],
-      [1, 1],
-      [100, 1],
-      [101, 2],
-      [1_000, 10],
-    ],
-  ],
-] as const)('a walk over %s that do not change takes as few calls as it may', async (job, verdict, sizes) => {
-  const bench = await setup({ rows: 0 });
-  const upstream = bench.upstream(job);
-  for (const [rows, apiCalls] of sizes) {
-    bench.clear();
-    upstream.rows = upstream.make(rows);
-    expect(await bench.mirror(job)).toMatchObject({ verdict, apiCalls, rows });
-    expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
-  }
-});
+  ...[0, 1, 100].map((rows) => ['news', rows, 1] as const),
+  ...([
+    ['news', 101, 3],
+    ['news', 199, 3],
+    ['news', 200, 4],
+    ['news', 1_000, 12],
+  ] as const),
+  ...[0, 1, 100].map((rows) => ['ai-signals', rows, 1] as const),
+  ...([
+    ['ai-signals', 101, 2],
+    ['ai-signals', 1_000, 10],
+  ] as const),
+])(
+  'a walk over %s that does not change reads %i rows in as few calls as it may: %i',
+  async (job, rows, calls) => {
+    const verdict = job === 'news' ? 'verified' : 'snapshot';
+    const walked = await openList(job, { rows }).walk();
+    expect(walked).toMatchObject({ verdict, calls, missing: [] });
+    expect(walked.received.size).toBe(rows);
+  },
+);

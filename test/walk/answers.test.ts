@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { type Fault, type FaultScript, faults, when } from '../../model-api/index.ts';
 import { mostCalls } from '../../src/walk/anchored.ts';
 import type { Anomaly } from '../../src/walk/checkpoint.ts';
+import { openList } from '../helpers/list.ts';
 import { setup } from '../helpers/setup.ts';
-import { expectConvergence, mirroredRows, missingKeys, upstreamRows } from '../helpers/truth.ts';
+import { mirroredRows, upstreamRows } from '../helpers/truth.ts';
 
 const ROWS = 360;
 const [NEWS, SIGNALS] = [5, 4];
@@ -91,19 +92,19 @@ describe.each([
   ['ai-signals', ofSnapshot],
 ] as const)('a walk over %s ends as it should where', (job, cases) => {
   it.each(cases)('%s', async (_, script, calls, { pageRows, missing = 0, ...anomalies } = {}) => {
-    const bench = await setup({ rows: ROWS, faults: [script] });
-    const walk = await bench.mirror(job);
+    const list = openList(job, { rows: ROWS, faults: [script] });
+    const walked = await list.walk();
     const verdict = Object.keys(anomalies).length > 0 ? 'union' : job === 'news' ? 'verified' : 'snapshot';
-    expect(walk).toMatchObject({ status: 'complete', verdict, apiCalls: calls });
-    expect(JSON.parse(walk.anomalies)).toEqual(anomalies);
-    expect(missingKeys(bench, job)).toHaveLength(missing);
+    expect(walked).toMatchObject({ verdict, stuck: undefined, calls });
+    expect(walked.anomalies).toEqual(anomalies);
+    expect(walked.missing).toHaveLength(missing);
     expect(calls).toBeLessThanOrEqual(mostCalls(ROWS, pageRows));
-    await expectConvergence(bench, job);
+    await list.converge();
   });
 });
 
 describe('a walk is given up, with all that came, where', () => {
-  it.each<[string, FaultScript, job: 'news' | 'ai-signals', calls: number, kept: number]>([
+  it.each<[string, FaultScript, job: 'news' | 'ai-signals', calls: number, received: number]>([
     [
       'every page from the third on is empty and promises more',
       when({ from: 3 }, emptyPageWithMore()),
@@ -113,30 +114,32 @@ describe('a walk is given up, with all that came, where', () => {
     [
       'every offset of a snapshot is taken for the first',
       allPages(faults.offsetIgnored()),
-      'ai-signals',
-      4,
-      100,
+      ...(['ai-signals', 4, 100] as const),
     ],
     ['every page promises more', allPages(pagination({ hasMore: true })), 'news', 6, ROWS],
     [
       'every page of a snapshot promises more',
       allPages(pagination({ hasMore: true })),
-      'ai-signals',
-      6,
-      ROWS,
+      ...(['ai-signals', 6, ROWS] as const),
     ],
-  ])('%s', async (_, fault, job, calls, kept) => {
-    const bench = await setup({ rows: ROWS, faults: [fault] });
-    await expect(bench.mirror(job)).rejects.toMatchObject({
-      kind: 'incomplete',
-      message: expect.stringMatching(/lead nowhere.*the next run begins anew/),
-    });
-    expect(bench.model.calls).toHaveLength(calls);
-    expect(bench.sql('SELECT status, verdict FROM walks')).toEqual([{ status: 'failed', verdict: null }]);
-    expect(mirroredRows(bench, job).size).toBe(kept);
-
-    bench.model.faults = [];
-    expect(await bench.mirror(job)).toMatchObject({ id: 2, apiCalls: job === 'news' ? NEWS : SIGNALS });
-    expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
+  ])('%s', async (_, fault, job, calls, received) => {
+    const list = openList(job, { rows: ROWS, faults: [fault] });
+    const walked = await list.walk();
+    expect(walked).toMatchObject({ verdict: 'union', stuck: 'stuck', calls });
+    expect(walked.received.size).toBe(received);
+    await list.converge();
   });
+});
+
+it('a walk that is given up has failed and keeps all that came, and the next run begins anew', async () => {
+  const bench = await setup({ rows: ROWS, faults: [when({ from: 3 }, emptyPageWithMore())] });
+  await expect(bench.mirror('news')).rejects.toMatchObject({
+    kind: 'incomplete',
+    message: expect.stringMatching(/lead nowhere.*the next run begins anew/),
+  });
+  expect(bench.sql('SELECT status, verdict FROM walks')).toEqual([{ status: 'failed', verdict: null }]);
+  expect(mirroredRows(bench, 'news').size).toBe(199);
+  bench.model.faults = [];
+  expect(await bench.mirror('news')).toMatchObject({ id: 2, apiCalls: NEWS });
+  expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
 });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
-import type { WalkRow } from '../../src/store.ts';
 import type { Checkpoint } from '../../src/walk/checkpoint.ts';
 import { both, type Edit, editBefore, insert, publish, remove, replaceAll } from '../helpers/edits.ts';
 import { mostCallsOfSnapshot } from '../helpers/invariants.ts';
+import { type ListWalk, openList } from '../helpers/list.ts';
 import { walkOnPaper } from '../helpers/paper.ts';
 import { setup } from '../helpers/setup.ts';
-import { expectConvergence, mirroredRows, upstreamRows } from '../helpers/truth.ts';
+import { mirroredRows, upstreamRows } from '../helpers/truth.ts';
 
 const ROWS = 360;
 /** Pages of 100 rows. */
@@ -22,7 +22,7 @@ const cases: [
   name: string,
   edits: Record<number, Edit>,
   calls: number,
-  walk?: Partial<WalkRow>,
+  ended?: Partial<Pick<ListWalk, 'verdict'> & { restarts: number }>,
   Anomalies?,
 ][] = [
   ['nothing changes', {}, QUIET],
@@ -56,40 +56,36 @@ const cases: [
 ];
 
 describe('a walk over one snapshot, while', () => {
-  it.each(cases)('%s', async (_, edits, apiCalls, walked = {}, anomalies = {}) => {
-    const bench = await setup({ rows: ROWS });
-    editBefore(bench, 'ai-signals', edits);
-    const walk = await bench.mirror('ai-signals');
-    expect(walk).toMatchObject({ status: 'complete', verdict: 'snapshot', restarts: 0, apiCalls, ...walked });
-    expect(JSON.parse(walk.anomalies)).toEqual(anomalies);
-    await expectConvergence(bench, 'ai-signals');
-  });
+  it.each(cases)(
+    '%s',
+    async (_, edits, calls, { verdict = 'snapshot', restarts = 0 } = {}, anomalies = {}) => {
+      const list = openList('ai-signals', { rows: ROWS });
+      const walked = await list.walk(edits);
+      expect(walked).toMatchObject({ verdict, stuck: undefined, calls, checkpoint: { restarts } });
+      expect(walked.anomalies).toEqual(anomalies);
+      await list.converge();
+    },
+  );
 
   it.each(['ai-signals', 'news'])(
     'generatedAt is another in every answer, %s is verified by anchors',
     async (job) => {
-      const bench = await setup({ rows: ROWS });
-      const upstream = bench.upstream(job);
+      const list = openList(job, { rows: ROWS });
       let minute = 0;
-      bench.model.beforeAnswer = () => {
+      list.beforeAnswer = (dataset) => {
         minute += 1;
-        upstream.generatedAt = later(minute);
+        dataset.generatedAt = later(minute);
       };
-      const verified = { verdict: 'verified', error: null, apiCalls: QUIET + 1, restarts: 0 };
-      const apiCalls = 2 + 2 + 2 + QUIET + 1;
-      expect(await bench.mirror(job)).toMatchObject({ ...verified, apiCalls, restarts: 3 });
+      const verified = { verdict: 'verified', unproven: undefined, missing: [], calls: QUIET + 1 };
+      const calls = 2 + 2 + 2 + QUIET + 1;
+      expect(await list.walk()).toMatchObject({ ...verified, calls, checkpoint: { restarts: 3 } });
       // What was learnt is kept to: no pass is lost again.
-      remove(120)(upstream);
-      insert(0)(upstream);
-      expect(await bench.mirror(job)).toMatchObject({ ...verified, deleted: 0 });
-      expect(await bench.mirror(job)).toMatchObject({ ...verified, deleted: 1 });
-      expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
+      expect(await list.walk()).toMatchObject({ ...verified, checkpoint: { restarts: 0 } });
 
       // And given up when the list holds still: a walk that sees one generatedAt, and the next trusts it.
-      bench.model.beforeAnswer = undefined;
-      expect(await bench.mirror(job)).toMatchObject(verified);
-      expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', apiCalls: QUIET });
-      expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', apiCalls: 1 });
+      list.beforeAnswer = () => undefined;
+      expect(await list.walk()).toMatchObject(verified);
+      expect(await list.walk()).toMatchObject({ verdict: 'snapshot', calls: QUIET });
     },
   );
 
@@ -128,15 +124,34 @@ describe('a walk over one snapshot, while', () => {
     };
     await expect(bench.mirror('ai-signals')).rejects.toThrow();
     expect(await bench.mirror('ai-signals')).toMatchObject({ id: 1, verdict: 'verified', restarts: 3 });
+    expect(await bench.mirror('ai-signals')).toMatchObject({ id: 2, verdict: 'verified', restarts: 0 });
     expect(mirroredRows(bench, 'ai-signals')).toEqual(upstreamRows(bench, 'ai-signals'));
   });
 });
 
 it('a snapshot older than the one before proves nothing, until it shows twice', async () => {
-  const bench = await setup({ rows: ROWS, walked: ['ai-signals'] });
-  remove(340, 20)(bench.upstream('ai-signals'));
-  publish(later(-5))(bench.upstream('ai-signals'));
-  const older = { verdict: 'union', error: 'the dataset changed: backwards ×1' };
-  expect(await bench.mirror('ai-signals')).toMatchObject(older);
-  expect(await bench.mirror('ai-signals')).toMatchObject({ verdict: 'snapshot', deleted: 20 });
+  const list = openList('ai-signals', { rows: ROWS });
+  await list.walk();
+  both(remove(340, 20), publish(later(-5)))(list.dataset);
+  expect(await list.walk()).toMatchObject({ verdict: 'union', unproven: 'backwards ×1' });
+  expect(await list.walk()).toMatchObject({ verdict: 'snapshot', missing: [] });
+});
+
+it('the evidence for a verdict stands beside it in walks', async () => {
+  const bench = await setup({ rows: ROWS });
+  editBefore(bench, 'news', { 3: remove(120), 6: both(remove(4), insert(0, 2)) });
+  await bench.mirror('news');
+  editBefore(bench, 'ai-signals', { 2: publish('2026-01-02T03:04:05Z'), 4: insert(0) });
+  await bench.mirror('ai-signals');
+  const evidence = bench.sql(
+    `SELECT verdict, pages, api_calls, rows, distinct_keys, total_first, total, generated_at, restarts, steps_back,
+       anomalies, error FROM walks`,
+  );
+  expect(evidence.map((row) => Object.values(row))).toEqual([
+    ['verified', 6, 6, 362, 362, 360, 360, null, 0, 1, '{}', null],
+    [
+      ...['union', 6, 6, 360, 360, 360, 361, '2026-01-02T03:04:05Z', 1, 0],
+      ...['{"repeat":1,"total":1}', 'the dataset changed: repeat ×1, total ×1'],
+    ],
+  ]);
 });
