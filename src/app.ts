@@ -57,7 +57,7 @@ export type AppParts = Surroundings & {
   outOfReach?: (problem: AccountProblem | null) => void;
   /** Whether the start waits for limits that are out of reach, instead of throwing. */
   isPatient?: boolean;
-  /** Whether to try a refused key or endpoint once more. */
+  /** Whether to try at once what was refused or failed: a person asks for it. */
   again?: boolean;
 };
 

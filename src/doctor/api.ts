@@ -20,6 +20,7 @@ export async function* checkApi(surroundings: Surroundings, signal: AbortSignal)
   try {
     let ahead: number | null = null;
     let stopped: string | undefined;
+    let isTold = false;
     for (const job of inOrder(app.jobs)) {
       if (app.config.schedules[job.name] === 'off') yield skipped(job.name, 'is switched off: not asked');
       else if (stopped) yield skipped(job.name, `not asked, since ${stopped}`);
@@ -27,7 +28,9 @@ export async function* checkApi(surroundings: Surroundings, signal: AbortSignal)
         const result = await ask(app, job, signal);
         ahead = result.aheadMs ?? ahead;
         stopped = result.stop;
-        yield result.check;
+        // Why one endpoint has to wait is said once.
+        yield result.isWait && isTold ? skipped(job.name, result.check.message) : result.check;
+        isTold ||= result.check.level !== 'ok';
       }
     }
     yield checkClock(ahead);
@@ -41,7 +44,9 @@ function inOrder(jobs: readonly Job[]): readonly Job[] {
   return [...jobs].sort((a, b) => Number(a.scope !== null) - Number(b.scope !== null));
 }
 
-type EndpointResult = { check: Check; aheadMs: number | null; stop?: string | undefined };
+const WAIT = 'wait: the daemon goes on by itself, and sync waits for it';
+
+type EndpointResult = { check: Check; aheadMs: number | null; stop?: string | undefined; isWait?: boolean };
 
 async function ask(app: App, job: Job, signal: AbortSignal): Promise<EndpointResult> {
   try {
@@ -49,11 +54,8 @@ async function ask(app: App, job: Job, signal: AbortSignal): Promise<EndpointRes
     const check = failure ? judge(job, failure, call) : fine(job, call);
     return { check, aheadMs, stop: whyStop(call) };
   } catch (thrown) {
-    const check =
-      thrown instanceof Snooze
-        ? skipped(job.name, `not asked: ${thrown.message}`)
-        : problemOf(job.name, thrown);
-    return { check, aheadMs: null };
+    if (!(thrown instanceof Snooze)) return { check: problemOf(job.name, thrown), aheadMs: null };
+    return { check: warning(job.name, `not asked: ${thrown.message}`, WAIT), aheadMs: null, isWait: true };
   }
 }
 
@@ -67,7 +69,7 @@ function judge(job: Job, { kind, message }: Failure, { status, requestId }: Call
   const named = requestId === null ? '' : ` (X-Request-ID ${requestId})`;
   const said = `${message.replace(`${name}: `, '')}${named}`;
   // Waiting is not failing.
-  if (kind === 'incomplete') return warning(name, said, 'wait: the governor knows for how long');
+  if (kind === 'incomplete') return warning(name, said, WAIT);
   const advice =
     status === 403
       ? `give the key the scope ${scopeOf(job)}, allow this address, or set ${settingOf(name)}=off`

@@ -36,7 +36,7 @@ export type LeaseParts = {
   isGone?: (owner: string) => boolean;
   /** A few digits of the key's digest with `salt`: a refused key is not tried again at every start. */
   keyDigest?: (salt: string) => string;
-  /** Whether to try a refused key or endpoint once more. */
+  /** Whether to try at once what was refused or failed: a person asks for it. */
   again?: boolean;
 };
 

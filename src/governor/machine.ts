@@ -54,7 +54,10 @@ function apply(state: State, event: Event, now: number): Decision {
 /** A start makes a quota probe due, at most once an hour: its user may have bought more calls. */
 function start(state: State, { owner, again }: EventOf<'start'>, now: number): void {
   permits.writeOffOwner(state, owner);
-  if (again) unblockRefused(state);
+  if (again) {
+    unblockRefused(state);
+    endOutagePauses(state, now);
+  }
   if (now - state.quota.probedAt < HOUR_MS) return;
   makeProbeDue(state, now);
   state.quota.probedAt = now;
@@ -65,6 +68,13 @@ function unblockRefused(state: State): void {
   state.keyRefused = null;
   state.refusedKey = null;
   for (const job of Object.values(state.jobs)) job.forbidden = null;
+}
+
+/** A person may have corrected the address or the network: each failed endpoint is tried once now, but not before its Retry-After. */
+function endOutagePauses(state: State, now: number): void {
+  const outages = Object.values(state.jobs).flatMap(({ outage }) => outage ?? []);
+  for (const outage of outages) outage.resumeAt = Math.max(now, outage.toldAt ?? 0);
+  state.retryCredit = Math.min(MAX_RETRY_CREDIT, Math.max(state.retryCredit, outages.length));
 }
 
 /** No response came. The API may have counted the request. If we stopped, the endpoint is not to blame. */
@@ -145,11 +155,12 @@ function unavailable(
   if (known?.outage && now < known.outage.resumeAt) {
     // This request was in flight when the outage began: it is the same failure.
     known.outage.resumeAt = Math.max(known.outage.resumeAt, now + told);
+    if (told > 0) known.outage.toldAt = Math.max(known.outage.toldAt ?? 0, now + told);
     return;
   }
   state.retryCredit = Math.max(0, state.retryCredit - 1);
   if (!known) return;
   const failures = (known.outage?.failures ?? 0) + 1;
   const pause = doubledMs(failures, OUTAGE_PAUSES) * (1 + roll);
-  known.outage = { failures, resumeAt: now + Math.max(pause, told) };
+  known.outage = { failures, resumeAt: now + Math.max(pause, told), toldAt: told > 0 ? now + told : null };
 }

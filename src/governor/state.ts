@@ -71,8 +71,8 @@ export type Pause = {
 export type JobState = {
   /** The key lacks the scope of this endpoint; one request may try again at `retryAt`. */
   forbidden: { retryAt: number } | null;
-  /** The endpoint failed `failures` times in a row; it is left alone until `resumeAt`. */
-  outage: { failures: number; resumeAt: number } | null;
+  /** The endpoint failed `failures` times in a row; it is left alone until `resumeAt`, and by its Retry-After until `toldAt`. */
+  outage: { failures: number; resumeAt: number; toldAt?: number | null } | null;
   /** Whether its responses carry what is left of the quota. */
   seesQuota: boolean;
   askedAt: number;
@@ -113,7 +113,7 @@ export function initialState(): State {
 export type Event =
   /**
    * A process begins. What an earlier one of the same name did not account for counts as spent. `again`: a person
-   * wants a key or endpoint that was refused tried once more.
+   * wants what was refused or failed tried once more.
    */
   | { type: 'start'; owner: string; again: boolean }
   /** A process is known to have ended: its permits count as spent. */

@@ -341,6 +341,22 @@ describe('an API', () => {
     expect(check('clock')?.level).toBe('skipped');
   });
 
+  test('is asked at once after the address was corrected', async () => {
+    const { doctor, model } = await setup();
+    const wrong = { MARKET_API_URL: 'http://127.0.0.1:1' };
+    for (let times = 0; times < 3; times++) expect((await doctor([], wrong)).code).toBe(69);
+    const { code, troubles } = await doctor();
+    expect([code, troubles, model.calls.length]).toEqual([0, [], 5]);
+  });
+
+  test('that asks to wait since an earlier run is a warning, not all well', async () => {
+    const { doctor } = await setup({ faults: [when({}, faults.refuse(429, { retryAfter: '60' }))] });
+    await doctor();
+    const { code, troubles, check } = await doctor();
+    expect([code, troubles]).toEqual([0, ['warning usage']]);
+    expect(check('usage')?.message).toMatch(/^not asked: waiting until/);
+  });
+
   test('that answers with something else has each endpoint told: 65', async () => {
     const { doctor, model } = await setup({ faults: [when({}, faults.html())] });
     const { code, troubles } = await doctor();

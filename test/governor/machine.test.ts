@@ -57,6 +57,29 @@ describe('when an endpoint is unavailable', () => {
     expect(machine.call()).toBeGreaterThan(20 * 60_000 + 1_000);
   });
 
+  it('a person who asks for it has each endpoint tried once at once, whoever else failed', () => {
+    const machine = drive();
+    const jobs = ['news', 'usage', 'meme-signals'];
+    for (let round = 0; round < 5; round++) for (const job of jobs) machine.call({ status: 502 }, job);
+    machine.pass(1);
+    expect(machine.ask('news')).toHaveProperty('wait.reason', 'unavailable');
+    machine.on({ type: 'start', owner: 'nobody watches', again: false });
+    expect(machine.ask('news')).toHaveProperty('wait.reason', 'unavailable');
+    machine.on({ type: 'start', owner: 'another', again: true });
+    for (const job of jobs) {
+      expect(machine.call({ status: 502 }, job)).toBeLessThan(500);
+      expect(machine.ask(job)).toHaveProperty('wait.reason', 'unavailable');
+    }
+  });
+
+  it('a Retry-After holds for a person, too', () => {
+    const machine = drive();
+    machine.call({ status: 503, retryAfterMs: 20 * 60_000 });
+    machine.on({ type: 'start', owner: 'another', again: true });
+    machine.pass(19 * 60_000);
+    expect(machine.ask()).toHaveProperty('wait.reason', 'unavailable');
+  });
+
   it('the calls that try again stay under a tenth of the traffic and one a minute, of all endpoints together', () => {
     const machine = drive();
     const began = machine.now;
