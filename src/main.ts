@@ -209,7 +209,7 @@ const hints = new RegExp(
   `\\b${NAME} (?=(?:${Object.values(groups)
     .flat()
     .map(({ name }) => name)
-    .join('|')}|help|--help)\\b)`,
+    .join('|')}|help|--help)\\b|\\[)`,
   'g',
 );
 
@@ -219,9 +219,7 @@ export async function program(
   wanted: (name: string) => boolean = () => true,
 ): Promise<Command> {
   const root = new Command(NAME)
-    .description(
-      'A complete, current, provably complete copy of the market data API in a local SQLite database.',
-    )
+    .description('Keeps a current and provably complete copy of the market data API in one SQLite file.')
     .version(versionLine())
     .configureHelp({ subcommandTerm: (command) => withoutOptions(`${command.name()} ${command.usage()}`) })
     .addHelpText('after', generalHelp);

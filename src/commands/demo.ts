@@ -8,6 +8,7 @@ import { type ModelApi, sampleKey } from '../../model-api/index.ts';
 import { settingOf } from '../config.ts';
 import { exitCodes, Failure } from '../errors.ts';
 import { type ListedJob, listJobs, scopesOf } from '../job-list.ts';
+import { count } from '../output/numbers.ts';
 import { forShell } from '../printable.ts';
 import { readService } from '../reading/status.ts';
 import { openKeyring } from '../serve/service/keys.ts';
@@ -36,7 +37,7 @@ export function demoCommand(context: Context): Command {
     .option('--keep', 'keep the folder of the sample data, and name it')
     .action((options: Options) => demo(options, context));
   return withExamples(command, [
-    'takes some seconds, and needs neither address nor key; on a terminal it stays until Ctrl-C',
+    'takes some seconds, and needs neither address nor key; on a terminal it goes on until Ctrl-C',
     'demo',
   ]);
 }
@@ -171,20 +172,21 @@ async function startDaemon(
 }
 
 async function showStatusAndQuery(context: Context, dir: string, model: ModelApi): Promise<void> {
-  const { stdout } = context;
+  const { stdout, hint } = context;
   // A problem of the sample data is no failure of the demo.
   const here = { ...context, environment: { MIRROR_DIR: dir }, exit: () => undefined };
-  stdout.write('\n$ market-mirror status\n');
+  stdout.write(hint('\n$ market-mirror status\n'));
   await statusCommand(here).parseAsync([], { from: 'user' });
-  stdout.write(`\n$ market-mirror query "${QUERY}"\n`);
+  stdout.write(hint(`\n$ market-mirror query "${QUERY}"\n`));
   await queryCommand(here).parseAsync([QUERY], { from: 'user' });
   const refused = model.calls.filter(({ status }) => status === 429).length;
-  stdout.write(`\n${model.calls.length} calls were made, ${refused} of them answered with 429.\n`);
+  const refusals = refused === 0 ? 'none of them was refused' : `${refused} of them got a 429`;
+  stdout.write(`\n${count(model.calls.length, 'call')}; ${refusals}.\n`);
 }
 
 /** Prints how to look at the mirror while the demo goes on. */
 async function showService(context: Context, dir: string, jobs: readonly ListedJob[]): Promise<void> {
-  const { clock, stdout } = context;
+  const { clock, stdout, hint } = context;
   const url = await serviceUrl(dir, context);
   if (url === undefined) return;
   const keyring = openKeyring(dir);
@@ -192,10 +194,10 @@ async function showService(context: Context, dir: string, jobs: readonly ListedJ
   const { key } = keyring.create(terms, undefined, clock.now());
   keyring.close();
   stdout.write(`
-The mirror goes on. Its lists change every few seconds, and the model refuses ${TROUBLED}, so that you see how trouble
+The daemon runs. The lists change every few seconds, and the model refuses ${TROUBLED}, so that you see how a problem
 is shown. While this runs:
 
-  MIRROR_DIR=${forShell(dir)} npx market-mirror query "SELECT * FROM ${jobs[0]?.table} LIMIT 3"
+  MIRROR_DIR=${forShell(dir)} ${hint('market-mirror query')} "SELECT * FROM ${jobs[0]?.table} LIMIT 3"
   curl -H "Authorization: Bearer ${key}" "${url}/api/v1/ai-signals?limit=3"
 
 And its page, in a browser:

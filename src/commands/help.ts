@@ -28,7 +28,8 @@ const meanings: Record<keyof typeof exitCodes, string> = {
 
 /** What holds for every command. */
 export const generalHelp = `
-Settings are read from the environment and from .env in the working folder; init writes one that explains them.
+Settings are read from the environment and from .env in the working folder.
+init writes a .env that explains them.
 
 Exit codes:
 ${Object.entries(exitCodes)
@@ -37,8 +38,8 @@ ${Object.entries(exitCodes)
 
 export function helpCommand(program: Command): Command {
   return new Command('help')
-    .description('tell what there is, or how a command is used')
-    .argument('[command]', 'the command to tell of')
+    .description('list all commands, or show how one is used')
+    .argument('[command]', 'the command that is shown')
     .action((name?: string) => {
       const named = name === undefined ? program : program.commands.find((known) => known.name() === name);
       if (named) return named.outputHelp();

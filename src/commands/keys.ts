@@ -1,5 +1,6 @@
 /** `market-mirror keys`: who may read from `serve`, how much, and until when; and links to its page. */
 
+import { existsSync } from 'node:fs';
 import { Argument, Command } from 'commander';
 import { DAY_MS, isoTime } from '../clock.ts';
 import { readLocalConfig } from '../config.ts';
@@ -12,6 +13,7 @@ import { type Paint, paintFor, renderTable, type TableColumn } from '../output/t
 import { printable, printableJson } from '../printable.ts';
 import { readService } from '../reading/status.ts';
 import { millisecondsOf } from '../schedule.ts';
+import { serveFile } from '../serve/service/database.ts';
 import {
   type Account,
   type Issued,
@@ -158,9 +160,9 @@ async function readAction(
     case 'revoke':
       return onKeyring((keyring) => reportRevoked(keyring.revoke(which, now), now));
     case 'list':
-      return onKeyring((keyring, paint) => reportKeys(keyring.list(), now, paint));
+      return onKept((keyring, paint) => reportKeys(keyring?.list() ?? [], now, paint));
     case 'limits':
-      if (which === '') return onKeyring((keyring, paint) => reportAccounts(keyring.accounts(), paint));
+      if (which === '') return onKept((keyring, paint) => reportAccounts(keyring?.accounts() ?? [], paint));
       return onKeyring((keyring, paint) => {
         const account = limits ? keyring.setLimits(which, limits) : keyring.account(which);
         return { ...reportAccounts([account], paint), json: accountJson(account) };
@@ -179,6 +181,12 @@ function onKeyring(work: (keyring: Keyring, paint: Paint) => Report) {
       keyring.close();
     }
   };
+}
+
+/** The same, but makes no database where there is none: the folder may be the wrong one. */
+function onKept(work: (keyring: Keyring | undefined, paint: Paint) => Report) {
+  return (dir: string, paint: Paint): Report =>
+    existsSync(serveFile(dir)) ? onKeyring(work)(dir, paint) : work(undefined, paint);
 }
 
 /** @throws Failure `usage` for what the action does not take, and for what it lacks. */

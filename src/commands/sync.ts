@@ -81,8 +81,9 @@ async function syncJob(
   job: Job,
   { wait }: Options,
   lines: ProgressLines,
-  { clock, signal }: Context,
+  context: Context,
 ): Promise<Outcome> {
+  const { clock, signal } = context;
   for (;;) {
     try {
       const walk = await app.mirror(job, signal, lines.page);
@@ -92,7 +93,7 @@ async function syncJob(
     } catch (thrown) {
       // When an unreachable API comes back is not known: that ends the sync, as `--no-wait` does.
       if (!(thrown instanceof Snooze) || !wait || thrown.reason === 'unreachable')
-        return ended(job, thrown, signal, lines);
+        return ended(job, thrown, lines, context);
       lines.note(job.name, thrown.message);
       await clock.sleep(thrown.until - clock.now(), signal).catch(() => undefined);
     }
@@ -100,10 +101,10 @@ async function syncJob(
 }
 
 /** A stopped sync may also have failed, such as by a full disk: then it says that. */
-function ended(job: Job, thrown: unknown, signal: AbortSignal, lines: ProgressLines): Outcome {
+function ended(job: Job, thrown: unknown, lines: ProgressLines, { signal, hint }: Context): Outcome {
   const isStopped = signal.aborted && !(thrown instanceof Failure && thrown.kind !== 'incomplete');
   const message = isStopped ? 'stopped; the next run goes on from here' : toError(thrown).message;
-  lines.note(job.name, message.replace(`${job.name}: `, ''));
+  lines.note(job.name, hint(message.replace(`${job.name}: `, '')));
   const exitCode = isStopped ? exitCodes.incomplete : exitCodeOf(thrown);
   return { job: job.name, exitCode, walk: null, message };
 }

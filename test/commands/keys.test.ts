@@ -1,6 +1,6 @@
 /** `keys`, every action, as people and programs type it, and every bad input that it may get. */
 
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ServeNote } from '../../src/reading/status.ts';
@@ -10,6 +10,12 @@ import { isLock, tryLock } from '../../src/store/sqlite-files.ts';
 import { setupKeys as setup } from '../helpers/main.ts';
 
 const KEY = /mmkey_[0-9A-Za-z]{49}/;
+
+test.each([['list'], ['limits']])('%s makes nothing in a folder that has no keys', async (action) => {
+  const { run, dir } = setup();
+  expect(await run(action)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^there is no /) });
+  expect(existsSync(dir) ? readdirSync(dir) : []).toEqual([]);
+});
 
 describe('create', () => {
   test('prints the key alone on stdout, and on stderr what to do with it', async () => {
