@@ -3,7 +3,6 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { Snooze } from '../../src/errors.ts';
-import type { State } from '../../src/governor/state.ts';
 import { createGovernor, type RequestOutcome } from '../../src/governor.ts';
 import { redisServer, until } from '../queue/setup.ts';
 import { openMachine } from './bench.ts';
@@ -36,7 +35,7 @@ async function setup(longestWaitMs = 300) {
         return { made, refusal };
       }
   };
-  return { server, account, told, governor, call, callAll };
+  return { server, told, governor, call, callAll };
 }
 
 describe('a Redis that is killed', () => {
@@ -75,71 +74,4 @@ describe('a Redis that is killed', () => {
     await server.start();
     await calls;
   });
-});
-
-/** A governor on a state that lies elsewhere, which may be away, and a clock that may be set. */
-function gateApart() {
-  const clock = { ...systemClock, ahead: 0, now: () => Date.now() + clock.ahead };
-  const kept: { state: State | undefined } = { state: undefined };
-  let reach: Promise<void> | undefined;
-  const away = {
-    begin() {
-      reach = new Promise((resolve) => {
-        away.end = () => {
-          reach = undefined;
-          resolve();
-        };
-      });
-    },
-    end: () => {},
-  };
-  const governor = createGovernor({
-    async transact(change) {
-      if (reach) await reach;
-      const { state, result } = change(kept.state, clock.now());
-      kept.state = state;
-      return result;
-    },
-    isRemote: true,
-    owner: 'one',
-    clock,
-    random: () => 0.5,
-    longestWaitMs: 1_000,
-  });
-  return { governor, kept, clock, away };
-}
-
-test('a permit that was on its way as a call was refused is not used', async () => {
-  const { governor, away, kept, clock } = gateApart();
-  await governor.acquire('news', never);
-  // The next one may go by its pace.
-  clock.ahead = 500;
-  away.begin();
-  const next = governor.acquire('usage', never);
-  governor.complete('news', { ...fine, status: 429, retryAfterMs: 60_000 });
-  away.end();
-  await expect(next).rejects.toMatchObject({ reason: 'retry_after' });
-  await governor.close();
-  expect(kept.state?.leases).toEqual({});
-});
-
-test('what an answer said of the quota long ago is not believed; that the call was made is', async () => {
-  const { governor, kept, clock, away } = gateApart();
-  const answer = async (remaining: number) => {
-    await governor.acquire('news', never);
-    governor.complete('news', { ...fine, limit: 1_000, remaining });
-  };
-  await answer(500);
-  await governor.acquire('news', never);
-  away.begin();
-  governor.complete('news', { ...fine, limit: 1_000, remaining: 499 });
-  const closed = governor.close();
-  await Promise.resolve();
-  const answeredAt = kept.state?.quota.asOfAt;
-  clock.ahead = 600_000;
-  away.end();
-  await closed;
-  expect(kept.state?.quota.level).toBeLessThan(500);
-  expect(kept.state?.quota.asOfAt).toBe(answeredAt);
-  expect(kept.state?.leases).toEqual({});
 });

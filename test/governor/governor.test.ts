@@ -304,6 +304,23 @@ describe('a state on another machine', () => {
     await clock.sleep(1);
     for (let call = 0; call < 5; call += 1) await callFine(governor);
   });
+
+  it('gives a permit that is not used where a call was refused while it was on its way', async () => {
+    const { clock, governor, shared } = setup({ isRemote: true });
+    await governor.acquire('news', never);
+    await clock.sleep(500);
+    let comesBack = () => {};
+    shared.away = new Promise((resolve) => {
+      comesBack = resolve;
+    });
+    const next = governor.acquire('usage', never);
+    governor.complete('news', { ...fine, status: 429, retryAfterMs: 60_000 });
+    shared.away = undefined;
+    comesBack();
+    await expect(next).rejects.toMatchObject({ reason: 'retry_after' });
+    await governor.close();
+    expect(shared.state?.leases).toEqual({});
+  });
 });
 
 describe("where a job's lag cannot be read", () => {
