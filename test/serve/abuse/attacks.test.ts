@@ -94,6 +94,7 @@ const attacks: Record<string, Attack> = {
   'TLS to a port without': refused('\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'),
   'no Host': refused('GET / HTTP/1.1\r\n\r\n'),
   'two Hosts': refused(get('Host: elsewhere')),
+  'two Hosts that agree': refused(get('HOST: localhost')),
   'a second Host behind thousands of headers': refused(get(...Array(2_500).fill('A:b'), 'Host: elsewhere')),
   'a length and chunks': refused(get('Content-Length: 5', chunks)),
   'chunks and a length': refused(get(chunks, 'Content-Length: 5')),
@@ -107,11 +108,8 @@ const attacks: Record<string, Attack> = {
   'a long url': refused(at('GET', `/${'a'.repeat(9_000)}`), 414, 'uri_too_long'),
   'huge headers': refused(get(`X-A: ${'a'.repeat(20_000)}`), 431, 'headers_too_large'),
   'many headers': refused(get(...Array(6_000).fill('X-A: a')), 431, 'headers_too_large'),
-  'a tunnel': refused(
-    'CONNECT example.com:443 HTTP/1.1\r\nHost: localhost\r\n\r\n',
-    405,
-    'method_not_allowed',
-  ),
+  'a tunnel': refused(at('CONNECT', 'example.com:443'), 405, 'method_not_allowed'),
+  'a tunnel to a path': refused(at('CONNECT', '/api/v1/news'), 405, 'method_not_allowed'),
 };
 
 describe('an attack', () => {
@@ -169,51 +167,37 @@ test('a full house of bodies that never end keeps nobody out', busy, async () =>
   }
 });
 
-describe('clients that ask on and on, and take no answer', () => {
-  const requests = 500;
-  const clients = 40;
-
-  test.each([
-    ['a path that needs no key', '/openapi.json'],
-    ['a path that needs one', '/api/v1/news'],
-    ['a path that is none', '/nothing'],
-  ])('%s: others are answered at once, and little is kept', busy, async (_, path) => {
-    const abused = await setupAbuse();
-    const rest = memory();
-    const crowd = await Promise.all(Array.from({ length: clients }, () => attack(abused, '')));
-    for (const { socket } of crowd) socket.pause().write(at('GET', path).repeat(requests));
-    const waits: number[] = [];
-    for (let asked = 0; asked < 20; asked += 1) {
-      const begun = performance.now();
-      expect((await abused.get('/healthz')).status).toBe(200);
-      waits.push(performance.now() - begun);
-      expect(memory() - rest).toBeLessThan(150 * 1_024 ** 2);
-    }
-    expect(waits.sort((a, b) => b - a)[1]).toBeLessThan(250);
-    expect(waits[0]).toBeLessThan(1_000);
-  });
+test('clients that ask on and on, and take no response, leave others their turn, and little is kept', async () => {
+  const abused = await setupAbuse();
+  const rest = memory();
+  const crowd = await Promise.all(Array.from({ length: 42 }, () => attack(abused, '')));
+  // A path that needs no key, one that needs one, and one that is none.
+  const paths = ['/openapi.json', '/api/v1/news', '/nothing'];
+  for (const [place, { socket }] of crowd.entries())
+    socket.pause().write(at('GET', paths[place % 3] ?? '').repeat(500));
+  for (let asked = 0; asked < 20; asked += 1) {
+    const before = statusesIn(abused).length;
+    expect((await abused.get('/healthz')).status).toBe(200);
+    expect(statusesIn(abused).length - before, 'of 21,000').toBeLessThan(2_000);
+    expect(memory() - rest).toBeLessThan(150 * 1_024 ** 2);
+  }
 });
 
-test('one account that filters without end leaves another its turn', busy, async () => {
-  const abused = await setupAbuse({ rows: 2_000 });
-  const { host, url, key, get } = abused;
+test('one account that filters without end leaves another its turn', async () => {
+  const abused = await setupAbuse({ rows: 500 });
   const { key: other } = abused.serve.issue({ name: 'other' });
-  const filtered = (of: string, word: string) =>
-    get(`/api/v1/news?q=${word}`, [`Host: ${host}`, `Authorization: Bearer ${of}`]);
-  let greedy = 0;
+  const filtered = (key: string, word: string) =>
+    abused.get(`/api/v1/news?q=${word}`, [`Host: ${abused.host}`, `Authorization: Bearer ${key}`]);
+  let asked = 0;
   let isOver = false;
   const crowd = Array.from({ length: 30 }, async () => {
     while (!isOver) {
-      greedy += 1;
-      await filtered(key, `word${greedy}`);
+      asked += 1;
+      await filtered(abused.key, `word${asked}`);
     }
   });
-  await expect.poll(() => greedy).toBeGreaterThan(60);
-  for (let asked = 0; asked < 10; asked += 1) {
-    const begun = performance.now();
-    expect((await filtered(other, `other${asked}`)).status, url).toBe(200);
-    expect(performance.now() - begun).toBeLessThan(1_000);
-  }
+  await expect.poll(() => asked).toBeGreaterThan(60);
+  for (const word of ['gold', 'silver', 'tin']) expect((await filtered(other, word)).status).toBe(200);
   isOver = true;
   await Promise.all(crowd);
 });
