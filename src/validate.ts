@@ -185,11 +185,11 @@ type Member = [path: string, value: unknown];
  */
 function identityOf(body: string, contract: Job['contract']): string {
   const members = [...membersOf(JSON.parse(body), [])];
-  const stable = members.filter(([path, value]) =>
-    contract ? !contract.volatile.includes(path) : isStableText(value),
-  );
+  const stable = members
+    .filter(([path, value]) => (contract ? !contract.volatile.includes(path) : isStableText(value)))
+    .map((member) => JSON.stringify(member));
   return createHash('sha256')
-    .update(stable.length > 0 ? JSON.stringify(stable.sort(byPath)) : body)
+    .update(stable.length > 0 ? stable.sort().join() : body)
     .digest('hex');
 }
 
@@ -204,5 +204,3 @@ function* membersOf(value: unknown, path: readonly string[]): Generator<Member> 
 function isStableText(value: unknown): boolean {
   return typeof value === 'string' && !/^\d{4}-\d{2}-\d{2}|^[-+]?\d*\.\d+%?$/.test(value);
 }
-
-const byPath = ([one]: Member, [other]: Member) => (one < other ? -1 : Number(one > other));

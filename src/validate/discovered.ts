@@ -111,7 +111,7 @@ function digestOf({ record, body, inexact }: KeepableRow): string {
 const identifierNames = [
   /^_?id$/i,
   /^(uuid|guid|key)$/i,
-  /([a-z0-9]I[dD]|[_-]id|[_-]?(uuid|guid))$/,
+  /([a-z0-9]I[dD]|[_-]id|uuid|guid)$/,
   /^(address|wallet|mint|hash|slug|signature)$/i,
   /(Address|_address|Hash|_hash|Mint|_mint)$/,
 ];

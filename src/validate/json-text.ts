@@ -37,7 +37,7 @@ const BEHIND_A_VALUE = ',}] \n\r\t';
 
 /** Behind the closing quote of the string that begins at `begin`. */
 function endOfString(text: string, begin: number): number {
-  for (let at = text.indexOf('"', begin + 1); at > 0; at = text.indexOf('"', at + 1))
+  for (let at = text.indexOf('"', begin + 1); at !== -1; at = text.indexOf('"', at + 1))
     if (!isEscaped(text, at)) return at + 1;
   return text.length;
 }

@@ -6,7 +6,7 @@
 import type { Body } from '../api/response.ts';
 import type { DiscoveredShape, Row, StoredRun } from './checked.ts';
 import { skipSpace } from './json-text.ts';
-import { asRecord, LONGEST_TEXT } from './values.ts';
+import { asRecord } from './values.ts';
 
 /**
  * Finds the stored rows behind those of the last page, or from its last one on. Undefined where `text`, in UTF-8, does not begin
@@ -38,7 +38,7 @@ export function readUnchanged(
   // Digests and shared keys need a look at each row.
   if (shape.keyField === null || shape.sharedKeys.length > 0) return undefined;
   // Without an escape no name is spelled in another way, and there is no lone surrogate.
-  if (bytes.length > LONGEST_TEXT || bytes.includes('\\')) return undefined;
+  if (bytes.includes('\\')) return undefined;
   // One character a byte, so that positions are those of bytes.
   const head = bytes.toString('latin1', 0, LONGEST_HEAD);
   const begin = findRows(head, shape.rowsPath);
@@ -73,10 +73,8 @@ const ROWS = 'the rows';
 
 /** Undefined where that is no JSON, or where the path may lead to another array. */
 function parseAround(before: string, path: readonly string[], behind: string): unknown {
-  const name = path.at(-1);
-  // Of two members of one name the last one counts.
-  if (name !== undefined && behind.includes(`"${name}"`)) return undefined;
   try {
+    // Of two members of one name the last one counts, as it does for the rows.
     const json: unknown = JSON.parse(`${before}["${ROWS}"]${behind}`);
     const rows = path.reduce<unknown>((around, step) => asRecord(around)?.[step], json);
     return Array.isArray(rows) && rows[0] === ROWS ? json : undefined;

@@ -10,6 +10,13 @@ describe('the key of a dataset that names none', () => {
     ['another identifier', ['{"title":"t","alertId":1}', '{"title":"t","alertId":2}'], ['1', '2']],
     ['an address', ['{"address":"0xA"}', '{"address":"0xB"}'], ['0xA', '0xB']],
     [
+      'named so in part',
+      ['{"keyword":"k","a":0,"row-id":1}', '{"keyword":"l","a":1,"row-id":2}'],
+      ['1', '2'],
+    ],
+    ['any uuid', ['{"paid":1,"rowuuid":"a"}', '{"paid":2,"rowuuid":"b"}'], ['a', 'b']],
+    ['the last choice', ['{"HashRate":1,"tx_hash":"a"}', '{"HashRate":2,"tx_hash":"b"}'], ['a', 'b']],
+    [
       'large numbers, with all digits',
       ['{"id":12345678901234567890}', '{"id" : 12345678901234567891}'],
       ['12345678901234567890', '12345678901234567891'],
@@ -27,6 +34,8 @@ describe('the key of a dataset that names none', () => {
     ['its digits are not written out', ['{"id":1e20}', '{"id":2e20}']],
     ['two rows share it', ['{"id":1,"a":1}', '{"id":1,"a":2}']],
     ['it merely happens to differ', ['{"title":"a"}', '{"title":"b"}']],
+    ['names only begin like one', ['{"keyword":1,"MintedAt":1}', '{"keyword":2,"MintedAt":2}']],
+    ['a name only ends in id', ['{"paid":1}', '{"paid":2}']],
   ])('is a digest of the row where %s', (_, rows) => {
     expect(checkNews(rows).shape?.keyField).toBeNull();
     expect(keysOf(...rows)).toEqual(rows.map(() => isDigest));
@@ -99,8 +108,13 @@ describe('a key that is contradicted', () => {
 
   it('gives every row its digest too, once a thousand values were shared', () => {
     const sharedKeys = Array.from({ length: 1_000 }, (_, at) => `s${at}`);
-    const page = checkNews(['{"id":"new"}'], { rowsPath: ['rows'], keyField: 'id', sharedKeys });
-    expect(page.keys).toEqual([expect.stringMatching(/^new#/)]);
+    const full = { rowsPath: ['rows'], keyField: 'id', sharedKeys };
+    const page = checkNews(['{"id":"new"}', '{"id":"new","a":1}'], full);
+    expect(page.keys).toEqual([expect.stringMatching(/^new#/), expect.stringMatching(/^new#/)]);
+    expect(page.shape).toBe(full);
+    const nearlyFull = { ...full, sharedKeys: sharedKeys.slice(1) };
+    const twoMore = ['{"id":"x","a":1}', '{"id":"x"}', '{"id":"y","a":1}', '{"id":"y"}'];
+    expect(checkNews(twoMore, nearlyFull).shape?.sharedKeys).toEqual([...nearlyFull.sharedKeys, 'x']);
   });
 
   it('knows a row that lacks it by its digest, and says so', () => {
@@ -161,7 +175,8 @@ describe('a row as it is kept', () => {
     expect(checkNews([row]).refused).toMatchObject([{ body: row, key: null }]);
   });
 
-  it('is refused under no key where the key itself cannot be kept', () => {
+  it('is refused under no key where the key itself cannot be kept, or no field is the key', () => {
     expect(checkNews(['{"id":"a"}', '{"id":"\\ud800"}']).keys).toEqual(['a', null]);
+    expect(checkNews(['{"x":1}', '{"null":"a","x":"\\ud800"}']).keys).toEqual([isDigest, null]);
   });
 });

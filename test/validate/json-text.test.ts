@@ -91,6 +91,7 @@ describe('a value within a row', () => {
     for (const path of [['x'], ['a', 'x'], ['a', 0], ['a', 'b', 2]])
       expect(sliceValue('{"a":{"b":[1]}}', path)).toBeUndefined();
     expect(sliceMember('[1]', 'a')).toBeUndefined();
+    expect(sliceMember('{"":5,"a":6}', '')).toBe('5');
   });
 });
 

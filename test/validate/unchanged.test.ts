@@ -1,6 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
 import type { DiscoveredShape, Row } from '../../src/validate/checked.ts';
 import { type FindStoredRun, readUnchanged } from '../../src/validate/unchanged.ts';
+import { checkPage } from '../../src/validate.ts';
+import { job } from './support.ts';
 
 const bodies = ['{"id":"a","n":1}', '{"id":"b","rows":[1]}', '{"id":7}', '{"id":"ü"}'];
 const keys = ['a', 'b', '7', 'ü'];
@@ -50,6 +52,7 @@ describe('every row is looked at', () => {
     ['where there is none', page('')],
     ['where there is nothing behind a comma', page(`${a},`)],
     ['where something else than space is behind them', page(`${a}\u0001`)],
+    ['where another bracket ends them', `{"rows":[${a}},"total":4}`],
     ['where the page is cut short', `{"rows":[${a}`],
     ['where it goes on behind its end', `${page(a)}}`],
     ['where what is around them is no JSON', `{"rows":[${a}],"total":}`],
@@ -66,6 +69,17 @@ describe('every row is looked at', () => {
     const body = '{"id":"e","\\u006e":1}';
     const find: FindStoredRun = () => ({ rows: [{ key: 'e', values: {} }], bytes: body.length });
     expect(read(page(body), find)).toBeUndefined();
+  });
+
+  it('where the shape was found to be another since the page was read', () => {
+    const body = { text: () => page(a) };
+    const unchanged = read(body.text(), findFrom(0, 1));
+    const check = (known?: DiscoveredShape) => checkPage(job('news'), body, unchanged, known);
+    expect(check(unchanged?.shape)).toMatchObject({ keys: ['a'], fields: { fields: [], areStored: true } });
+    expect(check({ ...shape, sharedKeys: ['a'] })).toMatchObject({
+      keys: [expect.stringMatching(/^a#/)],
+      fields: { fields: [{ path: ['id'] }, { path: ['n'] }] },
+    });
   });
 
   it('where keys do not tell rows apart, or digests do', () => {
