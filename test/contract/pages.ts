@@ -10,9 +10,13 @@ import { AiSignalPage, type ListName, StandardPagination } from './specification
 const { returned, hasMore } = StandardPagination.shape;
 
 const pageShapes = {
+  // “body is AiSignalPage”
   'ai-signals': AiSignalPage,
+  // “read the published news dataset”
   news: z.unknown(),
+  // “The response carries a rows array”
   'smart-wallets': z.looseObject({ rows: z.array(z.unknown()) }),
+  // “The response carries a rows array and a pagination object with hasMore and returned”
   'meme-signals': z.looseObject({
     rows: z.array(z.unknown()),
     pagination: z.looseObject({ returned, hasMore }),
