@@ -1,12 +1,22 @@
-/** CONTRIBUTING.md says where new things go. Here each of its lines is walked: a new thing is put there, and found. */
+/**
+ * CONTRIBUTING.md says where new things go, and that a sixth endpoint is one file. Here its text is put to the test, word for word:
+ * a new thing of each kind is put there, and found.
+ */
 
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { openReadOnly } from '../src/store/connection.ts';
+import { listenOnLoopback } from './helpers/loopback.ts';
 import { copyProject, type ProjectCopy } from './helpers/project-copy.ts';
 
-/** `put` does what the line says; the command `args` or `find` shows where it is noticed, which is to tell of a greeting. */
-type Addition = { put(files: Files): void } & (
+const guide = readFileSync('CONTRIBUTING.md', 'utf8');
+const [, jobFile = '', jobSource = ''] = /Write `(jobs\/[\w-]+\.ts)`:\n\n```ts\n(.*?)```/s.exec(guide) ?? [];
+const generate = /^npm run generate -- --name \w+$/m.exec(guide)?.[0] ?? '';
+
+/** `put` does what the line says; what the command `args` prints, or `find` finds, tells of it: of a greeting, unless `shows` is given. */
+type Addition = { put(files: Files): void; shows?: string } & (
   | { args: string[] }
   | { find(project: ProjectCopy): Promise<string> | string }
 );
@@ -18,8 +28,9 @@ type Files = Record<'create' | 'append', (file: string, text: string) => void> &
 
 const additions: Record<string, Addition> = {
   endpoint: {
-    put: () => undefined,
-    find: () => readFileSync('test/sixth-endpoint.test.ts', 'utf8').replaceAll('funding', 'greeting'),
+    put: ({ create }) => create(jobFile, jobSource),
+    args: ['sync', 'funding-rates'],
+    shows: 'verified: 120 rows',
   },
   command: {
     put({ create, insert }) {
@@ -43,10 +54,8 @@ const additions: Record<string, Addition> = {
         'export const settings = {',
         `greeting: preset('MIRROR_GREETING', 'a greeting', 'good day', (text) => text),`,
       ),
-    async find(project) {
-      await project.market(['init', '--url', 'https://api.example.com'], {});
-      return readFileSync(join(project.folder, '.env'), 'utf8');
-    },
+    args: ['init'],
+    shows: '.env is written',
   },
   table: {
     put: ({ append }) =>
@@ -99,64 +108,119 @@ export const greetings = sqliteTable('greetings', { id: integer().primaryKey() }
 };
 
 test('every line that says where a new thing goes is walked', () => {
-  const [, lines = ''] = readFileSync('CONTRIBUTING.md', 'utf8').split('## Living here');
+  const [, lines = ''] = guide.split('## Living here');
   const things = [...lines.matchAll(/^\| (?!new)([a-z]+) \|.* \|$/gm)].map(([, thing]) => thing);
   expect(things).toEqual(Object.keys(additions));
 });
 
 test('a new thing is noticed where CONTRIBUTING.md says, once it is where CONTRIBUTING.md says', async () => {
-  const project = copyProject('docs', 'scripts', 'lab', 'test/helpers');
-  const change = (file: string, to: (text: string) => string) =>
-    writeFileSync(join(project.folder, file), to(readFileSync(join(project.folder, file), 'utf8')));
+  const project = copyProject('docs', 'scripts', 'lab', 'test/helpers', 'test/jobs.test.ts');
+  const written = new Set<string>();
+  const write = (file: string, text: string, how = writeFileSync) => {
+    written.add(file);
+    how(join(project.folder, file), text);
+  };
   const files: Files = {
-    create: (file, text) => writeFileSync(join(project.folder, file), text),
-    append: (file, text) => appendFileSync(join(project.folder, file), text),
-    insert: (file, behind, text) =>
-      change(file, (before) => {
-        expect(before, file).toContain(behind);
-        return before.replace(behind, `${behind}${text}`);
-      }),
+    create: write,
+    append: (file, text) => write(file, text, appendFileSync),
+    insert(file, behind, text) {
+      const before = readFileSync(join(project.folder, file), 'utf8');
+      expect(before, file).toContain(behind);
+      write(file, before.replace(behind, `${behind}${text}`));
+    },
   };
   for (const { put } of Object.values(additions)) put(files);
-  const generated = await project.run('npm', 'run', 'generate', '--', '--name', 'greetings');
+  const [npm = '', ...args] = generate.split(' ');
+  const generated = await project.run(npm, ...args);
   expect(generated.code, generated.stderr).toBe(0);
+  // All else is made of these files.
+  const made = project.changes().filter((file) => !written.has(file));
+  expect(made.map((file) => file.replace(/\/\d{4}_/, '/NNNN_'))).toEqual([
+    ...['docs/cli.md', 'docs/settings.md', 'docs/tables.md', 'drizzle/NNNN_funding_rates.sql'],
+    ...['drizzle/meta/NNNN_snapshot.json', 'drizzle/meta/_journal.json'],
+  ]);
+  expect(tables(project)).toContain('| `rate` | real | yes | `rate`: per eight hours |');
+  await expectJobChecked(project);
+
   const commands = Object.entries(additions).flatMap(([thing, addition]) =>
     'args' in addition ? [[thing, addition.args] as const] : [],
   );
-  const printed = await output(project, commands);
+  const printed = await output(project, commands, await serve());
   for (const [thing, addition] of Object.entries(additions)) {
     const text = 'args' in addition ? printed[thing] : await addition.find(project);
-    expect(text, thing).toContain('greeting');
+    expect(text, thing).toContain(addition.shows ?? 'greeting');
   }
+  expect(readFileSync(join(project.folder, '.env'), 'utf8')).toContain('greeting');
+
+  const database = openReadOnly(join(project.folder, 'data/mirror.db'));
+  onTestFinished(() => void database.close());
+  const sql = 'SELECT id, market, rate, age_seconds AS ageSeconds FROM funding_rates ORDER BY age_seconds';
+  expect(database.prepare(sql).all()).toEqual(rates);
 });
+
+/** The job fits its types, and what every job must be. */
+async function expectJobChecked(project: ProjectCopy): Promise<void> {
+  const types = { extends: './tsconfig.json', include: ['jobs'] };
+  writeFileSync(join(project.folder, 'tsconfig.jobs.json'), JSON.stringify(types));
+  const checks = await Promise.all([
+    project.run('tsc', '--noEmit', '-p', 'tsconfig.jobs.json'),
+    project.run('vitest', 'run', 'test/jobs.test.ts', '-t', 'funding-rates'),
+  ]);
+  for (const { code, stdout, stderr } of checks) expect(code, stdout + stderr).toBe(0);
+}
 
 /** What commands print, by name: in one process, since the sources take longer to load than any of them to run. */
 async function output(
   project: ProjectCopy,
   commands: (readonly [name: string, args: string[]])[],
+  apiUrl: string,
 ): Promise<Record<string, string>> {
+  const environment = { MARKET_API_URL: apiUrl, MARKET_API_KEY: 'k-1234' };
   writeFileSync(
     join(project.folder, 'commands.ts'),
-    `import { loadJobs } from './src/load-jobs.ts';
-     import { main } from './src/main.ts';
+    `import { main } from './src/main.ts';
      import { systemClock as clock } from './src/clock.ts';
-     import { openStore } from './src/store.ts';
-     openStore('data', await loadJobs(), Date.now).close();
      const printed = {};
      for (const [name, args] of JSON.parse(process.argv[2])) {
        printed[name] = '';
        const stream = { write: (text) => void (printed[name] += text) };
-       const signal = new AbortController().signal;
-       const context = { environment: {}, clock, random: Math.random, signal, stdout: stream, stderr: stream };
-       await main(args, context);
+       const { signal } = new AbortController();
+       const parts = { environment: JSON.parse(process.argv[3]), clock, random: Math.random, signal };
+       await main(args, { ...parts, stdout: stream, stderr: stream });
      }
      console.log(JSON.stringify(printed));`,
   );
-  const { stdout, stderr } = await project.run('tsx', 'commands.ts', JSON.stringify(commands));
+  const given = [commands, environment].map((argument) => JSON.stringify(argument));
+  const { stdout, stderr } = await project.run('tsx', 'commands.ts', ...given);
   expect(stdout, stderr).not.toBe('');
   return JSON.parse(stdout);
 }
 
 function tables(project: ProjectCopy): string {
   return readFileSync(join(project.folder, 'docs/tables.md'), 'utf8');
+}
+
+const rates = Array.from({ length: 120 }, (_, at) => ({
+  id: `rate-${at}`,
+  market: `M${at}-PERP`,
+  rate: at % 10 === 0 ? null : at / 1e5,
+  ageSeconds: at,
+}));
+
+/** A list as the specification describes lists. */
+async function serve(): Promise<string> {
+  const server = createServer(({ url = '' }, response) => {
+    const { pathname, searchParams } = new URL(url, 'http://localhost');
+    const [offset, limit] = [Number(searchParams.get('offset')), Number(searchParams.get('limit'))];
+    const rows = rates.slice(offset, offset + limit);
+    const hasMore = offset + limit < rates.length;
+    const pagination = { offset, limit, total: rates.length, returned: rows.length, hasMore };
+    response.writeHead(pathname === '/api/v1/funding-rates' ? 200 : 404, {
+      'content-type': 'application/json',
+    });
+    response.end(JSON.stringify({ rows, pagination }));
+  });
+  const { url, close } = await listenOnLoopback(server);
+  onTestFinished(close);
+  return url;
 }

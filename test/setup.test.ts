@@ -1,155 +1,291 @@
-/** setup.sh on machines that lack one thing or another: its programs are stand-ins that write down how they are called. */
+/** setup.sh on machines that lack one thing or another: their programs are stand-ins that write down how they are called. */
 
-import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
-import { type BareMachine, bareMachine } from './helpers/bare-machine.ts';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { libfaketime, needs } from './helpers/tools.ts';
 
-let { folder, bin, program, quietProgram, setUp } = {} as BareMachine;
+/** The checkout, in a folder with a space in its path, and the only folder that programs are looked for in. */
+let folder: string;
+let bin: string;
+
+const placeOf = (tool: string) =>
+  execFileSync('sh', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).trim();
+const find = placeOf('find');
+
+const INSTALL = 'npm ci --include=dev';
+const BUILD = 'npm run build';
+const READY = 'ready; next: npm run demo, or for your own data: npx market-mirror init';
+
+/** What `npm ci` and the build leave. */
+const npmThatWorks = `
+mkdir -p node_modules/better-sqlite3 dist/src
+echo 'module.exports = class {}' > node_modules/better-sqlite3/index.js
+touch node_modules/.package-lock.json dist/src/cli.js
+chmod +x dist/src/cli.js`;
 
 beforeEach(() => {
-  ({ folder, bin, program, quietProgram, setUp } = bareMachine());
+  const root = mkdtempSync(join(tmpdir(), 'mirror setup-'));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  bin = join(root, 'bin');
+  folder = join(root, 'a checkout');
+  for (const made of [bin, ...['src', 'jobs', 'model-api', 'web'].map((name) => join(folder, name))])
+    mkdirSync(made, { recursive: true });
+  for (const file of ['setup.sh', 'package.json', 'package-lock.json', 'tsconfig.json'])
+    copyFileSync(file, join(folder, file));
+  for (const tool of ['dirname', 'env', 'mkdir', 'touch', 'chmod', 'sh'])
+    symlinkSync(placeOf(tool), join(bin, tool));
+  symlinkSync(process.execPath, join(bin, 'node'));
+  quietProgram('id', 'echo 0');
+  program('npm', npmThatWorks);
+  // This machine may have the two that are looked for outside of PATH.
+  quietProgram(
+    'find',
+    `case "$*" in *faketime*) [ ! -e "${bin}/faketime" ] || echo found ;; *initdb*) ;; *) exec ${find} "$@" ;; esac`,
+  );
 });
 
-test('a machine that has everything needs the packages, once', async () => {
+/** Adds a program that only does what the script says. */
+function quietProgram(name: string, script: string): void {
+  // The place may be taken by a link to a real program.
+  rmSync(join(bin, name), { force: true });
+  writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+}
+
+/** Adds one that says how it was called first. */
+function program(name: string, script = ''): void {
+  quietProgram(name, `echo "called: ${name} $*"\n${script}`);
+}
+
+/** A script that puts these programs into place. */
+const puts = (...tools: string[]) =>
+  tools.map((tool) => `: > "${bin}/${tool}"; chmod +x "${bin}/${tool}"`).join('; ');
+
+/** Runs setup.sh from another folder. */
+function setUp(...args: string[]) {
+  return new Promise<{ code: number | null; said: string[]; called: string[]; complained: string[] }>(
+    (resolve) => {
+      const options = { cwd: tmpdir(), env: { PATH: bin, HOME: folder } };
+      const child = execFile(
+        join(bin, 'sh'),
+        [join(folder, 'setup.sh'), ...args],
+        options,
+        (_, stdout, stderr) => {
+          const after = (start: string) =>
+            stdout.split('\n').flatMap((line) => (line.startsWith(start) ? [line.slice(start.length)] : []));
+          resolve({
+            code: child.exitCode,
+            said: after('setup: '),
+            called: after('called: '),
+            complained: stderr.split('\n').filter(Boolean),
+          });
+        },
+      );
+      child.stdin?.end();
+    },
+  );
+}
+
+/** What only the tests use; libfaketime is a file. */
+const testTools = [
+  ...['zsh', 'fish', 'python3', 'sqlite3', 'openssl', 'ps', 'script', 'systemd-notify', 'libfaketime'],
+  ...['promtool', 'chromium', 'initdb'],
+];
+const files = testTools.map((tool) => (tool === 'libfaketime' ? 'faketime' : tool));
+
+test('a checkout is set up once, and again where something has changed', async () => {
   program('redis-server');
-  const first = await setUp();
-  expect(first).toMatchObject({ code: 0, called: ['npm ci --include=dev'], complained: [] });
-  expect(first.said.at(-1)).toBe('ready; next: npm run demo, or for your own data: npx market-mirror init');
-  expect(await setUp()).toEqual({
-    code: 0,
-    said: ['ready; next: npm run demo, or for your own data: npx market-mirror init'],
-    called: [],
-    complained: [],
-  });
+  const age = (file: string) => utimesSync(join(folder, file), 0, 0);
+  expect(await setUp()).toMatchObject({ code: 0, called: [INSTALL], complained: [] });
+  expect(await setUp()).toEqual({ code: 0, said: [READY], called: [], complained: [] });
+  for (const [why, change, called] of [
+    ['other packages are asked for', () => age('node_modules/.package-lock.json'), INSTALL],
+    [
+      'SQLite does not load, as after a change of Node.js',
+      () => writeFileSync(join(folder, 'node_modules/better-sqlite3/index.js'), 'throw new Error()'),
+      INSTALL,
+    ],
+    ['a source has changed', () => age('dist/src/cli.js'), BUILD],
+    ['the last build failed', () => chmodSync(join(folder, 'dist/src/cli.js'), 0o644), BUILD],
+  ] as const) {
+    change();
+    const { code, called: calls } = await setUp();
+    expect([why, code, calls]).toEqual([why, 0, [called]]);
+  }
 });
 
-describe('a checkout that was set up before', () => {
-  const later = new Date(Date.now() + 60_000);
-
-  beforeEach(async () => {
-    program('valkey-server');
-    await setUp();
-  });
-
-  test('is installed again when other packages are asked for', async () => {
-    utimesSync(join(folder, 'package-lock.json'), later, later);
-    expect((await setUp()).called).toEqual(['npm ci --include=dev']);
-  });
-
-  test('is installed again when SQLite does not load, as after a change of Node.js', async () => {
-    writeFileSync(join(folder, 'node_modules/better-sqlite3/index.js'), 'throw new Error("other version");');
-    expect((await setUp()).called).toEqual(['npm ci --include=dev']);
-  });
-
-  test('is built again when a source has changed', async () => {
-    writeFileSync(join(folder, 'src/cli.ts'), '');
-    utimesSync(join(folder, 'src/cli.ts'), later, later);
-    expect((await setUp()).called).toEqual(['npm run build']);
-  });
-
-  test('is built again when the last build failed', async () => {
-    chmodSync(join(folder, 'dist/src/cli.js'), 0o644);
-    expect((await setUp()).called).toEqual(['npm run build']);
-  });
-});
-
-describe('Redis is installed where it is missing, and it is said before it is done', () => {
-  const install = (server: string) =>
-    `case "$*" in *install*|*add*) : > "${bin}/${server}"; chmod +x "${bin}/${server}";; esac`;
-
+describe('what is missing is installed, all at once, and nothing the second time:', () => {
   test.each([
-    ['apt-get', 'redis-server', ['apt-get update', 'apt-get install -y redis-server']],
-    ['dnf', 'valkey-server', ['dnf install -y valkey']],
-    ['apk', 'redis-server', ['apk add --no-cache redis']],
-    ['brew', 'redis-server', ['brew install redis']],
-  ])('with %s', async (manager, server, calls) => {
-    program(manager, install(server));
-    const { code, said, called } = await setUp();
-    expect(code).toBe(0);
-    expect(called).toEqual([...calls, 'npm ci --include=dev']);
+    ['redis alone without --tests', [], [], 'apk', ['apk add --no-cache redis']],
+    [
+      'with dnf',
+      ['--tests'],
+      [],
+      'dnf',
+      [
+        'dnf install -y valkey',
+        'dnf install -y zsh fish python3 sqlite openssl procps-ng util-linux-script systemd libfaketime golang-github-prometheus chromium postgresql-server',
+      ],
+    ],
+    [
+      'with apk',
+      ['--tests'],
+      [],
+      'apk',
+      [
+        'apk add --no-cache redis',
+        'apk add --no-cache zsh fish python3 sqlite openssl procps util-linux libfaketime prometheus chromium postgresql17',
+      ],
+    ],
+    [
+      'with brew',
+      ['--tests'],
+      [],
+      'brew',
+      [
+        'brew install redis',
+        'brew install zsh fish python sqlite openssl libfaketime prometheus chromium postgresql@17',
+      ],
+    ],
+    [
+      'with apt-get, of whose package prometheus only promtool is taken, so that no service starts',
+      ['--tests'],
+      [],
+      'apt-get',
+      [
+        'apt-get update',
+        'apt-get install -y redis-server',
+        'apt-get download prometheus',
+        'dpkg-deb --extract prometheus_1.deb .',
+        'install -D -m 755 usr/bin/promtool /usr/local/bin/promtool',
+        'rm -rf made',
+        'install -D -m 644 /dev/stdin /etc/postgresql-common/createcluster.conf',
+        'apt-get install -y --no-install-recommends -o Dpkg::Options::=--force-confold zsh fish python3 sqlite3 openssl procps bsdutils systemd libfaketime chromium-headless-shell postgresql',
+      ],
+    ],
+    [
+      'one tool, with sudo where the user is not root',
+      ['--tests'],
+      files.filter((file) => file !== 'fish'),
+      'apk',
+      [
+        ...['sudo apk add --no-cache redis', 'apk add --no-cache redis'],
+        ...['sudo apk add --no-cache fish', 'apk add --no-cache fish'],
+      ],
+    ],
+  ])('%s', async (_, options, present, manager, calls) => {
+    if (present.length > 0) {
+      quietProgram('id', 'echo 1000');
+      program('sudo', '"$@"');
+    }
+    for (const tool of present) program(tool);
+    if (manager === 'apt-get') {
+      quietProgram('mktemp', `mkdir -p "${folder}/made"; echo "${folder}/made"`);
+      for (const tool of ['rm', 'dpkg-deb']) program(tool);
+      program('install', `case "$*" in *promtool) ${puts('promtool')} ;; esac`);
+    }
+    const tools = files.filter((file) => manager !== 'apt-get' || file !== 'promtool');
+    program(
+      manager,
+      `case "$*" in
+        *download*) : > prometheus_1.deb ;;
+        *valkey*) ${puts('valkey-server')} ;;
+        *redis*) ${puts('redis-server')} ;;
+        *install*|*add*) ${puts(...tools)} ;;
+      esac`,
+    );
+    const { code, said, called } = await setUp(...options);
+    expect([code, called.map((call) => call.replace(`${folder}/`, ''))]).toEqual([0, [...calls, INSTALL]]);
     expect(said[0]).toMatch(/^found no redis-server: installing .* with /);
-  });
-
-  test('with sudo only where the user is not root', async () => {
-    quietProgram('id', 'echo 1000');
-    program('sudo', '"$@"');
-    program('apk', install('redis-server'));
-    const { code, said, called } = await setUp();
-    expect(code).toBe(0);
-    expect(called).toEqual([
-      'sudo apk add --no-cache redis',
-      'apk add --no-cache redis',
-      'npm ci --include=dev',
-    ]);
-    expect(said).toContain('running as root: apk add --no-cache redis');
+    const missing = testTools.filter((_, at) => !present.includes(files[at] ?? ''));
+    if (options.length > 0)
+      expect(said).toContain(`installing what only the tests use: ${missing.join(', ')}`);
+    if (present.length > 0) expect(said).toContain('running as root: apk add --no-cache redis');
+    expect((await setUp(...options)).called).toEqual([]);
   });
 });
 
 describe('what it cannot do it says in one line', () => {
   const again = 'install redis-server or valkey-server, then run this again';
+  const notInstalled = `redis-server could not be installed (see above): ${again}`;
 
-  test('an option that is none', async () => {
-    expect(await setUp('--test')).toMatchObject({
-      code: 1,
-      called: [],
-      complained: ['setup: unknown option --test: there is only --tests, for what only the tests use'],
-    });
-  });
-
-  test('without Node.js', async () => {
-    rmSync(join(bin, 'node'));
-    expect(await setUp()).toMatchObject({
-      code: 1,
-      complained: [
-        'setup: Node.js is missing: install version 20.19 or newer (https://nodejs.org), then run this again',
-      ],
-    });
-  });
-
-  test('with a Node.js that is too old', async () => {
-    quietProgram('node', '[ "$1" = --version ] && echo v18.20.8 && exit; exit 1');
-    expect(await setUp()).toMatchObject({
-      code: 1,
-      complained: ['setup: Node.js v18.20.8 is too old: install version 20.19 or newer, then run this again'],
-    });
-  });
-
-  test('without Redis and a way to install it', async () => {
-    expect(await setUp()).toMatchObject({
-      code: 1,
-      complained: [
-        `setup: found no redis-server and no apt-get, dnf, apk or brew to install it with: ${again}`,
-      ],
-    });
-  });
-
-  test('where Redis cannot be installed', async () => {
-    program('apt-get', 'exit 100');
-    const { code, complained } = await setUp();
-    expect([code, complained]).toEqual([
-      1,
-      [`setup: redis-server could not be installed (see above): ${again}`],
-    ]);
-  });
-
-  test('where it needs root and there is no sudo', async () => {
-    quietProgram('id', 'echo 1000');
-    program('apt-get');
-    const { code, said, called } = await setUp();
-    expect([code, called]).toEqual([1, []]);
-    expect(said).toContain('this needs root, and there is no sudo');
-  });
-
-  test('where npm fails', async () => {
-    program('redis-server');
-    program('npm', 'exit 1');
-    const { code, complained } = await setUp();
-    expect([code, complained]).toEqual([
-      1,
-      ['setup: npm ci failed (see above); to compile SQLite it needs python3, make and a C++ compiler'],
-    ]);
+  test.each<[string, string[], () => void, string]>([
+    [
+      'an option that is none',
+      ['--test'],
+      () => undefined,
+      'unknown option --test: there is only --tests, for what only the tests use',
+    ],
+    [
+      'without Node.js',
+      [],
+      () => rmSync(join(bin, 'node')),
+      'Node.js is missing: install version 20.19 or newer (https://nodejs.org), then run this again',
+    ],
+    [
+      'with a Node.js that is too old',
+      [],
+      () => quietProgram('node', '[ "$1" = --version ] && echo v18.20.8 && exit; exit 1'),
+      'Node.js v18.20.8 is too old: install version 20.19 or newer, then run this again',
+    ],
+    [
+      'without Redis and a way to install it',
+      [],
+      () => undefined,
+      `found no redis-server and no apt-get, dnf, apk or brew to install it with: ${again}`,
+    ],
+    ['where Redis cannot be installed', [], () => program('apt-get', 'exit 100'), notInstalled],
+    [
+      'where that needs root and there is no sudo',
+      [],
+      () => {
+        quietProgram('id', 'echo 1000');
+        program('apt-get');
+      },
+      notInstalled,
+    ],
+    [
+      'where npm fails',
+      [],
+      () => {
+        program('redis-server');
+        program('npm', 'exit 1');
+      },
+      'npm ci failed (see above); to compile SQLite it needs python3, make and a C++ compiler',
+    ],
+    [
+      'where a tool of the tests cannot be installed',
+      ['--tests'],
+      () => {
+        program('redis-server');
+        program('dnf', `${puts(...files.filter((file) => file !== 'faketime'))}; exit 1`);
+      },
+      'still missing: libfaketime; install what you can, for the tests that use it fail without it',
+    ],
+    [
+      'where nothing installs it',
+      ['--tests'],
+      () => {
+        for (const tool of ['redis-server', ...files.slice(1)]) program(tool);
+      },
+      'found no apt-get, dnf, apk or brew to install it with: install zsh, then run this again',
+    ],
+  ])('%s', async (_, options, lack, line) => {
+    lack();
+    expect(await setUp(...options)).toMatchObject({ code: 1, complained: [`setup: ${line}`] });
   });
 });
 
@@ -160,4 +296,9 @@ test('it is a script for any POSIX shell, asks for the version that the package 
     if (existsSync(shell)) execFileSync(shell, ['-n', 'setup.sh']);
   const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
   expect(script).toContain(`version ${engines.node.replace('>=', '')} or newer`);
+});
+
+test('a test that needs a tool names it where it is missing', () => {
+  expect(() => needs('sh', 'no-such-tool')).toThrow('no-such-tool is missing: run ./setup.sh --tests');
+  expect(libfaketime()).toMatch(/libfaketime/);
 });

@@ -18,6 +18,11 @@ const more = [
   'test/queue/daemon.ts',
   'test/queue/parent.ts',
   'test/worker-main.ts',
+  // What scripts of tests import: see sources.ts.
+  ...['child', 'clock', 'governor', 'load-jobs', 'log', 'process-name', 'store', 'store/read'].map(
+    (name) => `src/${name}.ts`,
+  ),
+  'src/serve/service/admission.ts',
 ];
 
 /** Called by vitest before all tests, in a process of its own; what it returns is called after them. */

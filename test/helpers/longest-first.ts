@@ -4,7 +4,6 @@ import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const long = [
-  'test/sixth-endpoint',
   'test/names-of-fields',
   'test/living-here',
   'test/page/',
