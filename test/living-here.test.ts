@@ -116,7 +116,7 @@ test('every line that says where a new thing goes is walked', () => {
 test('a new thing is noticed where CONTRIBUTING.md says, once it is where CONTRIBUTING.md says', async () => {
   const project = copyProject('docs', 'scripts', 'lab', 'test/helpers', 'test/jobs.test.ts');
   const written = new Set<string>();
-  const write = (file: string, text: string, how = writeFileSync) => {
+  const write = (file: string, text: string, how: (file: string, text: string) => void = writeFileSync) => {
     written.add(file);
     how(join(project.folder, file), text);
   };

@@ -380,7 +380,7 @@ test('fields named like columns of ours, words of SQL, and what is hardly a name
   await run('quarantine', 'list', '--json');
   await run('quarantine', 'retry');
   model.data.news.rows[1] = refused;
-  await sync(bench);
+  for (let walk = 0; walk < 2; walk += 1) await sync(bench);
   expectProven(bench);
 
   for (const list of lists) {

@@ -1,12 +1,11 @@
 /** A daemon whose API quotes the key in every kind of answer: no twelve letters of it are left in any file or output. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterEach, expect, test } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { Database } from '../../src/store/sqlite.ts';
-import { runCli } from '../helpers/cli.ts';
 import { CANARY, releaseAll, setup, within } from '../helpers/daemon-bench.ts';
 
 afterEach(releaseAll);
@@ -23,7 +22,7 @@ test('the key is in no file, no log, no output and nowhere in Redis', async () =
   // Where a glance at an answer is cut, and where a request id is: the key stands across both.
   const page = Buffer.from(`<p>${'-'.repeat(200 - CANARY.length)}${CANARY}</p>`);
   const quoting = faults.headers({ 'x-request-id': `${'r'.repeat(115)}${CANARY}` });
-  const { start, cwd, environment, file, model } = await setup({
+  const { start, run, cwd, file, model } = await setup({
     faults: [
       when({}, quoting),
       when({ endpoint: 'smartWallets' }, faults.status(200, page, { 'content-type': 'text/html' }), quoting),
@@ -60,7 +59,9 @@ test('the key is in no file, no log, no output and nowhere in Redis', async () =
   expect(count('SELECT count(*) FROM quarantine')).toBe(1);
   expect(count(`SELECT count(*) FROM requests WHERE request_id LIKE '%[key]%'`)).toBeGreaterThan(5);
 
-  const { prefix, socket } = JSON.parse(readFileSync(join(cwd, 'data/queue.json'), 'utf8'));
+  const queueFile = join(cwd, 'data/queue.json');
+  await expect.poll(() => existsSync(queueFile), within).toBe(true);
+  const { prefix, socket } = JSON.parse(readFileSync(queueFile, 'utf8'));
   const redis = new Redis({ path: socket });
   const keys = await redis.keys(`${prefix}*`);
   for (const failed of ['smart-wallets', 'meme-signals'])
@@ -71,9 +72,9 @@ test('the key is in no file, no log, no output and nowhere in Redis', async () =
   for (const args of [
     ['status'],
     ['query', 'SELECT * FROM requests'],
-    ['export', 'news', '-o', 'news.csv'],
+    ['export', 'news', '-o', join(cwd, 'news.csv')],
   ]) {
-    const { stdout, stderr } = await runCli(args, { ...environment, MARKET_API_KEY: '' }, cwd);
+    const { stdout, stderr } = await run(...args);
     expect(found(stdout + stderr)).toEqual([]);
   }
   daemon.child.kill('SIGTERM');

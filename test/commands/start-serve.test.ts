@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+/** The service of the daemon, and what no child of either may know. */
+
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { isAlive } from '../../src/process-name.ts';
-import { CANARY, releaseAll, setup, within } from '../helpers/daemon-bench.ts';
+import { CANARY, redisServers, releaseAll, setup, within } from '../helpers/daemon-bench.ts';
 import { freePort } from '../helpers/loopback.ts';
 
 afterEach(releaseAll);
@@ -25,17 +27,69 @@ async function setupServing(settings: Record<string, string> = {}) {
   return { ...bench, port, status, lives };
 }
 
-test('start runs the service, without what it must not know, starts it again, and ends it however it ends itself', async () => {
-  const { start, status, lives, port } = await setupServing();
+const secrets = {
+  AWS_ACCESS_KEY_ID: 'canary-aws-id',
+  AWS_SECRET_ACCESS_KEY: 'canary-aws-secret',
+  AWS_SESSION_TOKEN: 'canary-aws-token',
+  PGPASSWORD: 'canary-pg',
+  SOME_TOKEN: 'canary-of-others',
+};
+
+/** Names of the canaries that a text holds. */
+const found = (text: string) =>
+  [CANARY, ...Object.values(secrets), 'canary-ship'].filter((canary) => text.includes(canary));
+
+/** The processes that descend from this one, by their command lines, with their environments as they were started. */
+function descendants(of: number): { command: string; environment: string }[] {
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => Number(/\) \S (\d+)/.exec(read(`/proc/${pid}/stat`))?.[1]) === of);
+  return children.flatMap((pid) => {
+    const command = read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ');
+    return [{ command, environment: read(`/proc/${pid}/environ`) }, ...descendants(Number(pid))];
+  });
+}
+
+/** Nothing of a process that has ended. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+test('no child of the daemon finds a secret; its command finds what MIRROR_ON_CHANGE_ENV names; the service is started again, and ends however the daemon does', async () => {
+  const hook = `env > "$CHANGE_JOB.env.part"; mv "$CHANGE_JOB.env.part" "$CHANGE_JOB.env"; exec sleep 600`;
+  const { cwd, start, status, lives, port } = await setupServing({
+    ...secrets,
+    MIRROR_SHIP: 'postgres://mirror:canary-ship@127.0.0.1:1/market',
+    MIRROR_ON_CHANGE: hook,
+    MIRROR_ON_CHANGE_ENV: 'AWS_*',
+  });
+  writeFileSync(join(cwd, '.env'), 'AWS_PROFILE=canary-aws-id\n', { mode: 0o600 });
   const first = start();
   await expect.poll(lives, within).toBe(200);
   const { serve } = await status();
   expect(serve).toMatchObject({ url: `http://127.0.0.1:${port}`, since: expect.any(String) });
   const pid = serve?.pid as number;
   expect(pid).not.toBe(first.child.pid);
-  const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
-  expect(environment).not.toContain(CANARY);
-  expect(environment.split('\0')).toEqual(expect.arrayContaining(['MARKET_API_KEY=', 'REDIS_URL=']));
+  const settings = read(`/proc/${pid}/environ`).split('\0');
+  expect(settings).toEqual(expect.arrayContaining(['MARKET_API_KEY=', 'REDIS_URL=']));
+
+  const hookFile = join(cwd, 'usage.env');
+  await expect.poll(() => existsSync(hookFile), within).toBe(true);
+  expect(redisServers(cwd)).not.toEqual([]);
+  // Redis writes its title over its environment; the watcher beside it was given the same.
+  const children = descendants(first.child.pid ?? 0).filter(({ command }) => !/sleep 600/.test(command));
+  expect(children.filter(({ environment }) => environment.includes('PATH=')).length).toBeGreaterThanOrEqual(
+    2,
+  );
+  for (const { command, environment } of children)
+    expect([command, found(environment)]).toEqual([command, []]);
+  const told = readFileSync(hookFile, 'utf8');
+  expect(found(told).sort()).toEqual(['canary-aws-id', 'canary-aws-secret', 'canary-aws-token']);
+  expect(told).toContain('CHANGE_JOB=usage');
 
   const another = async (before: number) => {
     await expect.poll(async () => (await status()).serve?.pid ?? before, within).not.toBe(before);
@@ -55,6 +109,7 @@ test('start runs the service, without what it must not know, starts it again, an
   daemon.child.kill('SIGTERM');
   expect((await daemon.ended).code).toBe(0);
   expect(isAlive(third)).toBe(false);
+  expect(found(first.output() + daemon.output())).toEqual([]);
 });
 
 test('mirroring goes on where the service cannot run, and status says why', async () => {
@@ -64,14 +119,7 @@ test('mirroring goes on where the service cannot run, and status says why', asyn
   };
   const { start, run, status, file } = await setupServing(certificate);
   const daemon = start();
-  const walked = () => {
-    try {
-      return readFileSync(file).length > 0;
-    } catch {
-      return false;
-    }
-  };
-  await expect.poll(walked, within).toBe(true);
+  await expect.poll(() => read(file), within).not.toBe('');
   await expect
     .poll(async () => (await status()).daemon?.serve, within)
     .toMatchObject({
