@@ -19,7 +19,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { scopes, startModelApi } from '../model-api/index.ts';
 import { systemClock } from '../src/clock.ts';
 import { runDaemon } from '../src/daemon.ts';
-import { cliFile, runCli } from './helpers/cli.ts';
+import { cliFile } from './helpers/cli.ts';
 import { insert, publish } from './helpers/edits.ts';
 import { runMain } from './helpers/main.ts';
 import { isAlive } from './queue/setup.ts';
@@ -63,7 +63,11 @@ describe('after a change', () => {
       WATCHDOG_USEC: '120000000',
       MIRROR_ON_CHANGE: `${command}; env > "$CHANGE_JOB.env"; exit 5`,
     };
-    const first = await runCli(['sync', 'ai-signals', 'usage'], settings, cwd);
+    const sync = (...jobs: string[]) => runMain(['sync', ...jobs], settings, systemClock);
+    const home = process.cwd();
+    process.chdir(cwd);
+    onTestFinished(() => process.chdir(home));
+    const first = await sync('ai-signals', 'usage');
     expect(first.code).toBe(0);
     expect(first.stderr).toMatch(/^ai-signals: .*ai-signals\.parquet: 30 rows/m);
     expect(first.stderr).toMatch(/^usage: MIRROR_ON_CHANGE failed with exit code 5$/m);
@@ -76,7 +80,7 @@ describe('after a change', () => {
     expect(text('ai-signals.env') + first.stdout + first.stderr).not.toContain(CANARY);
 
     rmSync(file('ai-signals.env'));
-    const second = await runCli(['sync', 'ai-signals'], settings, cwd);
+    const second = await sync('ai-signals');
     expect([second.code, existsSync(file('ai-signals.env'))]).toEqual([0, false]);
   });
 

@@ -15,7 +15,7 @@ test('the package holds what runs, loads only what it names, and is made of the 
   const folder = mkdtempSync(join(tmpdir(), 'mirror pack-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const run = (file: string, args: string[]) => execFileSync(file, args, { encoding: 'utf8', stdio: 'pipe' });
-  run('npx', ['tsx', 'scripts/pack.ts', '--built', '--to', folder]);
+  run(process.execPath, ['--import', 'tsx', 'scripts/pack.ts', '--built', '--to', folder]);
   const [file = ''] = readdirSync(folder);
   expect(file).toBe('market-mirror-1.0.0.tgz');
   run('tar', ['xzf', join(folder, file), '-C', folder]);

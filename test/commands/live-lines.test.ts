@@ -8,7 +8,7 @@ import { main } from '../../src/main.ts';
 import type { Progress } from '../../src/mirror.ts';
 import { reportingRows, reportProgress } from '../../src/progress.ts';
 import { change } from '../helpers/edits.ts';
-import { setupSync } from '../helpers/sync-bench.ts';
+import { copyMirror, type MirrorCopy, setupCopy, setupSync } from '../helpers/sync-bench.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 
 /** What was written on it, without what moves and clears. */
@@ -68,15 +68,24 @@ test('is no longer than a line, drawn no oftener than is seen, and ends with the
   expect(stderr.written).toEqual(['smart-walle\n', '']);
 });
 
+let copy: MirrorCopy | undefined;
+
+/** Of two lists, and a row that was refused. */
+async function mirrorOnce(): Promise<MirrorCopy> {
+  const bench = await setupSync({ rows: 1_040 });
+  change(1, { confidence: 'high' })(bench.model.data.aiSignals);
+  await bench.sync('ai-signals', 'news');
+  return copyMirror(bench, 1_040);
+}
+
 test.each([
   ['backup', ['copy.db'], 'copying: '],
   ['export', ['news', '-o', 'news.csv'], 'news: 1,040'],
   ['lake', [], 'news: '],
   ['quarantine', ['retry'], 'ai-signals: 1 of 1 rows'],
 ])('%s has one on a terminal, and nothing of it elsewhere', async (command, args, expected) => {
-  const bench = await setupSync({ rows: 1_040 });
-  change(1, { confidence: 'high' })(bench.model.data.aiSignals);
-  await bench.sync('ai-signals', 'news');
+  copy ??= await mirrorOnce();
+  const bench = await setupCopy(copy);
   const changes = { MIRROR_LAKE: join(bench.cwd, 'lake') };
   const inFolder = args.map((arg) => (arg.includes('.') ? join(bench.cwd, arg) : arg));
   // Each look at the clock finds it much later.

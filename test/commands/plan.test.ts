@@ -1,12 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PlanJson } from '../../src/plan.ts';
 import { insert, publish } from '../helpers/edits.ts';
-import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
-import { virtualClock } from '../helpers/virtual-clock.ts';
 import { live, othersOff } from '../helpers/virtual-life.ts';
 import { digestOf } from '../reading/support.ts';
 
@@ -85,17 +80,6 @@ describe('the plan of a mirror that has lived', () => {
     await bench.sync('ai-signals');
     expect(await wholeIn()).toBe(1);
   });
-
-  it('tries schedules out: those that ask for too much are stretched, and run dry', async () => {
-    const bench = await setupSync({ rows: 220, quota: { limit: 60, periodMs: HOUR } });
-    await live(bench, settings, 8 * HOUR);
-    const greedy = { MIRROR_SCHEDULE_NEWS: 'every 1m' };
-    const plan = await planOf(bench, greedy);
-    expect(plan.stretch).toBeGreaterThan(4);
-    expect(plan.chanceOfRunningDry).toBeGreaterThan(0.99);
-    expect(plan.calls).toBeLessThanOrEqual((plan.available ?? 0) + 1);
-    expect(plan.dataset('news')?.everySeconds).toBeGreaterThan(120);
-  });
 });
 
 describe('the plan says what is not known', () => {
@@ -132,13 +116,5 @@ describe('the plan says what is not known', () => {
     bench.key.scopes = bench.key.scopes.filter((scope) => scope !== 'news:read');
     await bench.sync('news');
     expect((await planOf(bench)).dataset('news')).toMatchObject({ state: 'forbidden', walks: 0, calls: 1 });
-  });
-
-  it('of a mirror that there is not: exit code 75', async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'mirror-plan-'));
-    onTestFinished(() => rmSync(dir, { recursive: true }));
-    const { code, stdout, stderr } = await runMain(['plan'], { MIRROR_DIR: dir }, virtualClock());
-    expect([code, stdout]).toEqual([75, '']);
-    expect(stderr).toMatch(/mirror\.db does not exist yet: run market-mirror sync or start/);
   });
 });

@@ -21,7 +21,7 @@ async function run(name: string, ...args: string[]) {
 }
 
 test('npm run … -- --help prints the options of each tool', async () => {
-  const tools = ['bench', 'soak', 'campaign', 'simulate'];
+  const tools = ['bench', 'soak', 'simulate'];
   const helps = await Promise.all(tools.map((name) => run(name, '--help')));
   for (const [at, { code, stdout }] of helps.entries()) {
     expect(stdout).toMatch(new RegExp(`^Usage: npm run ${tools[at]} -- \\[options\\]`));
