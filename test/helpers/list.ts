@@ -37,12 +37,15 @@ export type List = {
   converge(): Promise<void>;
 };
 
+type ListOptions = DatasetOptions & {
+  faults?: readonly FaultScript[];
+  /** Whether the first page may renew what the walk before proved. */
+  renews?: boolean;
+};
+
 const jobs = await loadJobs();
 
-export function openList(
-  name: string,
-  { faults = [], ...options }: DatasetOptions & { faults?: readonly FaultScript[] } = {},
-): List {
+export function openList(name: string, { faults = [], renews = false, ...options }: ListOptions = {}): List {
   const job = jobs.find((job) => job.name === name) as Job;
   const kind = datasetOf[name] as keyof ReturnType<typeof createDatasets>;
   const dataset = createDatasets(options)[kind];
@@ -84,21 +87,25 @@ export function openList(
         shape = page.shape ?? shape;
         const isIn = (keys: ReadonlySet<string>) => page.keys.map((key) => key !== null && keys.has(key));
         for (const key of page.keys) received.add(key as string);
-        return { ...page, offset, digest: undefined, met: isIn(met), known: isIn(known) };
+        const digest = offset === 0 ? page.keys.join() : undefined;
+        return { ...page, offset, digest, met: isIn(met), known: isIn(known) };
       };
+      let ended: { end: WalkEnd; checkpoint: Checkpoint } | undefined;
       for await (const { page, checkpoint, metRows, end } of walk(read, beginning, previous)) {
         if (metRows === 'clear') met.clear();
         if (metRows === 'add') for (const key of page.keys) met.add(key as string);
-        if (!end) continue;
-        if (end.verdict === 'snapshot') known.clear();
-        for (const key of received) known.add(key);
-        previous = { checkpoint, allowsRenewal: false, isComplete: !end.stuck };
-        const missing = keysNow().filter((key) => !received.has(key));
-        const missed = missing.filter((key) => first.has(key));
-        const { anomalies } = checkpoint;
-        return { ...end, calls: calls - before, checkpoint, anomalies, received, met, missing, missed };
+        if (end) ended = { end, checkpoint };
       }
-      throw new Error('the walk ended without an end');
+      if (!ended) throw new Error('the walk ended without an end');
+      const { end, checkpoint } = ended;
+      if (end.verdict === 'snapshot') known.clear();
+      for (const key of received) known.add(key);
+      const allowsRenewal = renews && end.verdict === 'snapshot';
+      previous = { checkpoint, allowsRenewal, isComplete: !end.stuck };
+      const missing = keysNow().filter((key) => !received.has(key));
+      const missed = missing.filter((key) => first.has(key));
+      const { anomalies } = checkpoint;
+      return { ...end, calls: calls - before, checkpoint, anomalies, received, met, missing, missed };
     },
     async converge() {
       list.faults = [];

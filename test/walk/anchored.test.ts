@@ -109,6 +109,11 @@ describe('behind a complete walk', () => {
       QUIET,
     ],
     [
+      'a row that comes in among those read is known to be new, though an old one moved to the head',
+      { 3: both(insert(150), bump(300)) },
+      QUIET,
+    ],
+    [
       'an old row that moves up unseen is looked for while a new one comes further down',
       { 3: both(insert(320), bump(300)), 5: hide },
       QUIET + 1,

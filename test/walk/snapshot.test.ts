@@ -120,13 +120,24 @@ describe('a walk over one snapshot, while', () => {
     bench.model.beforeAnswer = () => {
       calls += 1;
       bench.upstream('ai-signals').generatedAt = later(calls);
-      if (calls === 9) bench.reopen();
+      if (calls === 9 || calls === 14) bench.reopen();
     };
     await expect(bench.mirror('ai-signals')).rejects.toThrow();
     expect(await bench.mirror('ai-signals')).toMatchObject({ id: 1, verdict: 'verified', restarts: 3 });
-    expect(await bench.mirror('ai-signals')).toMatchObject({ id: 2, verdict: 'verified', restarts: 0 });
+    await expect(bench.mirror('ai-signals')).rejects.toThrow();
+    const verified = { verdict: 'verified', restarts: 0, apiCalls: QUIET + 1 };
+    expect(await bench.mirror('ai-signals')).toMatchObject({ id: 2, ...verified });
     expect(mirroredRows(bench, 'ai-signals')).toEqual(upstreamRows(bench, 'ai-signals'));
   });
+});
+
+it('a snapshot is proven again by the first page of a walk, and by no other', async () => {
+  const list = openList('ai-signals', { rows: ROWS, renews: true });
+  const { generatedAt } = list.dataset;
+  await list.walk();
+  expect(await list.walk()).toMatchObject({ isRenewal: true, calls: 1 });
+  const forAMoment = { 1: publish(later(1)), 3: publish(generatedAt) };
+  expect(await list.walk(forAMoment)).toMatchObject({ isRenewal: false, calls: 3 + QUIET });
 });
 
 it('a snapshot older than the one before proves nothing, until it shows twice', async () => {
