@@ -48,10 +48,7 @@ export function callAnswerer({ admission, draftHeaders: hasDraft, beforeAnswer }
     const response = await read((calls) => !isRefused(permit.takeMore(calls)));
     const { status, headers, body, furtherCalls = 0 } = response;
     const more = furtherCalls > 0 ? permit.takeMore(furtherCalls) : permit;
-    if (isRefused(more)) {
-      permit.giveBack();
-      return refusedResponse(call, more);
-    }
+    if (isRefused(more)) return refusedResponse(call, { ...more, report: permit.giveBack() });
     const isFree = status === 304 || status >= 400;
     const report = costsQuota && isFree ? permit.giveBack() : more;
     if (status >= 400) return response;

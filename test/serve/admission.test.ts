@@ -148,7 +148,9 @@ describe('calls without a valid key', () => {
     const { key } = setup.create();
     const outcomes = wrong(setup, 400, '192.0.2.1');
     expect([outcomes[0], outcomes.at(-1)]).toEqual([401, 429]);
-    expect(setup.identify(newKey(), { address: '192.0.2.1' })).toEqual(refusal('failures', 200, 'failures'));
+    expect(setup.identify(newKey(), { address: '192.0.2.1' })).toEqual(
+      refusal('failures', 200, 'failures', { limit: 300, remaining: 0, periodMs: null, moreInMs: null }),
+    );
     expect(setup.identify(key, { address: '192.0.2.1' })).toMatchObject({ name: 'desk' });
     expect(wrong(setup, 1, '192.0.2.2')).toEqual([401]);
     setup.clock.advance(1_000);

@@ -7,13 +7,12 @@
 import type { Clock } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import { type Connection, forgetPages, guarded, isLock, tryLock } from '../../store/sqlite-files.ts';
-import { countFailures, digestIn, type KnownKey, openKnownKeys, whyRefused } from './auth.ts';
+import { countFailures, digestIn, FAILURE_RATE, type KnownKey, openKnownKeys, whyRefused } from './auth.ts';
 import { type CallCount, type CountedCall, type Counts, type Later, openCounts } from './counts.ts';
 import { type FollowedDatabase, followServeDatabase, openServeDatabase } from './database.ts';
 import type { Account } from './keys.ts';
 import {
   type AccountState,
-  type ExceededLimit,
   type Limits,
   nothingCounted,
   type QuotaAtTime,
@@ -30,6 +29,11 @@ const refusals = {
   key: [401, 'invalid_api_key', 'The API key is missing or not valid.'],
   forbidden: [403, 'forbidden', 'This API key may not be used for this request.'],
   quota: [429, 'too_many_requests', 'The quota of the account is used up. Try again later.'],
+  cost: [
+    429,
+    'too_many_requests',
+    'This costs more calls than the quota of the account has left. Try again later.',
+  ],
   rate: [429, 'too_many_requests', 'The request rate of the account has been reached. Try again later.'],
   concurrency: [
     429,
@@ -48,7 +52,7 @@ export type Refusal = {
   readonly retryAfter: number | null;
   /** Which limit it was, for counts and logs. */
   readonly limit: 'quota' | 'rate' | 'concurrency' | 'failures' | null;
-  /** What is left, where a limit of the account refused the call. */
+  /** What is left; of every 429. */
   readonly report: QuotaReport | null;
 };
 
@@ -64,8 +68,13 @@ export function refusal(
   return { status, body: { error, message }, retryAfter, limit, report };
 }
 
-const limitRefusal = ({ limit, readyAt }: ExceededLimit, report: QuotaReport, now: number) =>
-  refusal(limit, readyAt - now, limit, report);
+/** Of an address with too many failures, which has no quota: what that limit leaves it. */
+const failuresReport: QuotaReport = {
+  limit: FAILURE_RATE.burst,
+  remaining: 0,
+  periodMs: null,
+  moreInMs: null,
+};
 
 export function isRefused<Result extends object>(result: Result | Refusal): result is Refusal {
   return 'status' in result;
@@ -189,7 +198,7 @@ export function openAdmission(
           return key;
         }
         const waitMs = countFailure(visitor.address, clock.monotonic());
-        return waitMs > 0 ? refusal('failures', waitMs, 'failures') : refusal('key');
+        return waitMs > 0 ? refusal('failures', waitMs, 'failures', failuresReport) : refusal('key');
       }),
     /**
      * Takes one call of the account, right before it gets its response.
@@ -284,7 +293,10 @@ function openMeter(connection: Connection, { saveState }: Pick<Counts, 'saveStat
       const { limits } = caller;
       const at = clock();
       const { state, exceeded } = takeCall(count.state, at, limits, count.running, costsQuota);
-      if (exceeded) return limitRefusal(exceeded, reportOf(count, at), at);
+      if (exceeded) {
+        const { limit, readyAt } = exceeded;
+        return refusal(limit, readyAt - at, limit, reportOf(count, at));
+      }
       save(count, state, at);
       count.running += 1;
       let [isUndone, hasLeft] = [!costsQuota, false];
@@ -309,7 +321,7 @@ function openMeter(connection: Connection, { saveState }: Pick<Counts, 'saveStat
         takeMore(calls) {
           const now = clock();
           const { state, exceeded } = takeMore(count.state, now, count.limits, calls);
-          if (exceeded) return limitRefusal(exceeded, reportOf(count, now), now);
+          if (exceeded) return refusal('cost', exceeded.readyAt - now, exceeded.limit, reportOf(count, now));
           save(count, state, now);
           return reportOf(count, now);
         },

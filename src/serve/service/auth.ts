@@ -77,7 +77,7 @@ export function whyRefused(
 }
 
 /** So many failures at once are slips of a program; more than so many a second are guesses. */
-const FAILURE_RATE: Rate = { calls: 5, periodMs: 1_000, burst: 300 };
+export const FAILURE_RATE: Rate = { calls: 5, periodMs: 1_000, burst: 300 };
 
 /** Beyond these the addresses that were quiet for longest are forgotten. */
 const MAX_FAILURE_ADDRESSES = 10_000;
