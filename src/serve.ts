@@ -35,6 +35,8 @@ export type ServiceParts = {
   pageFolder?: string;
   /** How long a query of the page may take; a minute unless given. */
   questionMs?: number;
+  /** How long a question of `/mirror/v1` waits for its turn. */
+  turnMs?: number;
   /** For tests: a call that was let in waits for it. */
   beforeAnswer?: () => Promise<void>;
 };
@@ -99,6 +101,7 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
         maxAgeMs,
         clock,
         isValid: (call) => !isRefused(identify(admission, call, null)),
+        turnMs: rest.turnMs,
       })
     : undefined;
   const ui = openUi({

@@ -52,7 +52,7 @@ import {
 } from './service/lists.ts';
 import type { OpenMirror, WatchedMirror } from './service/mirror.ts';
 import type { AnswerCall } from './service.ts';
-import type { QueryProcesses } from './ui/query-processes.ts';
+import type { Loan, QueryProcesses } from './ui/query-processes.ts';
 import { type Kept, untilCommit } from './until-commit.ts';
 
 export type QueryParts = {
@@ -66,6 +66,7 @@ export type QueryParts = {
   clock: Pick<Clock, 'now'>;
   /** Whether a call still has a valid key. */
   isValid(call: Call): boolean;
+  turnMs?: number | undefined;
 };
 
 type QuerySurface = {
@@ -84,9 +85,11 @@ const DEFAULT_MAX_ROWS = 1_000;
 /** As many as the largest list page of `/api/v1` has. */
 const ROWS_PER_CALL = 100;
 const QUESTION_MS = 5_000;
+/** For which a question waits for its turn: a connection on which nothing is sent for 30 s is closed. */
+const TURN_MS = 20_000;
 
 export function openQuery(parts: QueryParts): QuerySurface {
-  const { dir, jobs, answerCall, mirror, maxAgeMs, clock } = parts;
+  const { dir, jobs, answerCall, mirror, maxAgeMs, clock, turnMs = TURN_MS } = parts;
   const lists = jobs.filter((job): job is ListJob => job.history !== null && job.versions !== null);
   const streams = openFeedStreams();
 
@@ -134,11 +137,11 @@ export function openQuery(parts: QueryParts): QuerySurface {
     return planAnswer(open, call, { ...present, seq: point.seq }, form, async () => {
       const gone = abortSignalOf(call);
       let answer = await ask<RowsAnswer>(gone, caller.account, question);
+      const shown = pointOf(request, answer.state);
       // A proof has begun to remove rows since: it shows with its end, all at once.
-      if (point.at === null && answer.state.isRemoving)
-        answer = await ask<RowsAnswer>(gone, caller.account, questionAt(isoTime(answer.state.seq)));
+      if (shown.at !== point.at) answer = await ask<RowsAnswer>(gone, caller.account, questionAt(shown.at));
       refuseUnpayable(answer.returned, caller);
-      return rowsResponse(answer, request, form, call);
+      return rowsResponse(shownAt(answer, shown.seq), request, form, call);
     });
   }
 
@@ -175,19 +178,21 @@ export function openQuery(parts: QueryParts): QuerySurface {
           'PGRST116',
           `there is no row ${JSON.stringify(key.slice(0, 60))} in ${job.table}`,
         );
-      return rowsResponse(answer, request, accepted, call);
+      const total = countPreference(call) === undefined ? null : 1;
+      const shown = pointOf(request, answer.state);
+      return rowsResponse({ ...shownAt(answer, shown.seq), total }, request, accepted, call);
     });
   }
 
   function presentState(open: KeptMirror, job: ListJob): DatasetState {
     const state = stateOf(open.connection, job, null, open.kept);
-    if (state.readSeq === null || isTooOld(ageOfProof(state, clock.now()), maxAgeMs[job.name]))
-      throw new QueryError(
-        503,
-        'MIRROR503',
-        `${job.table} has not been read yet, or is older than this service shows`,
-      );
+    if (state.readSeq === null) throw unready(job);
+    refuseTooOld(job, state);
     return state;
+  }
+
+  function refuseTooOld(job: ListJob, state: DatasetState): void {
+    if (isTooOld(ageOfProof(state, clock.now()), maxAgeMs[job.name])) throw unready(job);
   }
 
   /** What is known before the rows are read: that the client has them already, and the headers. */
@@ -213,9 +218,8 @@ export function openQuery(parts: QueryParts): QuerySurface {
       read: () =>
         respondCaught(async () => {
           const { response, state: shown } = await read();
-          const at = call.query.has('seq') || call.query.has('as_of') ? { ...shown, seq: state.seq } : shown;
           return await encoded(
-            { ...response, headers: Object.assign(headersFor(at), response.headers) },
+            { ...response, headers: Object.assign(headersFor(shown), response.headers) },
             call,
           );
         }),
@@ -227,8 +231,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
     account: string,
     question: DatasetQuestion,
   ): Promise<Answer> {
-    const loan = await parts.processes.take(accountOwner(account), gone);
-    if (!loan) throw busy('too many questions wait');
+    const loan = await processFor(account, gone);
     try {
       const bounds = { signal: loan.signal, timeoutMs: QUESTION_MS };
       const answer = await loan.queries.send<DatasetQuestion, DatasetAnswer<Answer>>(question, bounds);
@@ -239,6 +242,24 @@ export function openQuery(parts: QueryParts): QuerySurface {
     } finally {
       loan.giveBack();
     }
+  }
+
+  /** @throws QueryError 503 where too many wait already, or it is still waiting after `turnMs`. */
+  async function processFor(account: string, gone: AbortSignal): Promise<Loan> {
+    const patience = new AbortController();
+    const end = setTimeout(() => patience.abort(), turnMs);
+    try {
+      const loan = await parts.processes.take(
+        accountOwner(account),
+        AbortSignal.any([gone, patience.signal]),
+      );
+      if (loan) return loan;
+    } catch (thrown) {
+      if (!patience.signal.aborted || gone.aborted) throw thrown;
+    } finally {
+      clearTimeout(end);
+    }
+    throw busy('too many questions wait');
   }
 
   /** Datasets that the key may read; answers about several of them show no others. */
@@ -261,6 +282,8 @@ export function openQuery(parts: QueryParts): QuerySurface {
 
   function planDatasets(open: KeptMirror, call: Call, caller: Caller): Plan {
     refuseOthers(call, []);
+    if (formOf(call.headers.accept) !== 'json')
+      throw new QueryError(406, 'PGRST107', 'The datasets come as application/json.');
     const described = readableBy(caller).map((job) =>
       describeDataset(
         job,
@@ -278,8 +301,8 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const isStream = acceptsEvents(call);
     if (!isStream && formOf(call.headers.accept) !== 'json')
       throw new QueryError(406, 'PGRST107', 'Changes come as application/json or text/event-stream.');
-    const readable = readableBy(caller);
-    const datasets = readable.map((job): FeedDataset => {
+    const datasets = readableBy(caller).map((job): FeedDataset => {
+      refuseTooOld(job, stateOf(open.connection, job, null, open.kept));
       const { name, table, rows, history, versions } = job;
       const columns = columnsFor(open, job, table).filter(
         ({ name }) => !job.volatile.includes(name) && !isHeldColumn(name),
@@ -366,10 +389,9 @@ export function openQuery(parts: QueryParts): QuerySurface {
     drain: streams.end,
     shape(path, response) {
       if (response.status < 400 || !isQueryPath(path) || typeof response.body !== 'string') return response;
-      const body = JSON.parse(response.body) as { error?: string; message: string };
-      if (body.error === undefined) return response;
-      const { error, message } = body;
-      return { ...response, body: JSON.stringify(toErrorBody({ error, message })) };
+      const { error, message } = JSON.parse(response.body) as { error?: string; message: string };
+      if (error === undefined) return response;
+      return { ...response, body: JSON.stringify(toErrorBody(response.status, message)) };
     },
   };
 }
@@ -390,11 +412,13 @@ const acceptsEvents = ({ headers, method }: Call) =>
   method === 'GET' && /^\s*text\/event-stream\b/i.test(headers.accept ?? '');
 
 function refuseOthers({ query }: Call, known: readonly string[]): void {
-  for (const name of query.keys())
+  const names = new Set(query.keys());
+  for (const name of names)
     if (!known.includes(name))
       throw badParameter(
         `there is no parameter ${name.slice(0, 60)} here${known.length > 0 ? `, only ${known.join(', ')}` : ''}`,
       );
+  if (names.size < query.size) throw badParameter('a parameter is given more than once');
 }
 
 const furtherCallsFor = (rows: number) => Math.max(0, Math.ceil(rows / ROWS_PER_CALL) - 1);
@@ -411,6 +435,9 @@ function refuseUnpayable(rows: number, { limits: { quota } }: Caller): void {
     `Ask for ${quota.calls * ROWS_PER_CALL} rows at most (limit).`,
   );
 }
+
+const unready = ({ table }: ListJob) =>
+  new QueryError(503, 'MIRROR503', `${table} has not been read yet, or is older than this service shows`);
 
 const busy = (details = 'the mirror cannot be read now') =>
   new QueryError(503, 'MIRROR503', 'A required service is temporarily unavailable.', details);
@@ -452,10 +479,12 @@ function responseTo(thrown: unknown) {
 /** @returns the number of the moment, and its time as ISO 8601: null where the rows are those of the table as it is. */
 function pointOf({ at }: ReadRequest, present: DatasetState): { seq: number; at: string | null } {
   if (at === null) return { seq: present.seq, at: present.isRemoving ? isoTime(present.seq) : null };
-  const seq = 'seq' in at ? at.seq : Date.parse(at.time);
-  if ('seq' in at && seq > present.seq)
+  const wanted = 'seq' in at ? at.seq : Date.parse(at.time);
+  if ('seq' in at && wanted > present.seq)
     throw badParameter('seq is no X-Mirror-Seq of this dataset', 'No change has that number yet.');
-  const time = isoTime(seq);
+  // Behind the latest change a time shows what that left, until there is another one.
+  const seq = Math.min(wanted, present.seq);
+  const time = isoTime(present.isRemoving ? seq : wanted);
   const isForgotten = present.historyFrom !== null && time < present.historyFrom;
   if (isForgotten || seq < (present.readSeq ?? 0))
     throw new QueryError(
@@ -466,6 +495,11 @@ function pointOf({ at }: ReadRequest, present: DatasetState): { seq: number; at:
     );
   return { seq, at: time };
 }
+
+const shownAt = (answer: RowsAnswer, seq: number): RowsAnswer => ({
+  ...answer,
+  state: { ...answer.state, seq },
+});
 
 const forms: readonly (readonly [type: string, form: Form])[] = [
   ['application/json', 'json'],

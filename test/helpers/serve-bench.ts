@@ -33,7 +33,7 @@ export type ServeBench = {
 
 /** All lists are walked before the service opens, unless `walked` is given. */
 export type ServeBenchOptions = BenchOptions &
-  Partial<Pick<ServiceParts, 'beforeAnswer' | 'requestId' | 'pageFolder' | 'questionMs'>> & {
+  Partial<Pick<ServiceParts, 'beforeAnswer' | 'requestId' | 'pageFolder' | 'questionMs' | 'turnMs'>> & {
     settings?: Partial<ServiceParts['settings']>;
   };
 
@@ -86,6 +86,7 @@ export async function openServeBench({
   requestId,
   pageFolder,
   questionMs,
+  turnMs,
   ...options
 }: ServeBenchOptions = {}): Promise<ServeBench> {
   const bench = await openBench({ ...options, walked });
@@ -101,6 +102,7 @@ export async function openServeBench({
     ...(requestId && { requestId }),
     ...(pageFolder && { pageFolder }),
     ...(questionMs && { questionMs }),
+    ...(turnMs && { turnMs }),
   });
   const keyring = openKeyring(dir);
   return {

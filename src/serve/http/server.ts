@@ -457,8 +457,8 @@ function refuse(connections: ConnectionTracker, stream: Duplex, refusal: Refusal
   stream.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
 }
 
-function contentOf({ error, message, headers }: Refusal, url = '') {
-  const body = JSON.stringify(isQueryPath(url) ? toErrorBody({ error, message }) : { error, message });
+function contentOf({ status, error, message, headers }: Refusal, url = '') {
+  const body = JSON.stringify(isQueryPath(url) ? toErrorBody(status, message) : { error, message });
   return {
     body,
     headers: {

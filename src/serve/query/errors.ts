@@ -41,18 +41,13 @@ export const badParameter = (message: string, details?: string, hint?: string) =
 export const errorResponse = ({ status, body }: QueryError, headers = {}): HttpResponse =>
   jsonResponse(status, body, headers);
 
-/** By the `error` of the rest of the service. */
-const codes: Readonly<Record<string, string>> = {
-  bad_request: 'PGRST100',
-  invalid_seq: 'PGRST100',
-  invalid_api_key: 'PGRST301',
-  forbidden: '42501',
-  not_found: 'PGRST125',
-  method_not_allowed: 'PGRST117',
-  uri_too_long: 'MIRROR414',
-  seq_gone: 'MIRROR410',
-  too_many_requests: 'MIRROR429',
-  service_unavailable: 'MIRROR503',
+/** Those of PostgREST for errors that the rest of the service has, by status. */
+const codes: Readonly<Record<number, string>> = {
+  400: 'PGRST100',
+  401: 'PGRST301',
+  403: '42501',
+  404: 'PGRST125',
+  405: 'PGRST117',
 };
 
 const PREFIX = '/mirror/v1';
@@ -61,9 +56,9 @@ const PREFIX = '/mirror/v1';
 export const isQueryPath = (url: string) =>
   url.startsWith(PREFIX) && ['', '/', '?'].includes(url.charAt(PREFIX.length));
 
-/** An Error body of the rest of the service in the form of this surface. */
-export const toErrorBody = ({ error, message }: { error: string; message: string }): ErrorBody => ({
-  code: codes[error] ?? 'MIRROR',
+/** An error of the rest of the service in the form of this surface. */
+export const toErrorBody = (status: number, message: string): ErrorBody => ({
+  code: codes[status] ?? `MIRROR${status}`,
   message,
   details: null,
   hint: null,

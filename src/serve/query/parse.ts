@@ -67,6 +67,7 @@ const treeNames = ['and', 'or', 'not.and', 'not.or'];
 
 const MAX_CONDITIONS = 100;
 const MAX_DEPTH = 3;
+const MAX_ORDER_TERMS = 100;
 
 /** @param now epoch milliseconds. @throws QueryError */
 export function parseRequest(query: URLSearchParams, now: number): ReadRequest {
@@ -198,8 +199,8 @@ function readSelectItem(reader: Reader): SelectItem {
     field = readField(reader);
   }
   if (reader.sees(/^::/)) throw unsupported('No value is cast.');
+  if (reader.sees(/^(?:\.\w+)?\(\)/)) throw unsupported('No values are aggregated.');
   if (reader.sees(/^[!(]/)) throw unsupported('No datasets are embedded.');
-  if (reader.sees(/^\.\w+\(\)/)) throw unsupported('No values are aggregated.');
   return { alias, field };
 }
 
@@ -220,6 +221,7 @@ function parseOrder(text: string): OrderTerm[] {
     });
     if (reader.isDone()) return terms;
     if (!reader.sees(/^,/)) throw reader.fail('"asc", "desc", "nullsfirst" or "nullslast"');
+    if (terms.length === MAX_ORDER_TERMS) throw badParameter(`order has ${MAX_ORDER_TERMS} columns at most`);
     reader.expect(',');
   }
 }
@@ -295,15 +297,15 @@ function readCondition(reader: Reader, field: Field, readValue: () => string): C
 const isOperator = (name: string | undefined): name is Operator =>
   (operators as readonly (string | undefined)[]).includes(name);
 
-/** `(a,"b,c")`; nothing between the parentheses is no value. */
+/** `(a,"b,c")`; nothing between the parentheses is no value. Blanks count within the parentheses, but for those at its start. */
 function readList(reader: Reader): string[] {
   reader.take(/^\s*/);
   reader.expect('(');
-  if (reader.take(/^\)/) !== undefined) return [];
+  reader.take(/^\s*/);
   const values: string[] = [];
-  for (;;) {
+  while (reader.take(/^\)\s*/) === undefined) {
+    if (values.length > 0) reader.expect(',');
     values.push(readElement(reader));
-    if (reader.take(/^\)/) !== undefined) return values;
-    reader.expect(',');
   }
+  return values;
 }

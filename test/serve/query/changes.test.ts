@@ -1,6 +1,8 @@
 /** Points in time, versions of a row, and the change feed of `/mirror/v1`, over one mirror whose datasets change. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isoTime } from '../../../src/clock.ts';
+import { openConnection } from '../../../src/store/sqlite-files.ts';
 import { openServeBench, type ServeBench } from '../../helpers/serve-bench.ts';
 import { type Get, type Got, getter } from '../client.ts';
 
@@ -59,6 +61,12 @@ afterAll(() => serve.close());
 
 const sql = (text: string, ...values: (string | number | null)[]) => serve.bench.sql(text, ...values);
 
+function write(statements: string): void {
+  const connection = openConnection(`${serve.bench.dir}/mirror.db`);
+  connection.exec(statements);
+  connection.close();
+}
+
 const volatile = ['quality_age_seconds', 'quality_freshness', '_held_since', '_held_reason'];
 /** What makes a version, by key: a column without a value is as one that was found later. */
 const stable = (rows: readonly Row[]) =>
@@ -91,6 +99,24 @@ describe('a moment is shown again', () => {
     expect(await get('/mirror/v1/news?seq=99999999999999')).toMatchObject({ status: 400 });
     expect(await get('/mirror/v1/news?seq=1')).toMatchObject({ status: 410, json: { code: 'MIRROR410' } });
   });
+});
+
+test('a removal that goes on is shown when it ends, by time, too', async () => {
+  const present = await allRows('news');
+  serve.bench.clock.advance(MINUTE);
+  const seq = serve.bench.clock.now();
+  serve.bench.clock.advance(MINUTE);
+  const at = new Date(serve.bench.clock.now()).toISOString();
+  const ask = (headers = {}) => get(`/mirror/v1/news?limit=1000&as_of=${at}`, headers);
+  write(`UPDATE datasets SET last_seq = ${seq} WHERE job = 'news';
+    DELETE FROM news_rows WHERE _key = (SELECT min(_key) FROM news_rows)`);
+  const during = await ask();
+  expect(during.headers['x-mirror-seq']).toBe(String(seq - 1));
+  expect(stable(during.json as Row[])).toEqual(stable(present.rows));
+  write('DELETE FROM removed_rows');
+  const after = await ask({ 'if-none-match': String(during.headers['etag']) });
+  expect([after.status, (after.json as Row[]).length]).toEqual([200, present.rows.length - 1]);
+  expect((await ask({ 'if-none-match': String(after.headers['etag']) })).status).toBe(304);
 });
 
 describe('the versions of a row', () => {
@@ -190,9 +216,17 @@ describe('the change feed', () => {
     const parts = JSON.parse(Buffer.from(next, 'base64url').toString()) as unknown[];
     const other = Buffer.from(JSON.stringify(['another', ...parts.slice(1)])).toString('base64url');
     const less = getter(serve.url, serve.issue({ name: 'less', scopes: ['news:read'] }).key);
+    const since = Number(states[0]?.seq);
+    write(`UPDATE datasets SET history_from = '${isoTime(since + 1)}'`);
+    const dropped = [
+      await get(`/mirror/v1/changes?since=${since}`),
+      await get('/mirror/v1/changes', { accept: 'text/event-stream', 'last-event-id': String(since) }),
+    ];
+    write('UPDATE datasets SET history_from = NULL');
     for (const answer of [
       await get(`/mirror/v1/changes?since=${other}`),
       await less(`/mirror/v1/changes?since=${next}`),
+      ...dropped,
     ])
       expect(answer).toMatchObject({
         status: 410,
@@ -292,6 +326,26 @@ function eventsIn(answer: Response) {
     leave: () => reader.cancel(),
   };
 }
+
+test('no change is shown of a dataset that is older than the service shows', async () => {
+  const old = await openServeBench({
+    rows: 5,
+    walked: ['news'],
+    settings: { query: true, maxAgeMs: { news: MINUTE } },
+  });
+  try {
+    const ask = getter(old.url, old.issue({ scopes: ['news:read'] }).key);
+    expect(await ask('/mirror/v1/changes')).toMatchObject({ status: 200 });
+    old.bench.clock.advance(10 * MINUTE);
+    expect(await ask('/mirror/v1/changes')).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '30' },
+      json: { code: 'MIRROR503', message: expect.stringContaining('older') },
+    });
+  } finally {
+    await old.close();
+  }
+});
 
 test('the datasets that a key may read, with their columns and freshness', async () => {
   const got = (await get('/mirror/v1/datasets')) as Got & { json: Row[] };

@@ -232,6 +232,7 @@ describe('what is no question', () => {
   test.each([
     ['ten thousand conditions', `or=(${Array(10_000).fill('id.eq.1')})`, 431],
     ['nine hundred', `or=(${many})`, 400],
+    ['two thousand orders', `order=${Array(2_000).fill('id')}`, 400],
     ['deep nesting', `and=${'(and'.repeat(500)}`, 400],
     ['a tree without an end', `or=(${'('.repeat(2_000)}`, 400],
     ['a pattern of stars', `rationale=like.${'*a'.repeat(2_000)}b`, 200],

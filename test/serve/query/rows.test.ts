@@ -34,6 +34,7 @@ describe('filters leave the rows that the same condition in SQL leaves', () => {
     ['asset=in.(BTCUSDT,"SOLUSDT")', "asset IN ('BTCUSDT', 'SOLUSDT')"],
     ['asset=not.in.(BTCUSDT)', "asset NOT IN ('BTCUSDT')"],
     ['asset=in.()', 'false'],
+    ['asset=in.(%20BTCUSDT,"SOLUSDT")%20', "asset IN ('BTCUSDT', 'SOLUSDT')"],
     ['asset=like.*TC*', "asset GLOB '*TC*'"],
     ['asset=like.btc*', 'false'],
     ['asset=ilike.b_c%25', "asset LIKE 'b_c%'"],
@@ -126,6 +127,12 @@ describe('an answer says which of how many rows it has', () => {
     if ('prefer' in headers) expect(got.headers['preference-applied']).toBe(headers.prefer);
   });
 
+  test('one row of one, where that is asked for', async () => {
+    const [row] = rowsIn(await ask('limit=1'));
+    const got = await get(`/mirror/v1/ai_signals/${row?.['_key']}`, exact);
+    expect([got.status, got.headers['content-range']]).toEqual([200, '0-0/1']);
+  });
+
   test('416 behind the last row, where that is known', async () => {
     expect(await ask('offset=131', exact)).toMatchObject({
       status: 416,
@@ -178,7 +185,15 @@ describe('forms', () => {
         hint: null,
       },
     });
-    expect(await ask('', { accept: 'image/png' })).toMatchObject({ status: 406, json: { code: 'PGRST107' } });
+    for (const [path, type] of [
+      ['ai_signals', 'image/png'],
+      ['datasets', 'text/csv'],
+      ['changes', 'text/csv'],
+    ])
+      expect(await get(`/mirror/v1/${path}`, { accept: String(type) })).toMatchObject({
+        status: 406,
+        json: { code: 'PGRST107' },
+      });
   });
 });
 
@@ -195,6 +210,7 @@ describe('what is refused says why', () => {
     ['asset=cs.{a}', 'PGRST127', /not implemented/],
     ['select=id,news(headline)', 'PGRST127', /not implemented/],
     ['select=confidence::text', 'PGRST127', /not implemented/],
+    ['select=count()', 'PGRST127', /not implemented/],
     ['select=id,', 'PGRST100', /column 4/],
     ['select=a:id,a:asset', 'PGRST100', /named a/],
     ['order=asset.up', 'PGRST100', /column/],
@@ -221,10 +237,19 @@ describe('what is refused says why', () => {
       await other('/mirror/v1/ai_signals'),
       await get('/mirror/v1/news', {}, 'POST'),
       await get('/mirror/v1'),
+      await get('/mirror/v1/news', { host: 'elsewhere.example' }),
+      await get('/mirror/v1/changes?limit=1&limit=2'),
     ];
-    expect(answers.map(({ status, json }) => [status, Object.keys(json as Row)])).toEqual(
-      [401, 403, 405, 404].map((status) => [status, ['code', 'message', 'details', 'hint']]),
-    );
+    expect(answers.map(({ status, json }) => [status, (json as Row)['code']])).toEqual([
+      [401, 'PGRST301'],
+      [403, '42501'],
+      [405, 'PGRST117'],
+      [404, 'PGRST125'],
+      [421, 'MIRROR421'],
+      [400, 'PGRST100'],
+    ]);
+    for (const { json } of answers)
+      expect(Object.keys(json as Row)).toEqual(['code', 'message', 'details', 'hint']);
   });
 });
 
@@ -245,8 +270,8 @@ describe('calls', () => {
     const refused = await asked('/mirror/v1/news');
     expect(refused).toMatchObject({
       status: 429,
-      headers: { 'retry-after': expect.any(String), 'x-ratelimit-remaining': expect.any(String) },
-      json: { code: 'MIRROR429', message: expect.stringContaining('quota') },
+      headers: { 'retry-after': expect.any(String), 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '1' },
+      json: { code: 'MIRROR429', message: expect.stringContaining('more calls than the quota') },
     });
     expect(left(await asked('/mirror/v1/news?limit=1'))).toBe('0');
     expect((await asked('/api/v1/news')).json).toEqual({
@@ -290,6 +315,27 @@ describe('one row', () => {
     });
     expect(await get(`/mirror/v1/ai_signals/${wanted?.['_key']}?asset=eq.x`)).toMatchObject({ status: 400 });
   });
+});
+
+test('a question that waits too long for its turn is told to come again', async () => {
+  const crowded = await openServeBench({
+    rows: 2_000,
+    walked: ['news'],
+    settings: { query: true },
+    turnMs: 1,
+  });
+  try {
+    const ask = getter(crowded.url, crowded.issue().key);
+    const slow = `/mirror/v1/news?limit=1&${Array(60)
+      .fill(`headline=not.ilike.*${'_*'.repeat(30)}no`)
+      .join('&')}`;
+    const answers = await Promise.all(Array.from({ length: 12 }, () => ask(slow)));
+    expect(
+      answers.filter(({ status }) => status === 503).map(({ json }) => (json as Row)['details']),
+    ).toEqual(Array(8).fill('too many questions wait'));
+  } finally {
+    await crowded.close();
+  }
 });
 
 test('without the setting there is nothing', async () => {
