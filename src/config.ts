@@ -8,7 +8,6 @@ import {
   isSchedule,
   isSettingEntry,
   type Setting,
-  scheduleSetting,
   secretInSetting,
   serviceSettings,
   settingOf,
@@ -376,8 +375,10 @@ function refuseDangers(given: Environment): void {
 function refuseUnknown(given: Environment): void {
   for (const name of Object.keys(given))
     if (isOurs(name) && !isSchedule(name) && !isSetting(name)) {
+      const [, job] = /^MIRROR_[^_]+_(.+)/.exec(name) ?? [];
       const known = allSettings.map((setting) => setting.name);
-      const help = nearest(name, known) || `; known are ${known.join(', ')}, ${scheduleSetting.name}`;
+      if (job) known.push(`MIRROR_SCHEDULE_${job}`);
+      const help = nearest(name, known) || ' (docs/settings.md lists all)';
       throw new Failure('config', `${name} is no setting${help}: correct or unset it`);
     }
 }

@@ -145,6 +145,10 @@ describe('a wrong setting ends the command with exit code 78 and one line that n
       /^MIRROR_SCHEDULE_NEW names no job \(did you mean MIRROR_SCHEDULE_NEWS\b.*known are .*_NEWS/,
     ],
     [
+      { MIRROR_SCHEDUL_NEWS: 'off' },
+      /^MIRROR_SCHEDUL_NEWS is no setting \(did you mean MIRROR_SCHEDULE_NEWS\?\): correct or unset it\n$/,
+    ],
+    [
       { MIRROR_DRI: '/srv' },
       /^MIRROR_DRI is no setting \(did you mean MIRROR_DIR\?\): correct or unset it\n$/,
     ],

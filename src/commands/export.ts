@@ -183,5 +183,5 @@ function formatOf(output: string | undefined): ExportFormat {
   const ending = extname(output).slice(1).toLowerCase();
   const format = exportFormats.find((format) => format === (ending === 'jsonl' ? 'ndjson' : ending));
   if (format) return format;
-  throw new Failure('usage', `${output} does not say its form: add --format ${exportFormats.join(', ')}`);
+  throw new Failure('usage', `${output} does not say its format: add --format ${exportFormats.join(', ')}`);
 }

@@ -161,7 +161,7 @@ export async function readSql(
   if (file !== undefined) return readSqlFile(file);
   if (sql !== undefined && sql !== '-') return sql;
   if (sql === undefined && stdin.isTTY)
-    throw new Failure('usage', 'give some SQL, such as market-mirror query "SELECT * FROM freshness"');
+    throw new Failure('usage', 'no SQL was given, such as "SELECT * FROM freshness"');
   const { text } = await import('node:stream/consumers');
   return await text(stdin);
 }

@@ -195,7 +195,7 @@ function renderDetails({ job, head, graded, held, goneUpstream }: DatasetStatus,
 /** Nothing while no limit was met. */
 function renderRate({ rate, concurrency }: Status): string[] {
   if (!rate || !concurrency) return [];
-  const inFlight = `Concurrency: ${number(concurrency.allowed)} in flight (${concurrency.evidence})`;
+  const inFlight = `Concurrency: at most ${number(concurrency.allowed)} in flight (${concurrency.evidence})`;
   if (rate.perSecond === null) return [inFlight];
   return [
     `Rate: ${rate.perSecond.toFixed(1)} calls a second (${rate.confidence}: ${rate.evidence})`,

@@ -319,7 +319,11 @@ function naming<T>(backup: string, work: () => T): T {
   } catch (thrown) {
     const { cause } = thrown as Error;
     if (!isDamage(cause)) throw thrown;
-    throw new Failure('disk', `${backup} is damaged: restore another backup; nothing was changed`, { cause });
+    throw new Failure(
+      'disk',
+      `${backup} is damaged, or no backup of a mirror: restore another one; nothing was changed`,
+      { cause },
+    );
   }
 }
 

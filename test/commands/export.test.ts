@@ -189,7 +189,7 @@ describe('wrong use ends with 64 and says what is wrong', () => {
   it.each([
     [['ai-signal'], /there is no job 'ai-signal' \(did you mean ai-signals\?\)/],
     [['ai_signalz'], /no such table: ai_signalz \(did you mean ai_signals/],
-    [['SELECT 1', '-o', 'a.xls'], /a\.xls does not say its form: add --format/],
+    [['SELECT 1', '-o', 'a.xls'], /a\.xls does not say its format: add --format/],
     [['SELECT 1', '--since', '1'], /--since goes with a job/],
     [['ai-signals', '--since', 'soon'], /--since: 'soon' is no time/],
     [['ai-signals', '--since', '99999999999999'], /no change has the number/],

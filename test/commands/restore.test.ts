@@ -225,7 +225,7 @@ describe('nothing is changed where it is refused', () => {
     connection.close();
     writeFileSync(join(cwd, 'text.db'), 'no database at all, but a text of some length');
     for (const [name, code, words] of [
-      [damaged, 74, 'is damaged: restore another backup'],
+      [damaged, 74, 'is damaged, or no backup of a mirror: restore another one'],
       [join(cwd, 'text.db'), 74, 'is damaged'],
       [other, 64, 'is no backup of a mirror'],
       [join(cwd, 'none.db'), 64, 'there is no such file'],

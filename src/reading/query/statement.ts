@@ -44,7 +44,7 @@ export function prepareReading(connection: Connection, sql: string, params: Para
 // Before SQLite sees it: some pragmas act while they are prepared.
 function refuseOtherThanReading(tokens: readonly Token[]): void {
   const [first, second, third] = tokens.map(word);
-  if (first === undefined) throw refusal('there is no statement: give some SQL');
+  if (first === undefined) throw refusal('no SQL was given, such as "SELECT * FROM freshness"');
   if (readingWords.includes(first)) return;
   const explained = first === 'EXPLAIN' && (second === 'QUERY' ? word(tokens[3]) : second);
   if (explained && readingWords.includes(explained)) return;
