@@ -6,6 +6,7 @@ import { beginning, type MetRowsChange } from '../../src/walk/checkpoint.ts';
 import { change, editBefore } from '../helpers/edits.ts';
 import { setup } from '../helpers/setup.ts';
 import { mirroredRows, upstreamRows } from '../helpers/truth.ts';
+import { checkSignals, signal, signalPage } from '../validate/support.ts';
 
 const ROWS = 250;
 
@@ -85,14 +86,21 @@ function pageOf(...rows: readonly (Row | undefined)[]): CheckedRows {
   return { keys, accepted, refused: [], drifts: [], fields: { rows: 0, fields: [] } };
 }
 
+/** A page whose one row is refused. */
+const refusedPage = (key: string | null): CheckedRows => ({
+  ...pageOf(),
+  keys: [key],
+  refused: [{ key, identity: String(key), body: '{}', problems: [] }],
+});
+
 /** A walk over so many rows that are mirrored already; its pages wait. */
-async function setupWaiting(rows: number) {
+async function setupWaiting(rows: number, job = 'news') {
   const bench = await setup({ rows });
-  await bench.mirror('news');
-  const session = bench.store.openWalk(bench.job('news'));
+  await bench.mirror(job);
+  const session = bench.store.openWalk(bench.job(job));
   onTestFinished(() => session.release());
   const outcome = { requestId: null, rateLimit: null, rateRemaining: null, errorCode: null, walkId: null };
-  const call: Call = { at: '', job: 'news', url: '/', status: 200, ms: 1, bytes: 1, ...outcome };
+  const call: Call = { at: '', job, url: '/', status: 200, ms: 1, bytes: 1, ...outcome };
   let pages = 0;
   const save = (page: CheckedRows, metRows: MetRowsChange = 'add') => {
     const found = session.lookUp(page);
@@ -100,7 +108,7 @@ async function setupWaiting(rows: number) {
     session.savePage({ page: { ...page, call }, checkpoint: { ...beginning, pages }, metRows });
     return found;
   };
-  return { bench, session, save, upstream: bench.upstream('news') };
+  return { bench, session, save, upstream: bench.upstream(job) };
 }
 
 describe('while a page waits', () => {
@@ -135,10 +143,37 @@ describe('while a page waits', () => {
 
   it('a row that it showed unchanged and that is refused since is known to have been met', async () => {
     const { session, save, upstream } = await setupWaiting(2);
-    const page = pageOf(upstream.rows[0]);
-    save(page);
-    const [key = ''] = page.keys;
-    const refused = [{ key, identity: String(key), body: '{}', problems: [] }];
-    expect(session.lookUp({ ...page, accepted: [], refused })).toEqual({ met: [true], known: [true] });
+    save(pageOf(upstream.rows[0]));
+    expect(session.lookUp(refusedPage(String(upstream.rows[0]?.['id'])))).toEqual({
+      met: [true],
+      known: [true],
+    });
+  });
+
+  it('a row that it changed and that is refused since is no longer one that the mirror knew', async () => {
+    const { session, save, upstream } = await setupWaiting(2);
+    save(pageOf({ ...upstream.rows[0], headline: 'corrected' }));
+    expect(session.lookUp(refusedPage(String(upstream.rows[0]?.['id'])))).toEqual({
+      met: [true],
+      known: [false],
+    });
+  });
+
+  it('a refused row is not known under a key that nothing has, and not met without a key', async () => {
+    const { session, save } = await setupWaiting(2);
+    expect(save(refusedPage('another'))).toEqual({ met: [false], known: [false] });
+    expect(save(refusedPage(null))).toEqual({ met: [false], known: [false] });
+    session.commit();
+    expect(session.row).toMatchObject({ distinctKeys: 1, quarantined: 2 });
+  });
+
+  it('a row of which it showed another version has both, though they differ in one column', async () => {
+    const { bench, session, save } = await setupWaiting(1, 'ai-signals');
+    for (const confidence of [0.5, 0.25, 0.125]) save(checkSignals(signalPage([signal({ confidence })])));
+    session.commit();
+    expect(bench.sql('SELECT confidence FROM ai_signals_history ORDER BY _valid_from')).toEqual([
+      { confidence: 0.5 },
+      { confidence: 0.25 },
+    ]);
   });
 });

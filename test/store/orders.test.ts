@@ -1,7 +1,9 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { seededRandom, shuffled } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
+import { openReadOnly } from '../../src/store/connection.ts';
+import { servedSince } from '../../src/store/orders.ts';
 import { packRowids, RowidSet, unpackRowids } from '../../src/store/rowids.ts';
 import { bump, change, insert, publish, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
@@ -29,6 +31,16 @@ const orderSeqs = (bench: Bench) =>
 /** Orders that have a list of their own. */
 const lists = (bench: Bench) =>
   bench.sql('SELECT seq FROM orders WHERE rowids IS NOT NULL ORDER BY seq').map(({ seq }) => seq);
+
+it('a published snapshot is served since its latest proof, and another list since no time', async () => {
+  const bench = await setup({ rows: 1, walked: ['news'] });
+  const connection = openReadOnly(bench.store.file);
+  onTestFinished(() => connection.close());
+  expect(servedSince(connection, 'ai-signals')).toBeUndefined();
+  await bench.mirror('ai-signals');
+  expect(servedSince(connection, 'ai-signals')).toBe(isoTime(orderSeqs(bench).at(-1) ?? 0));
+  expect(servedSince(connection, 'news')).toBeUndefined();
+});
 
 describe('the order of rows', () => {
   it('is read back at each kept seq as it was proven, for a week, whatever came since', async () => {
@@ -67,15 +79,16 @@ describe('the order of rows', () => {
     const bench = await setup({ rows: 300 });
     const dataset = bench.upstream('news');
     const pages = setupPages(bench);
-    const earlier = Array.from({ length: 110 }, (_, at) => at + 1);
+    const earlier = Array.from({ length: 250 }, (_, at) => at + 1);
     let evicted = 0;
     for (let proofs = 0; proofs < 40; proofs += 1) {
       dataset.rows = shuffled(dataset.rows, seededRandom(proofs + 1));
       bench.clock.advance(60_000);
       await bench.mirror('news');
-      // As if a hundred others had been before it.
+      // As if many others had been before it, and rows removed in between.
       if (proofs === 1)
-        bench.tamper(`INSERT INTO orders
+        bench.tamper(`INSERT INTO removed_rows SELECT 'news', value, value, value FROM json_each('[${earlier}]');
+          INSERT INTO orders
           SELECT job, seq - value, walk_id, verdict, complete_as_of, generated_at, rowids, same_as, rows, met, held, top
           FROM orders, json_each('[${earlier}]') WHERE seq = (SELECT max(seq) FROM orders)`);
       const { count } = bytesOf(bench);
@@ -89,6 +102,7 @@ describe('the order of rows', () => {
     expect(kept.length).toBeGreaterThan(20);
     expect(keysNow(bench, pages, 'news', kept.at(-1))).toEqual(dataset.rows.map(({ id }) => id));
     expect(pages.momentOf('news', (kept[0] ?? 0) - 1)).toBe('gone');
+    expect(bench.sql('SELECT 1 FROM removed_rows')).toEqual([]);
   });
 
   it('of every dataset stays in its latest form, though another one takes all the room', async () => {
