@@ -36,6 +36,17 @@ describe('a page', () => {
     },
   );
 
+  it('stays, and so does its walk, where the end of the walk cannot be written', async () => {
+    const { bench, session, save, upstream } = await setupWaiting(1);
+    save(pageOf({ ...upstream.rows[0], headline: 'corrected' }));
+    bench.tamper(
+      `CREATE TRIGGER disk_fails BEFORE UPDATE OF status ON walks BEGIN SELECT raise(ABORT, 'disk'); END`,
+    );
+    await expect(session.finish({ verdict: 'union' })).rejects.toThrow('disk');
+    expect(bench.sql('SELECT headline FROM news')).toEqual([{ headline: 'corrected' }]);
+    expect(bench.sql('SELECT status FROM walks')).toEqual([{ status: 'complete' }, { status: 'running' }]);
+  });
+
   it('that cannot be saved takes nothing of itself along when the pages before it are', async () => {
     const bench = await setup({ rows: ROWS, walked: ['news'] });
     change(150, { headline: 'corrected' })(bench.upstream('news'));

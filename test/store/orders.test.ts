@@ -35,7 +35,7 @@ const lists = (bench: Bench) =>
 it('a published snapshot is served since its latest proof, and another list since no time', async () => {
   const bench = await setup({ rows: 1, walked: ['news'] });
   const connection = openReadOnly(bench.store.file);
-  onTestFinished(() => connection.close());
+  onTestFinished(() => void connection.close());
   expect(servedSince(connection, 'ai-signals')).toBeUndefined();
   await bench.mirror('ai-signals');
   expect(servedSince(connection, 'ai-signals')).toBe(isoTime(orderSeqs(bench).at(-1) ?? 0));
