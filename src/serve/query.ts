@@ -327,23 +327,22 @@ export function openQuery(parts: QueryParts): QuerySurface {
       const found = await read(abortSignalOf(call), since);
       const { length } = found.changes;
       refuseUnpayable(length, caller);
-      const range = length === 0 ? '*/0' : `0-${length - 1}/*`;
-      const headers = { 'Content-Range': range, 'X-Mirror-Seq': String(found.next.seq), Vary };
-      const { body, ...response } = jsonResponse(200, null, {
-        ...headers,
-        'Cache-Control': 'private, no-cache',
-      });
       const json = feedBody(found, name);
-      const etag = digestEtag(json);
-      if (matchesEtag(call.headers['if-none-match'], etag)) return { ...response, status: 304, body: null };
-      const furtherCalls = furtherCallsFor(length);
-      const whole = {
-        ...response,
-        headers: { ...response.headers, ETag: etag },
-        body: json,
-        furtherCalls,
+      const headers = {
+        ...{ ETag: digestEtag(json), 'Cache-Control': 'private, no-cache', Vary },
+        'X-Mirror-Seq': String(found.next.seq),
       };
-      return await encoded(whole, call);
+      if (matchesEtag(call.headers['if-none-match'], headers.ETag))
+        return { status: 304, headers, body: null };
+      const shown = {
+        'Content-Type': 'application/json',
+        'Content-Range': length === 0 ? '*/0' : `0-${length - 1}/*`,
+      };
+      const furtherCalls = furtherCallsFor(length);
+      return await encoded(
+        { status: 200, headers: { ...headers, ...shown }, body: json, furtherCalls },
+        call,
+      );
     }
 
     /** Each hundred changes, or fewer that come at once, cost a call. */

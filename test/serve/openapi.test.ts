@@ -42,7 +42,8 @@ let errors: Answer[];
 const get = async (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> => {
   const answer = await request(`${serve.url}${path}`, { method: method as 'GET', headers });
   const text = await answer.body.text();
-  return { status: answer.statusCode, headers: answer.headers, body: text === '' ? null : JSON.parse(text) };
+  const isJson = text !== '' && answer.headers['content-type'] === 'application/json';
+  return { status: answer.statusCode, headers: answer.headers, body: isJson ? JSON.parse(text) : null };
 };
 const withKey = (path: string, ofKey = key) => get(path, { authorization: `Bearer ${ofKey}` });
 
@@ -173,6 +174,38 @@ describe('what it says of', () => {
     expectHeaders(headers, described);
   });
 
+  it.each([
+    ['', '?limit=2&select=id', '*/*'],
+    ['', '?limit=2&select=id', 'text/csv'],
+    ['', '?limit=2&select=id', 'application/x-ndjson'],
+    ['', '?limit=1&select=id', 'application/vnd.pgrst.object+json'],
+    ['/{key}', '?select=id', '*/*'],
+    ['/{key}', '?select=id', 'application/vnd.pgrst.object+json'],
+    ['/{key}/history', '', '*/*'],
+    ['/{key}/history', '?limit=1', 'application/vnd.pgrst.object+json'],
+  ])('/mirror/v1/news%s%s as %s holds', async (rest, query, accept) => {
+    const [{ _key }] = (await withKey('/mirror/v1/news?limit=1')).body as [{ _key: string }];
+    const path = `/mirror/v1/news${rest}`;
+    await expectDescribed(path, `${path.replace('{key}', _key)}${query}`, { accept });
+    await expectDescribed(path, `${path.replace('{key}', _key)}${query}`, { accept, prefer: 'count=exact' });
+  });
+
+  it.each(['/mirror/v1/changes', '/mirror/v1/datasets'])('%s holds', (path) => expectDescribed(path, path));
+
+  async function expectDescribed(path: string, target: string, asked: Record<string, string> = {}) {
+    const { responses } = document.paths[path]?.get ?? expect.fail('not described');
+    const authorization = `Bearer ${serve.issue({ name: 'client' }).key}`;
+    const { status, headers, body } = await get(target, { authorization, ...asked });
+    const { content, headers: described } = responses[String(status)] ?? expect.fail(`${status}`);
+    const { schema } = content[String(headers['content-type']).split(';')[0] ?? ''] ?? expect.fail('type');
+    if (headers['content-type'] === 'application/json') typeOf(schema).parse(body);
+    expectHeaders(headers, described);
+    const known = { authorization, ...asked, 'if-none-match': String(headers['etag']) };
+    const again = headers['etag'] === undefined ? undefined : await get(target, known);
+    expect(Object.keys(responses).includes('304')).toBe(again?.status === 304);
+    if (again) expectHeaders(again.headers, responses['304']?.headers ?? {});
+  }
+
   it('a page that is known holds', async () => {
     const { headers } = await withKey('/api/v1/news');
     const known = await get('/api/v1/news', {
@@ -194,7 +227,8 @@ describe('what it says of', () => {
 
   /** Those of the mirror, of the specification, and of caching; what goes with every answer of any server is not described. */
   function expectHeaders(headers: Answer['headers'], described: Json): void {
-    const ours = /^(x-(?!content)|etag$|age$|cache-control$|retry-after$|allow$|www-authenticate$)/;
+    const ours =
+      /^(x-(?!content)|content-range$|etag$|age$|cache-control$|retry-after$|allow$|www-authenticate$)/;
     const names = Object.keys(described).map((name) => name.toLowerCase());
     expect(names.sort()).toEqual(
       Object.keys(headers)

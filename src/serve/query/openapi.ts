@@ -38,6 +38,13 @@ const described = objectOf({
   historyFrom: nullable,
 });
 
+const parameterNamed = (name: string) => ({ $ref: `#/components/parameters/${name}` });
+const headersNamed = (names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+const commonHeaders = ['X-Request-ID', 'Cache-Control', 'X-RateLimit-Limit', 'X-RateLimit-Remaining'];
+const freshness = ['X-Mirror-Seq', 'X-Mirror-Verdict', 'X-Mirror-Complete-As-Of', 'X-Mirror-Held', 'Age'];
+
 const query = (name: string, description: string, schema: Schema = text) => ({
   name,
   in: 'query',
@@ -80,39 +87,49 @@ const filters = [
   },
 ];
 
+const ONE_OBJECT = 'application/vnd.pgrst.object+json';
+
+type Operation = {
+  readonly id: string;
+  readonly summary: string;
+  readonly scope: string | null;
+  readonly types?: readonly string[];
+  readonly schema: Schema;
+  readonly parameters?: readonly object[];
+  /** Beside those of every answer and `Content-Range`. */
+  readonly headers: readonly string[];
+  /** Whether rows may be left out, which are counted. */
+  readonly isPartial?: boolean;
+};
+
 /** @param examples bodies of answers, by path. */
 export function queryPaths(datasets: readonly Dataset[], examples: Examples) {
   const operation = (
     path: string,
-    {
-      id,
-      summary,
-      scope,
-      types = ['application/json'],
-      schema,
-      ...rest
-    }: {
-      id: string;
-      summary: string;
-      scope: string | null;
-      types?: readonly string[];
-      schema: Schema;
-      parameters?: readonly object[];
-    },
+    { id, summary, scope, types = ['application/json'], schema, parameters = [], ...rest }: Operation,
   ) => {
     const example = examples[path];
-    const json = { schema, ...(example !== undefined && { example }) };
-    const content = types.map((type) => [type, type === 'application/json' ? json : { schema: text }]);
+    const schemas: Readonly<Record<string, Schema>> = { 'application/json': schema, [ONE_OBJECT]: anyRow };
+    const content = Object.fromEntries(types.map((type) => [type, { schema: schemas[type] ?? text }]));
+    const shown = { ...content, 'application/json': { schema, ...(example !== undefined && { example }) } };
+    const headers = [...commonHeaders, ...rest.headers];
+    const ranged = headersNamed([...headers, 'Content-Range']);
+    const hasEtag = headers.includes('ETag');
+    const notModified = {
+      description: 'The answer is what `If-None-Match` names. Costs no quota.',
+      headers: headersNamed(headers),
+    };
     return {
       [path]: {
         get: {
           operationId: id,
           summary,
           security: [{ apiKey: scope === null ? [] : [scope] }],
-          ...rest,
+          parameters: hasEtag ? [...parameters, parameterNamed('ifNoneMatch')] : parameters,
           responses: {
-            200: { description: summary, content: Object.fromEntries(content) },
-            304: { description: 'The answer is what `If-None-Match` names.' },
+            200: { description: summary, headers: ranged, content: shown },
+            ...(rest.isPartial && { 206: { description: 'Some of the rows.', headers: ranged, content } }),
+            ...(hasEtag && { 304: notModified }),
             default: {
               description: 'An error, with a code of PostgREST, of Postgres, or of the mirror.',
               content: { 'application/json': { schema: { $ref: '#/components/schemas/QueryError' } } },
@@ -132,30 +149,32 @@ export function queryPaths(datasets: readonly Dataset[], examples: Examples) {
       description: 'The `_key` of a row.',
       schema: text,
     };
-    const types = ['application/json', 'text/csv', 'application/x-ndjson'];
-    const one = 'application/vnd.pgrst.object+json';
+    const common = {
+      scope,
+      types: ['application/json', 'text/csv', 'application/x-ndjson', ONE_OBJECT],
+      headers: [...freshness, 'ETag'],
+    };
     return [
       operation(path, {
+        ...common,
         id: `query${name}`,
         summary: about,
-        scope,
-        types: [...types, one],
+        isPartial: true,
         schema: listOf(anyRow),
         parameters: filters,
       }),
       operation(`${path}/{key}`, {
+        ...common,
         id: `read${name}Row`,
         summary: 'One row.',
-        scope,
-        types,
         schema: anyRow,
         parameters: [key, select, ...moments],
       }),
       operation(`${path}/{key}/history`, {
+        ...common,
         id: `read${name}History`,
         summary: 'The versions of a row, the present one last.',
-        scope,
-        types,
+        isPartial: true,
         schema: listOf(anyRow),
         parameters: [key, ...filters],
       }),
@@ -174,13 +193,21 @@ export function queryPaths(datasets: readonly Dataset[], examples: Examples) {
       parameters: [
         query('since', '`next` of the answer before, or the number of a change.'),
         query('limit', 'Changes at most; 100 unless given, 1,000 at most.', { type: 'integer', minimum: 1 }),
+        {
+          name: 'Last-Event-ID',
+          in: 'header',
+          description: 'Of `text/event-stream`: the `id` of the last event, in place of `since`.',
+          schema: text,
+        },
       ],
+      headers: ['X-Mirror-Seq', 'ETag'],
     }),
     operation('/mirror/v1/datasets', {
       id: 'listDatasets',
       summary: 'The datasets that the key may read, with their columns and freshness.',
       scope: null,
       schema: listOf(described),
+      headers: [],
     }),
   ) as Record<string, object>;
 }

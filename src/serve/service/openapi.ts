@@ -251,6 +251,7 @@ const responseHeaders = {
     'Rows of the dataset that the last proof did not show, and that stay for now. They stand last.',
   ),
   Age: number('Seconds since then.'),
+  'Content-Range': text('Which rows of how many: `0-24/573`; `*` for what was not counted, or is empty.'),
   ETag: text('Names what is shown, for `If-None-Match`: the same for every key.'),
   'Cache-Control': text('Lists are `private, no-cache`; errors are `no-store`.'),
   'Retry-After': number('Seconds after which it is worth trying again.'),
