@@ -32,7 +32,7 @@ function matcher(normal: (text: string) => string) {
   };
 }
 
-/** `*` and `%` stand for any letters, `_` for one; behind a backslash each stands for itself. */
+/** `*` is `%`, as in PostgREST: any letters; `_` is one. Behind a backslash `%` and `_` stand for themselves, and `*` for `%`. */
 function partsOf(pattern: string): Part[] {
   const parts: (string | undefined)[][] = [[]];
   const letters = pattern.includes('_') ? [...pattern.replaceAll('*', '%')] : pattern.replaceAll('*', '%');

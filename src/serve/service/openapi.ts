@@ -17,7 +17,7 @@ const information = {
   description: [
     'The datasets of the market data API as market-mirror keeps them.',
     "Paths, parameters, bodies and statuses are those of the API itself; headers whose names begin with `X-Mirror-`, the parameter `seq` and the answers 400 and 410 are the mirror's own.",
-    'Every answer with an error has an Error body, that for an unknown path (404) too. HEAD answers as GET does, without the body, and costs the same.',
+    'Every answer with an error has an Error body, that for an unknown path (404) too; below `/mirror/v1` it is a QueryError. HEAD answers as GET does, without the body, and costs the same.',
     'The responses are private to the account that the mirror reads with.',
   ].join('\n\n'),
 };
