@@ -4,6 +4,7 @@
  * parsed and becomes SQL, and a process that can be killed reads the rows.
  */
 
+import { byteCache } from '../byte-cache.ts';
 import { type Clock, isoTime, isTooOld } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { ListedJob } from '../job-list.ts';
@@ -80,6 +81,25 @@ type QuerySurface = {
 /** With what is kept of it while a call is planned. */
 type KeptMirror = Pick<OpenMirror, 'connection' | 'name'> & { readonly kept: Kept };
 
+/** An answer, but for its age and its encoding. */
+type WholeAnswer = {
+  readonly response: PlannedResponse & { readonly body: Uint8Array | string };
+  readonly state: DatasetState;
+  readonly etag: string;
+};
+
+const MAX_KEPT_BYTES = 16 * 1024 ** 2;
+
+const keptAnswers = () => byteCache<WholeAnswer>(MAX_KEPT_BYTES, ({ response }) => response.body.length);
+
+const inBytes = ({ response, ...rest }: WholeAnswer): WholeAnswer => ({
+  ...rest,
+  response: { ...response, body: Buffer.from(response.body) },
+});
+
+/** All of a call that its answer depends on. */
+const questionOf = (call: Call, form: Form) => [call.incoming.url, form, countPreference(call)];
+
 /** Of a question that sets no limit. */
 const DEFAULT_MAX_ROWS = 1_000;
 /** As many as the largest list page of `/api/v1` has. */
@@ -152,13 +172,17 @@ export function openQuery(parts: QueryParts): QuerySurface {
     return (at) => (at === null ? presentRows(job, columns) : pastRows(job, columns, at));
   }
 
-  /** One row, looked up by its key: so cheap that the service reads it itself. */
+  /** One row, looked up by its key: so cheap that the service reads it itself. It is kept until somebody commits. */
   function planRow(open: KeptMirror, job: ListJob, call: Call): Plan {
     refuseOthers(call, ['select', 'seq', 'as_of']);
-    const key = call.params['key'] ?? '';
-    const request = parseRequest(call.query, clock.now());
     const accepted = formOf(call.headers.accept);
     const present = presentState(open, job);
+    const answers = open.kept('rows', keptAnswers);
+    const question = JSON.stringify(questionOf(call, accepted));
+    const kept = answers.get(question);
+    if (kept) return planKept(kept, call);
+    const key = call.params['key'] ?? '';
+    const request = parseRequest(call.query, clock.now());
     const { seq, at } = pointOf(request, present);
     const make = () => rowsSql(rowOf(sourceFinder(open, job)(at)), request, 1);
     const isUsual = at === null && request.select === null;
@@ -166,7 +190,8 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const { sql, params } = rows;
     const one = { rows: { sql, params: { ...params, key } }, count, columns };
     const form = accepted === 'json' ? 'object' : accepted;
-    return planAnswer(open, call, { ...present, seq }, accepted, async () => {
+    const keep = (answer: WholeAnswer) => answers.set(question, inBytes(answer));
+    const read = async () => {
       const encode = mirror.read(({ connection }) =>
         readRows(connection, job, { rows: one, form, mostRows: null, isCounted: false, at }),
       );
@@ -181,7 +206,8 @@ export function openQuery(parts: QueryParts): QuerySurface {
       const total = countPreference(call) === undefined ? null : 1;
       const shown = pointOf(request, answer.state);
       return rowsResponse({ ...shownAt(answer, shown.seq), total }, request, accepted, call);
-    });
+    };
+    return planAnswer(open, call, { ...present, seq }, accepted, read, isUsual ? keep : undefined);
   }
 
   function presentState(open: KeptMirror, job: ListJob): DatasetState {
@@ -195,36 +221,46 @@ export function openQuery(parts: QueryParts): QuerySurface {
     if (isTooOld(ageOfProof(state, clock.now()), maxAgeMs[job.name])) throw unready(job);
   }
 
-  /** What is known before the rows are read: that the client has them already, and the headers. */
+  /** What is known before the rows are read: that the client has them already, and the headers. @param keep gets what was read. */
   function planAnswer(
     open: KeptMirror,
     call: Call,
     state: DatasetState,
     form: Form,
-    read: () => Promise<{ response: PlannedResponse & { body: Uint8Array | string }; state: DatasetState }>,
+    read: () => Promise<Pick<WholeAnswer, 'response' | 'state'>>,
+    keep?: (answer: WholeAnswer) => void,
   ): Plan {
     const epoch = epochOf(open.connection, open.kept);
     const etagFor = ({ seq, volatileSeq }: DatasetState) =>
-      digestEtag(
-        JSON.stringify([open.name, epoch, seq, volatileSeq, call.incoming.url, form, countPreference(call)]),
-      );
-    const headersFor = (shown: DatasetState) =>
-      Object.assign(freshnessHeaders(shown, etagFor(shown), clock.now()), { Vary });
+      digestEtag(JSON.stringify([open.name, epoch, seq, volatileSeq, ...questionOf(call, form)]));
     const known = call.headers['if-none-match'];
-    if (known !== undefined && matchesEtag(known, etagFor(state)))
-      return finished({ status: 304, headers: headersFor(state), body: null });
+    if (known !== undefined && matchesEtag(known, etagFor(state))) return notModified(state, etagFor(state));
     return {
       costsQuota: true,
       read: () =>
         respondCaught(async () => {
-          const { response, state: shown } = await read();
-          return await encoded(
-            { ...response, headers: Object.assign(headersFor(shown), response.headers) },
-            call,
-          );
+          const { response, state } = await read();
+          const answer = { response, state, etag: etagFor(state) };
+          keep?.(answer);
+          return await give(answer, call);
         }),
     };
   }
+
+  function planKept(answer: WholeAnswer, call: Call): Plan {
+    const { state, etag } = answer;
+    if (matchesEtag(call.headers['if-none-match'], etag)) return notModified(state, etag);
+    return { costsQuota: true, read: () => give(answer, call) };
+  }
+
+  const notModified = (state: DatasetState, etag: string) =>
+    finished({ status: 304, headers: headersFor(state, etag), body: null });
+
+  const give = ({ response, state, etag }: WholeAnswer, call: Call) =>
+    encoded({ ...response, headers: Object.assign(headersFor(state, etag), response.headers) }, call);
+
+  const headersFor = (state: DatasetState, etag: string) =>
+    Object.assign(freshnessHeaders(state, etag, clock.now()), { Vary });
 
   async function ask<Answer extends RowsAnswer | FeedAnswer>(
     gone: AbortSignal,
@@ -528,7 +564,7 @@ function rowsResponse(
   { offset, limit }: Pick<ReadRequest, 'offset' | 'limit'>,
   form: Form,
   call: Call,
-): { response: PlannedResponse & { body: Uint8Array | string }; state: DatasetState } {
+): Pick<WholeAnswer, 'response' | 'state'> {
   if (total !== null && offset > total)
     throw new QueryError(
       416,
@@ -566,10 +602,7 @@ function rowsResponse(
   return { response: { status, headers, body, furtherCalls }, state };
 }
 
-async function encoded(
-  response: PlannedResponse & { body: Uint8Array | string },
-  call: Call,
-): Promise<PlannedResponse> {
+async function encoded(response: WholeAnswer['response'], call: Call): Promise<PlannedResponse> {
   const encoding = encodingOf(call.headers['accept-encoding']);
   const { body, headers } = response;
   if (encoding === 'identity' || Buffer.byteLength(body) < MIN_COMPRESSED_BYTES) return response;

@@ -315,6 +315,32 @@ describe('one row', () => {
     });
     expect(await get(`/mirror/v1/ai_signals/${wanted?.['_key']}?asset=eq.x`)).toMatchObject({ status: 400 });
   });
+
+  test('asked for again, the same in each form; once somebody has committed, as it is then', async () => {
+    const [key] = keysOf('TRUE', '_key', 'news');
+    const forms = [{}, { accept: 'text/csv' }, { prefer: 'count=exact' }, { 'accept-encoding': 'gzip' }];
+    const askAll = async (further = {}) => {
+      const all: Got[] = [];
+      for (const form of forms) all.push(await get(`/mirror/v1/news/${key}`, { ...form, ...further }));
+      return all;
+    };
+    const shown = ({ status, bytes, headers }: Got) => {
+      const names = ['etag', 'content-type', 'content-range', 'preference-applied', 'x-mirror-seq'];
+      return [status, bytes, ...names.map((name) => headers[name])];
+    };
+    const first = await askAll();
+    expect((await askAll()).map(shown)).toEqual(first.map(shown));
+    const etags = first.map(({ headers }) => String(headers['etag']));
+    expect(etags).toEqual([etags[0], etags[1], etags[2], etags[0]]);
+    expect(new Set(etags).size).toBe(3);
+    const known = await askAll({ 'if-none-match': etags[0] });
+    expect(known.map(({ status }) => status)).toEqual([304, 200, 200, 304]);
+
+    serve.bench.tamper(`UPDATE news_rows SET _body = '{"headline":"another"}' WHERE _key = '${key}'`);
+    const [json, csv] = await askAll();
+    expect(json?.json).toMatchObject({ _key: key, headline: 'another' });
+    expect(String(csv?.bytes)).toContain('another');
+  });
 });
 
 test('a question that waits too long for its turn is told to come again', async () => {
