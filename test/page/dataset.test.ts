@@ -1,9 +1,9 @@
-/** A dataset: its rows, found, chosen, charted and taken along; the life of one; both as of a moment. */
+/** A dataset: its rows, found, chosen, charted and taken along; the life of one. */
 
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { openLived } from './lived.ts';
-import { go, rowsOf, settled, tableIn } from './support.ts';
+import { go, settled, tableIn } from './support.ts';
 
 const lived = await openLived();
 afterAll(lived.close);
@@ -103,39 +103,6 @@ test('a row tells its whole life: what changed, when, and by which walk and call
   expect(await Promise.all(['id', 'timestamp', 'quality_freshness'].map(linesOf))).toEqual([1, 1, 1]);
 });
 
-test('as of a moment rows are those of then, and links keep the moment; what differs from now is counted and compared', async () => {
-  const window = await lived.visit(`/datasets/ai-signals?at=${lived.before}&q=${lived.removed}`);
-  const { page } = window;
-  expect(await keysIn(page)).toEqual([lived.removed]);
-  await page.getByRole('link', { name: lived.removed }).click();
-  await page.waitForURL(`**/rows/${lived.removed}?at=*`);
-  await page.getByText('Version at this moment: 1').waitFor();
-  await go(window, `/datasets/ai-signals?at=${lived.before}&q=${lived.added}`);
-  await page.getByText('No rows match.').waitFor();
-
-  // The life of a row ends then.
-  await go(window, `/datasets/ai-signals/rows/${lived.changed}?at=${lived.before}`);
-  expect(await page.getByRole('heading', { name: /^Version/ }).count()).toBe(1);
-  expect(await page.locator('main').innerText()).toContain('1 version came later');
-  const differing = await tableIn(page, 'What differs from now');
-  expect(differing.map(([value, , now]) => [value, now])).toContainEqual(['confidence', '0.123']);
-
-  await go(window, `/datasets/ai-signals?at=${lived.before}`);
-  const link = page.getByRole('link', { name: '1 new, 1 gone, 1 changed' });
-  expect(await link.getAttribute('href')).toBe(`/changes?job=ai-signals&from=${lived.before}`);
-});
-
-test('as of a moment the overview and SQL show what was, and say so', async () => {
-  const window = await lived.visit(`/?at=${lived.before}`);
-  const { page } = window;
-  expect(await rowsOf(page, 'ai-signals').innerText()).toBe('130');
-  const sql = `SELECT confidence FROM ai_signals WHERE id = '${lived.changed}'`;
-  await go(window, `/sql?at=${lived.before}#${new URLSearchParams({ sql })}`);
-  const [line] = (await tableIn(page, 'Rows of the answer')).slice(1);
-  expect(line).not.toEqual(['0.123']);
-  expect(await page.locator('main').innerText()).not.toContain('old');
-});
-
 test('grade A by confidence is three clicks from the overview, and its download has every row and column', async () => {
   const { page } = await lived.visit('/');
   await page.getByRole('navigation').getByRole('link', { name: 'ai-signals' }).click();
@@ -182,14 +149,15 @@ test('grade A by confidence is three clicks from the overview, and its download 
   );
 });
 
-test('rows are found by a text, by a click on a cell and by the menu, which closes then', async () => {
-  const { page } = await lived.visit('/datasets/ai-signals');
+test('rows are found by a text, by a click on a cell or on “held”, and by the menu, which closes then', async () => {
+  const window = await lived.visit('/datasets/ai-signals');
+  const { page } = window;
   const all = lived.bench.sql('SELECT 1 FROM ai_signals').length;
   await page.getByRole('searchbox').fill(lived.changed);
   await page.getByText(`1 of ${all} rows`).waitFor();
   expect(await shownIn(page, 'row')).toEqual([lived.changed]);
 
-  await page.goto(`${lived.url}/datasets/ai-signals`);
+  await go(window, '/datasets/ai-signals');
   await page
     .getByRole('region', { name: region })
     .getByRole('cell', { name: 'SELL', exact: true })
@@ -210,13 +178,12 @@ test('rows are found by a text, by a click on a cell and by the menu, which clos
   expect(await page.getByRole('combobox', { name: 'Column' }).isVisible()).toBe(false);
   await page.getByRole('link', { name: 'Clear all' }).click();
   await page.getByText('1–50 of 130').waitFor();
-});
 
-test('held rows are marked, and chosen by a click', async () => {
+  // Held rows are marked.
   lived.bench.tamper(
     `UPDATE news_rows SET _held_since = _changed_at, _held_reason = 'unproven' WHERE rowid % 2 = 0`,
   );
-  const { page } = await lived.visit('/datasets/news');
+  await go(window, '/datasets/news');
   await page.getByRole('link', { name: 'held', exact: true }).first().click();
   await page.waitForURL('**?where=*_held_since*');
   const [held] = lived.bench.sql<{ n: number }>(
@@ -254,7 +221,8 @@ test('columns are chosen, told what they mean, and a link shows the same ones', 
 });
 
 test('cells fit what they hold: ages, rounded numbers below each other, addresses, words, a dash for null', async () => {
-  const { page } = await lived.visit('/datasets/news');
+  const window = await lived.visit('/datasets/news');
+  const { page } = window;
   await page.getByText(/^Columns \d+ of/).click();
   await page.getByRole('button', { name: 'All', exact: true }).click();
   await settled(page);
@@ -270,7 +238,7 @@ test('cells fit what they hold: ages, rounded numbers below each other, addresse
   expect(alignments).toEqual(['right']);
   const sql = `SELECT 34482.1854989773 AS price, 1088622721 AS alert_id, 1088622721 AS volume, NULL AS none,
   '0x089cfc81278bb5f99db5396006c58f0b1326de75' AS address, '["a","b"]' AS tags, 0.9 AS score UNION ALL SELECT 1, 2, 3, 4, 'x', '[]', 0.59`;
-  await page.goto(`${lived.url}/sql#${new URLSearchParams({ sql })}`);
+  await go(window, `/sql#${new URLSearchParams({ sql })}`);
   expect((await tableIn(page, 'Rows of the answer'))[1]).toEqual([
     ...['34,482.2', '1088622721', '1,088,622,721', '–', '0x089cfc81…6de75', 'a, b', '0.90'],
   ]);

@@ -1,16 +1,14 @@
+/** The door of the page: a link or a key opens it, in all windows of a browser, until somebody signs out or the session ends. */
+
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
+import { DAY_MS } from '../../src/clock.ts';
 import { openSessions } from '../../src/serve/ui/sessions.ts';
-import { openWindow } from '../helpers/browser.ts';
-import { faultsOf, openSight, type Sight, settled } from './support.ts';
+import { applyLooks, openWindow, type Window } from '../helpers/browser.ts';
+import { faultsOf, openSight, settled } from './support.ts';
 
-let sight: Sight;
-beforeAll(async () => {
-  sight = await openSight({ walked: ['news'], settings: { page: 'token' } });
-});
-afterAll(() => sight.close());
-
-const DAY_MS = 86_400_000;
+const sight = await openSight({ walked: ['news'], settings: { page: 'token' } });
+afterAll(sight.close);
 
 function newLink(): string {
   const { bench, url } = sight;
@@ -27,46 +25,63 @@ async function enter(page: Page): Promise<void> {
 }
 
 const heading = (page: Page) => page.locator('h1').innerText();
+const closedDoor = 'This page opens by a link or a key';
 
-/** Browsers note that a document came with 401. */
-const faultsBesides401 = async (window: Parameters<typeof faultsOf>[0]) =>
-  (await faultsOf(window)).filter((fault) => !fault.includes('status of 401'));
+/** Browsers note that a document came with such a status. */
+const faultsBesides = async (status: number, window: Window) =>
+  (await faultsOf(window)).filter((fault) => !fault.includes(`status of ${status}`));
 
-describe('a link', () => {
-  test('opens the page, and leaves no token in the address', async () => {
-    const window = await openWindow(sight.browser, sight.url);
-    await enter(window.page);
-    await settled(window.page);
-    expect(await heading(window.page)).toBe('Overview');
-    expect(window.messages).toEqual([]);
-  });
+test('a link opens the page and leaves no token in the address; who signs out is out, in all windows of that browser', async () => {
+  const { context, page, messages } = await openWindow(sight.browser, sight.url);
+  await enter(page);
+  await settled(page);
+  expect(await heading(page)).toBe('Overview');
+  expect(messages).toEqual([]);
+  const another = await context.newPage();
+  await another.goto(`${sight.url}/datasets/news`);
+  await settled(another);
+  expect(await heading(another)).toBe('news');
 
-  test('opens every view of it from then on, in other windows, too', async () => {
-    const { context, page } = await openWindow(sight.browser, sight.url);
-    await enter(page);
-    const another = await context.newPage();
-    await another.goto(`${sight.url}/datasets/news`);
-    await settled(another);
-    expect(await heading(another)).toBe('news');
-  });
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: closedDoor }).waitFor();
+  expect(await context.cookies()).toEqual([]);
+  await sight.bench.mirror('news');
+  await another.getByText('not signed in').waitFor();
+  await another.reload();
+  expect(await heading(another)).toBe(closedDoor);
+});
 
-  test.each([
-    ['that is wrong', () => `${sight.url}/?token=${'A'.repeat(43)}`],
-    [
-      'that is old',
-      () => {
-        const link = newLink();
-        sight.bench.clock.advance(2 * DAY_MS);
-        return link;
-      },
-    ],
-  ])('%s is told so, with what gives a new one', async (_, link) => {
-    const window = await openWindow(sight.browser, sight.url, { width: 390 });
-    await window.page.goto(link());
+test('a link that is wrong or old is told so, with what gives a new one', async () => {
+  const window = await openWindow(sight.browser, sight.url, { width: 390 });
+  const old = newLink();
+  sight.bench.clock.advance(2 * DAY_MS);
+  for (const link of [`${sight.url}/?token=${'A'.repeat(43)}`, old]) {
+    await window.page.goto(link);
     expect(await heading(window.page)).toBe('This link is wrong, or too old');
     expect(await window.page.locator('main').innerText()).toContain('market-mirror keys page');
-    expect(await faultsBesides401(window)).toEqual([]);
-  });
+  }
+  expect(await faultsBesides(401, window)).toEqual([]);
+});
+
+test('without a link every view says how to get one, and a key for the page opens it, typed and sent by the keyboard', async () => {
+  const window = await openWindow(sight.browser, sight.url);
+  const { page } = window;
+  await page.goto(`${sight.url}/datasets/news`);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await applyLooks(page, { colorScheme });
+    expect(await heading(page)).toBe(closedDoor);
+    expect(await faultsBesides(401, window)).toEqual([]);
+  }
+  await page.goto(sight.url);
+  await page.getByLabel('Key').fill(sight.issue({ name: 'reader' }).key);
+  await page.getByRole('button', { name: 'Open' }).click();
+  await page.getByRole('heading', { name: 'page:read' }).waitFor();
+  await page.getByLabel('Key').fill('no key');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'This key is not valid' }).waitFor();
+  await page.getByLabel('Key').fill(sight.issue({ name: 'looker', scopes: ['page:read'] }).key);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
 });
 
 test('an address that there is not is said by a page of ours in a browser, and to a program as an error', async () => {
@@ -74,55 +89,8 @@ test('an address that there is not is said by a page of ours in a browser, and t
   const response = await window.page.goto(`${sight.url}/foo/bar`);
   expect(response?.status()).toBe(404);
   expect(await heading(window.page)).toBe('Nothing here');
-  const found = await faultsOf(window);
-  expect(found.filter((fault) => !fault.includes('status of 404'))).toEqual([]);
+  expect(await faultsBesides(404, window)).toEqual([]);
   expect(await (await fetch(`${sight.url}/foo/bar`)).json()).toMatchObject({ error: 'not_found' });
-});
-
-describe('without a link', () => {
-  test('every view says how to get one, in light and dark', async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const window = await openWindow(sight.browser, sight.url, { colorScheme });
-      await window.page.goto(`${sight.url}/datasets/news`);
-      expect(await heading(window.page)).toBe('This page opens by a link or a key');
-      expect(await faultsBesides401(window)).toEqual([]);
-    }
-  });
-
-  test('a key opens it, typed and sent by the keyboard', async () => {
-    const { page } = await openWindow(sight.browser, sight.url);
-    await page.goto(sight.url);
-    await page.getByLabel('Key').fill('no key');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'This key is not valid' }).waitFor();
-    await page.getByLabel('Key').fill(sight.issue({ name: 'looker', scopes: ['page:read'] }).key);
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  });
-
-  test('a key for data alone does not', async () => {
-    const { page } = await openWindow(sight.browser, sight.url);
-    await page.goto(sight.url);
-    await page.getByLabel('Key').fill(sight.issue({ name: 'reader' }).key);
-    await page.getByRole('button', { name: 'Open' }).click();
-    expect(await heading(page)).toContain('page:read');
-  });
-});
-
-test('who signs out is out, in all windows of that browser', async () => {
-  const { context, page } = await openWindow(sight.browser, sight.url);
-  await enter(page);
-  await settled(page);
-  const another = await context.newPage();
-  await another.goto(`${sight.url}/walks`);
-  await settled(another);
-  await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByRole('heading', { name: 'This page opens by a link or a key' }).waitFor();
-  expect(await context.cookies()).toEqual([]);
-  await sight.bench.mirror('news');
-  await another.getByText('not signed in').waitFor();
-  await another.reload();
-  expect(await heading(another)).toBe('This page opens by a link or a key');
 });
 
 test('a session that ends while the page is open is said, with what opens it again', async () => {

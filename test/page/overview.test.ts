@@ -1,4 +1,4 @@
-/** The overview and the quota say what SQL says, and what a daemon, its sinks and its waits are about. */
+/** The overview, what changed, and the quota say what SQL says, and what a daemon, its sinks and its waits are about. */
 
 import type { Page } from 'playwright-core';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
@@ -8,7 +8,7 @@ import type { Overview } from '../../src/serve/ui/wire.ts';
 import { isLock, tryLock } from '../../src/store.ts';
 import { openWindow } from '../helpers/browser.ts';
 import { openLived } from './lived.ts';
-import { datasetLine, faultsOf, rowsOf, settled, tableIn } from './support.ts';
+import { datasetLine, faultsOf, go, rowsOf, settled, tableIn } from './support.ts';
 
 const lived = await openLived();
 afterAll(lived.close);
@@ -53,22 +53,29 @@ test('each dataset is one line, which opens to its proof, its changes and its wa
   await page.waitForURL(`**/walks/${walks.at(-1)?.id}`);
 });
 
-test('a daemon that is down is a problem of its own, and green means data alone', async () => {
+test('a daemon that is down and a dataset that is not fresh are problems: why, what happens next, and the walk', async () => {
   const { page } = await lived.visit('/');
   const problems = page.getByRole('list', { name: 'Problems' });
   expect(await problems.innerText()).toMatch(/No daemon is running: .*market-mirror start/s);
   expect(await page.locator('.connection').innerText()).toMatch(/connected\s+no daemon/);
   const count = await problems.getByRole('listitem').count();
-  expect(
-    await page
-      .getByRole('navigation')
-      .getByRole('link', { name: `Problems ${count}` })
-      .count(),
-  ).toBe(1);
-  expect(await page.getByRole('heading', { level: 1 }).locator('..').innerText()).toContain(
-    `${count} problems`,
-  );
-  expect(await datasetLine(page, 'news').innerText()).toContain('no daemon runs it');
+  const link = page.getByRole('navigation').getByRole('link', { name: `Problems ${count}` });
+  expect(await link.count()).toBe(1);
+  const heading = page.getByRole('heading', { level: 1 }).locator('..');
+  expect(await heading.innerText()).toContain(`${count} problems`);
+  expect(await datasetLine(page, 'news').innerText()).toMatch(/stale[\s\S]*no daemon runs it/);
+  for (const job of ['ai-signals', 'meme-signals', 'smart-wallets'])
+    expect(await datasetLine(page, job).innerText()).toContain('fresh');
+
+  await page.getByRole('button', { name: 'What the words mean' }).click();
+  expect(await page.getByRole('dialog').innerText()).toMatch(/glance\s+a quick check of its first pages/);
+  await page.keyboard.press('Escape');
+  await page.getByRole('link', { name: /^news/ }).first().click();
+  await page.getByRole('heading', { level: 1, name: 'news' }).waitFor();
+  expect(await problems.innerText()).toMatch(/last complete.*temporarily unavailable.*market-mirror start/s);
+  await page.getByRole('link', { name: 'See the walk' }).click();
+  await page.getByRole('heading', { level: 1, name: /^Walk \d+$/ }).waitFor();
+  await page.locator('main').getByText('temporarily unavailable').first().waitFor();
 });
 
 test('a dataset is told with its age against when it is stale, what it waits for, and its next run', async () => {
@@ -201,6 +208,60 @@ test('the quota says what waits and why, the rate with its evidence, and one thi
   expect(text).toMatch(/4\.5 calls a second\. likely: one throttle 3 at once\. two were accepted/);
   expect(text).toMatch(/at times walks will wait for more \(with a chance of 100 %\)/);
   expect(text).not.toContain('Every schedule can be kept');
+});
+
+/** Changes, the latest first: a line each. */
+const changesIn = async (page: Page) => (await tableIn(page, 'Changes, the latest first')).slice(1);
+
+test('what changed is told field by field: of the last hour, of a dataset, of a field and of a walk', async () => {
+  const window = await lived.visit('/');
+  const { page } = window;
+  await page.getByRole('link', { name: 'Changes', exact: true }).click();
+  await settled(page);
+  await page.getByRole('link', { name: '1 hour' }).click();
+  await settled(page);
+  const from = isoTime(lived.bench.clock.now() - 3_600_000);
+  const expected = lived.bench.sql<{ job: string; key: string; change: string }>(
+    'SELECT job, key, change FROM changes WHERE at > ? ORDER BY at DESC, job, key',
+    from,
+  );
+  const lines = await changesIn(page);
+  const words = { insert: 'new', update: 'changed', delete: 'gone' } as Record<string, string>;
+  expect(lines.map(([, job, change]) => [job, change])).toEqual(
+    expected.slice(0, 200).map(({ job, change }) => [job, words[change]]),
+  );
+  const status = lived.bench.sql<{ status: string; confidence: number }>(
+    `SELECT status, confidence FROM ai_signals_history WHERE id = '${lived.changed}' AND _ended_by = 'update'`,
+  )[0];
+  const changed = lines.find(([, , change, , fields]) => change === 'changed' && fields?.includes('0.123'));
+  expect(changed?.[4]).toContain(`confidence ${status?.confidence} → 0.123`);
+  expect(changed?.[4]).toContain(`status ${status?.status} → closed`);
+
+  await go(window, '/changes?job=ai-signals&field=confidence&since=7d');
+  expect(await changesIn(page)).toHaveLength(1);
+  await go(window, '/changes?job=ai-signals&field=rationale');
+  await page.getByText('Nothing changed in this time in ai-signals.').waitFor();
+  const [walk] = lived.bench.sql<{ id: number; gone: number }>(
+    'SELECT id, deleted AS gone FROM walks WHERE deleted > 0',
+  );
+  await go(window, `/walks/${walk?.id}`);
+  await page.getByRole('link', { name: 'field by field' }).click();
+  await page.getByText(`, ${walk?.gone} gone`).waitFor();
+});
+
+test('changes that come are counted, and shown when they are asked for', async () => {
+  const window = await lived.visit('/changes?job=smart-wallets', { width: 390 });
+  const { page } = window;
+  const before = (await changesIn(page)).length;
+  const { smartWallets } = lived.bench.model.data;
+  smartWallets.rows.unshift(...smartWallets.make(3));
+  lived.bench.clock.advance(60_000);
+  await lived.bench.mirror('smart-wallets');
+  await page.getByRole('button', { name: '3 new changes' }).waitFor();
+  expect(await changesIn(page)).toHaveLength(before);
+  await page.getByRole('button', { name: '3 new changes' }).click();
+  await expect.poll(async () => (await changesIn(page)).length).toBe(before + 3);
+  expect(await faultsOf(window)).toEqual([]);
 });
 
 /** The overview, told something else than is so. */

@@ -53,10 +53,13 @@ export async function openSight({ settings, ...options }: ServeBenchOptions = {}
   };
 }
 
+let waits = 0;
+
 /** Waits until nothing on the page is still to come: no part of it, no answer, no drawing. */
 export async function settled(page: Page): Promise<void> {
+  waits += 1;
   await page.locator('main h1').waitFor();
-  await page.waitForFunction(isSettled, undefined, { polling: 50 });
+  await page.waitForFunction(isSettled, waits, { polling: 50 });
 }
 
 /** Waits until what follows the size of the window, such as a chart, has followed it: it is told of it within a frame. */
@@ -66,10 +69,11 @@ async function drawnAnew(page: Page): Promise<void> {
   );
 }
 
-/** Runs in the browser: twice in a row nothing was loading, and nothing was asked in between. */
-function isSettled(): boolean {
-  const state = globalThis as unknown as { asked?: number };
-  const before = state.asked;
+/** Runs in the browser: twice in a row in this wait nothing was loading, and nothing was asked in between. */
+function isSettled(wait: number): boolean {
+  const state = globalThis as unknown as { asked?: number; wait?: number };
+  const before = state.wait === wait ? state.asked : -1;
+  state.wait = wait;
   const asked = performance.getEntriesByType('resource').length;
   const isLoading = document.querySelector(
     'main [aria-busy="true"], main .state.loading, .connection.connecting',
@@ -99,7 +103,6 @@ export async function outOfPlace(page: Page): Promise<string[]> {
 export async function go({ page }: Window, path: string): Promise<void> {
   await page.evaluate((path) => {
     performance.clearResourceTimings();
-    Object.assign(globalThis, { asked: -1 });
     history.pushState(null, '', path);
     dispatchEvent(new PopStateEvent('popstate'));
   }, path);

@@ -13,7 +13,7 @@ const walksTable = /^Walks, newest first/;
 const callsTable = /^Calls, newest first/;
 const columnOf = (lines: readonly string[][], at: number) => lines.slice(1).map((line) => line[at]);
 
-test('walks are all there, the newest first, each with what it proves; a link shows those of a dataset', async () => {
+test('walks are all there, the newest first, each with what it proves, what it changed, and every call that it made', async () => {
   const window = await lived.visit('/walks');
   const { page } = window;
   const walks = lived.bench.sql<{ id: number; job: string; verdict: string | null; error: string | null }>(
@@ -43,13 +43,11 @@ test('walks are all there, the newest first, each with what it proves; a link sh
   );
   await go(window, `/walks?at=${lived.before}`);
   expect(await tableIn(page, 'Walks, newest first')).toHaveLength(n + 1);
-});
 
-test('a walk tells its evidence, what it changed, and every call that it made', async () => {
-  const [walk] = lived.bench.sql<{ id: number; rows: number; deleted: number }>(
-    `SELECT id, "rows", deleted FROM walks WHERE job = 'ai-signals' AND deleted > 0`,
+  const [walk] = lived.bench.sql<{ id: number; rows: number }>(
+    `SELECT id, "rows" FROM walks WHERE job = 'ai-signals' AND deleted > 0`,
   );
-  const { page } = await lived.visit(`/walks/${walk?.id}`);
+  await go(window, `/walks/${walk?.id}`);
   const evidence = await page.getByRole('region', { name: 'Evidence' }).innerText();
   expect(evidence).toContain(`${walk?.rows} rows on 2 pages`);
   expect(evidence).toContain('1 gone');
@@ -86,9 +84,17 @@ test('calls are all there, the newest first, with status and an X-Request-ID tha
   }
 });
 
-test('calls are filtered by dataset, answer, time by the clock that is shown, and X-Request-ID, and are those of the moment', async () => {
-  const window = await lived.visit('/calls');
+test('calls are filtered by dataset, answer, time by the clock that is shown, and X-Request-ID, and are those of the moment; bad ones lead to their walk', async () => {
+  const window = await lived.visit('/calls?status=bad');
   const { page } = window;
+  const bad = await tableIn(page, callsTable);
+  expect(bad).toHaveLength(
+    lived.bench.sql('SELECT id FROM requests WHERE error_code IS NOT NULL').length + 1,
+  );
+  expect(bad[1]?.join(' ')).toContain('503');
+  await page.getByRole('region', { name: callsTable }).getByRole('link', { name: /^\d+$/ }).first().click();
+  await page.getByRole('heading', { name: /^Walk \d+$/ }).waitFor();
+
   const count = (where: string) =>
     lived.bench.sql<{ n: number }>(`SELECT count(*) AS n FROM requests WHERE ${where}`)[0]?.n ?? 0;
   for (const [search, where] of [
@@ -126,17 +132,6 @@ test('calls are filtered by dataset, answer, time by the clock that is shown, an
   const rows = await tableIn(page, 'Calls, newest first');
   expect(rows).toHaveLength(2);
   expect(rows[1]).toEqual(expect.arrayContaining([call.request_id, String(call.status)]));
-});
-
-test('calls that went wrong are found, and lead to their walk', async () => {
-  const { page } = await lived.visit('/calls?status=bad');
-  const lines = await tableIn(page, callsTable);
-  expect(lines).toHaveLength(
-    lived.bench.sql('SELECT id FROM requests WHERE error_code IS NOT NULL').length + 1,
-  );
-  expect(lines[1]?.join(' ')).toContain('503');
-  await page.getByRole('region', { name: callsTable }).getByRole('link', { name: /^\d+$/ }).first().click();
-  await page.getByRole('heading', { name: /^Walk \d+$/ }).waitFor();
 });
 
 test('problems are those of status with what to do, refused rows whole with their reason, and fields as discovered', async () => {
