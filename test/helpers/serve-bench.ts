@@ -52,7 +52,8 @@ export const quietSettings: ServiceParts['settings'] = {
 /** A service that listens; `close` closes both. */
 export async function serveOnLoopback(parts: ServiceParts): Promise<Listening & { service: Service }> {
   const service = openService(parts);
-  const listening = await listenOnLoopback(createServer(service.handle));
+  // A connection that a test left for five seconds, on a busy machine, is not closed while its next request is under way.
+  const listening = await listenOnLoopback(createServer({ keepAliveTimeout: 120_000 }, service.handle));
   return {
     ...listening,
     service,

@@ -127,7 +127,7 @@ describe('the rows that filters leave', () => {
           }
         },
       ),
-      { numRuns: 15 },
+      { numRuns: 10 },
     );
   });
 

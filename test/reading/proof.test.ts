@@ -14,7 +14,7 @@ const SQL = 'SELECT count(*) FROM news';
 const MINUTE = 60_000;
 
 // Tests that change it stand last.
-const bench = await openBench({ rows: 250 });
+const bench = await openBench({ rows: 150 });
 afterAll(bench.close);
 
 const run = (...args: string[]) => runMain(args, { MIRROR_DIR: bench.dir }, bench.clock);
@@ -35,16 +35,14 @@ describe('a dataset that was looked at since it was proven', () => {
     const refused = await query('--max-age', '59m');
     expect(refused).toMatchObject({ code: 75, stdout: '' });
     expect(refused.stderr).toContain(`older than 59m: news is complete as of ${proven}, 1h ago\n`);
-    expect(await run('export', 'news', '--max-age', '59m')).toMatchObject({ code: 75, stdout: '' });
   });
 
   it('is as old as that look to --max-seen-age', async () => {
-    expect(await query('--max-seen-age', '10m')).toMatchObject({ code: 0 });
+    expect(await query('--max-age', '1h', '--max-seen-age', '10m')).toMatchObject({ code: 0 });
     const refused = await query('--max-seen-age', '9m');
     expect(refused).toMatchObject({ code: 75, stdout: '' });
     expect(refused.stderr).toContain(`not looked at within 9m: news was last looked at ${seen}, 10m ago\n`);
     expect(await run('export', 'news', '--max-seen-age', '9m')).toMatchObject({ code: 75, stdout: '' });
-    expect(await query('--max-age', '1h', '--max-seen-age', '10m')).toMatchObject({ code: 0 });
   });
 
   it('is so at an earlier time, too', async () => {

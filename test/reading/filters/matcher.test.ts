@@ -50,7 +50,7 @@ describe('words', () => {
   });
 
   it('are found in the longest texts that a row may have', () => {
-    const row = JSON.stringify({ a: '"\\é'.repeat(350_000), b: 'end' });
+    const row = JSON.stringify({ a: '"\\é'.repeat(180_000), b: 'end' });
     expect([byWords('end')(row), byWords('no')(row)]).toEqual([true, false]);
   });
 

@@ -1,11 +1,114 @@
-import { expect, test } from 'vitest';
+/** Scans of a real mirror by a real thread, and how clients share it and take turns. */
+
+import { copyFileSync, renameSync } from 'node:fs';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { listed } from '../../../src/job.ts';
 import type { Filters } from '../../../src/reading/filters/match.ts';
 import type { Rowids } from '../../../src/reading/filters/scan.ts';
-import { scanQueue } from '../../../src/reading/filters.ts';
-import type { Moment } from '../../../src/reading/pages.ts';
+import {
+  filtersOf,
+  openRowFilter,
+  type ScanResult,
+  scanQueue,
+  scanThread,
+} from '../../../src/reading/filters.ts';
+import { type Moment, openPages } from '../../../src/reading/pages.ts';
+import { openReadOnly } from '../../../src/store/connection.ts';
+import { setup } from '../../helpers/setup.ts';
+import { momentOf, type Row } from '../pages/support.ts';
+
+const ROWS = 1_000;
+
+async function setupFiltered() {
+  const bench = await setup({ rows: ROWS });
+  await bench.mirror('news');
+  const connection = openReadOnly(bench.store.file);
+  const jobs = bench.jobs.map(listed);
+  const pages = openPages(connection, jobs);
+  const { find, close } = openRowFilter(connection, jobs);
+  onTestFinished(() => {
+    close();
+    connection.close();
+  });
+  const moment = momentOf(pages, 'news');
+  return { bench, jobs, pages, moment, find, close };
+}
+
+const news = (query: string): Filters =>
+  filtersOf({ filters: { q: { by: 'text' }, category: { by: 'field' } } }, (name) =>
+    new URLSearchParams(query).get(name),
+  ) as Filters;
+
+const found = async (result: Promise<ScanResult>) => (await result) as Rowids;
+
+describe('rows that filters leave', () => {
+  test('are found by a thread', async () => {
+    const { bench, moment, pages, find } = await setupFiltered();
+    const expected = bench.upstream('news').rows.filter((row) => row['category'] === 'companies');
+    const rowids = await found(find(moment, news('?category=Companies'), 'desk'));
+    const rows = JSON.parse(pages.readRowids(moment, rowids, () => ['[', ']']).toString()) as Row[];
+    expect(rows).toEqual(JSON.parse(JSON.stringify(expected)));
+  });
+
+  test('are looked for once a moment, whoever asks', async () => {
+    const { moment, find } = await setupFiltered();
+    const [one, other] = await Promise.all([
+      found(find(moment, news('?q=gold+rises'), 'desk')),
+      found(find({ ...moment }, news('?q=RISES+gold'), 'desk')),
+    ]);
+    const later = await found(find(moment, news('?q=gold+rises'), 'desk'));
+    expect(one).toBe(other);
+    expect(later).toBe(one);
+  });
+
+  test('are not looked for when nobody waits, and are when somebody does again', async () => {
+    const { moment, find } = await setupFiltered();
+    const gone = new AbortController();
+    const waiting = find(moment, news('?q=a'), 'desk', gone.signal);
+    gone.abort();
+    expect(await waiting).toBe('stopped');
+    expect(await find(moment, news('?q=a'), 'desk', gone.signal)).toBe('stopped');
+    expect((await found(find(moment, news('?q=a'), 'desk'))).length).toBe(ROWS);
+  });
+
+  test('are not shown once another mirror has taken the place of this one', async () => {
+    const { bench, moment, find } = await setupFiltered();
+    const { file } = bench.store;
+    copyFileSync(file, `${file}.other`);
+    renameSync(`${file}.other`, file);
+    await expect(find(moment, news('?q=a'), 'desk')).rejects.toMatchObject({ kind: 'disk' });
+  });
+
+  test('leave nobody waiting when all is closed', async () => {
+    const { moment, find, close } = await setupFiltered();
+    const waiting = [find(moment, news('?q=a'), 'desk'), find(moment, news('?q=b'), 'desk')];
+    close();
+    for (const each of waiting) await expect(each).rejects.toMatchObject({ kind: 'incomplete' });
+  });
+});
+
+test('a scan ends when it is stopped', async () => {
+  const { bench, jobs, moment } = await setupFiltered();
+  const thread = scanThread(bench.store.file, jobs);
+  onTestFinished(() => thread.close());
+  const scan = thread.scan(moment, news('?q=a'));
+  thread.stop();
+  expect(await scan).toBe(undefined);
+  expect((await thread.scan(moment, news('?q=a')))?.length).toBe(ROWS);
+});
+
+test('a mirror that cannot be read is a failure, and the next scan tries anew', async () => {
+  const { bench, jobs, moment } = await setupFiltered();
+  const thread = scanThread(bench.store.file, jobs);
+  onTestFinished(() => thread.close());
+  renameSync(bench.store.file, `${bench.store.file}.away`);
+  await expect(thread.scan(moment, news('?q=a'))).rejects.toMatchObject({ kind: 'disk' });
+  renameSync(`${bench.store.file}.away`, bench.store.file);
+  expect((await thread.scan(moment, news('?q=a')))?.length).toBe(ROWS);
+});
 
 /** Scans on a thread that ends each when the test says so. */
-function setup() {
+function setupQueue() {
   const begun: { name: string; end(numbers?: Rowids): void; fail(thrown: Error): void }[] = [];
   const found: string[] = [];
   let stops = 0;
@@ -30,7 +133,7 @@ function setup() {
 const numbers = Uint32Array.of(1, 2);
 
 test('who asks for the same at once shares one scan', async () => {
-  const { ask, begun, begins, found } = setup();
+  const { ask, begun, begins, found } = setupQueue();
   const [one, other] = [ask('a'), ask('a')];
   await begins(1);
   begun[0]?.end(numbers);
@@ -39,7 +142,7 @@ test('who asks for the same at once shares one scan', async () => {
 });
 
 test('scans go one after the other', async () => {
-  const { ask, begun, begins } = setup();
+  const { ask, begun, begins } = setupQueue();
   const [one, other] = [ask('a'), ask('b')];
   await begins(1);
   begun[0]?.end(numbers);
@@ -50,7 +153,7 @@ test('scans go one after the other', async () => {
 });
 
 test('a scan is stopped when the last of those who wait goes, and not before', async () => {
-  const { ask, begins, stops, found } = setup();
+  const { ask, begins, stops, found } = setupQueue();
   const [first, second] = [new AbortController(), new AbortController()];
   const waiting = [ask('a', first.signal), ask('a', second.signal)];
   await begins(1);
@@ -63,7 +166,7 @@ test('a scan is stopped when the last of those who wait goes, and not before', a
 });
 
 test('a scan whose askers went before its turn never begins, and asking again begins another', async () => {
-  const { ask, begun, begins, stops } = setup();
+  const { ask, begun, begins, stops } = setupQueue();
   const gone = new AbortController();
   const one = ask('a');
   const two = ask('b', gone.signal);
@@ -80,7 +183,7 @@ test('a scan whose askers went before its turn never begins, and asking again be
 });
 
 test('who comes when many different scans wait is told so; who asks for one of those is not', async () => {
-  const { ask, begun, begins } = setup();
+  const { ask, begun, begins } = setupQueue();
   const waiting = Array.from({ length: 8 }, (_, n) => ask(String(n)));
   expect(await ask('one more')).toBe('busy');
   waiting.push(ask('7'));
@@ -96,7 +199,7 @@ test('who comes when many different scans wait is told so; who asks for one of t
 });
 
 test('a scan that fails fails for those who wait, and the next one begins', async () => {
-  const { ask, begun, begins } = setup();
+  const { ask, begun, begins } = setupQueue();
   const [one, other, next] = [ask('a'), ask('a'), ask('b')];
   await begins(1);
   begun[0]?.fail(new Error('no disk'));
@@ -108,7 +211,7 @@ test('a scan that fails fails for those who wait, and the next one begins', asyn
 });
 
 test('accounts take turns, and who fills every place makes room for who has fewer', async () => {
-  const { askAs, begun, begins } = setup();
+  const { askAs, begun, begins } = setupQueue();
   const greedy = Array.from({ length: 8 }, (_, n) => askAs('greedy', `greedy ${n}`));
   await begins(1);
   const others = ['one', 'two'].map((account) => askAs(account, account));
@@ -124,7 +227,7 @@ test('accounts take turns, and who fills every place makes room for who has fewe
 });
 
 test('where all have as many, who comes then is told to come later', async () => {
-  const { askAs, begins } = setup();
+  const { askAs, begins } = setupQueue();
   const waiting = Array.from({ length: 8 }, (_, n) => askAs(`account ${n}`, String(n)));
   await begins(1);
   expect(await askAs('late', 'late')).toBe('busy');

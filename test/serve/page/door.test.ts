@@ -1,33 +1,92 @@
+/** Who may see the page, what a browser is sent, and what other pages may ask: nothing. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cookieIn, DOCUMENT, setupPage, sharedPage } from './support.ts';
+import { getter } from '../client.ts';
+import { cookieIn, DOCUMENT, SCRIPT, SCRIPT_NAME, setupPage, sharedPage } from './support.ts';
 
 const openedPage = sharedPage({ walked: [] });
 
 const PAGE_KEY = { scopes: ['page:read'] };
+const QUESTION = { sql: 'SELECT 1', limit: 1 };
+const DAY = 24 * 3_600_000;
+/** Where another machine comes from, behind a proxy that is trusted. */
+const trusting = { walked: [], settings: { trusted: ['127.0.0.1'] } };
+const from = (address: string) => ({ 'x-forwarded-for': address });
+
+describe('the document', () => {
+  test.each([
+    ...['/', '/datasets/news', '/datasets/news/rows/an%20id%2Fwith%20a%20slash', '/walks', '/walks/7'],
+    ...['/calls', '/problems', '/sql'],
+  ])('is at %s, with a policy that lets it load only what comes from here', async (path) => {
+    const answer = await (await openedPage()).get(path);
+    expect([answer.status, await answer.text()]).toEqual([200, DOCUMENT]);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy':
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+      'cross-origin-opener-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-cache',
+    });
+    const again = await (await openedPage()).get('/sql', {
+      'if-none-match': answer.headers.get('etag') ?? '',
+    });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+  });
+
+  test('is nowhere else, and nothing but its scripts is beside it', async () => {
+    const { get, post } = await openedPage();
+    const assets = [
+      'nothing.js',
+      '..%2Findex.html',
+      'index.html',
+      '%2e%2e%2findex.html',
+      '%00',
+      '__proto__',
+      '',
+    ];
+    for (const path of [
+      ...['/datasets', '/datasets/news/', '/datasets/news/rows', '/walks/1/2', '/index.html', '/page'],
+      ...assets.map((name) => `/assets/${name}`),
+    ])
+      expect([path, (await get(path)).status]).toEqual([path, 404]);
+    const { status, headers } = await post('/', {});
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+
+  test.each(['br', 'gzip'])('loads what is kept for ever, compressed: %s', async (encoding) => {
+    const answer = await (await openedPage()).get(`/assets/${SCRIPT_NAME}`, { 'accept-encoding': encoding });
+    expect(await answer.text()).toBe(SCRIPT);
+    expect(Number(answer.headers.get('content-length'))).toBeLessThan(SCRIPT.length / 10);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-encoding': encoding,
+      'content-type': 'text/javascript; charset=utf-8',
+      'cache-control': 'public, max-age=31536000, immutable',
+    });
+  });
+
+  test('is not there without the setting, nor is anything of it', async () => {
+    const { get } = await setupPage({ walked: [], settings: { page: 'off' } });
+    for (const path of ['/', '/sql', '/page/overview', `/assets/${SCRIPT_NAME}`])
+      expect([path, (await get(path)).status]).toEqual([path, 404]);
+  });
+});
 
 describe('by a link', () => {
   test('a browser gets a cookie that no script reads and no other page sends, and is sent on without the token', async () => {
     const { url, link } = await openedPage();
     const answer = await fetch(`${url}${link()}`);
-    const { port } = new URL(url);
+    const cookie = `market_mirror_page_${new URL(url).port}=[\\w-]{43}`;
     expect(answer.status).toBe(200);
     expect(answer.headers.get('set-cookie')).toMatch(
-      new RegExp(
-        `^market_mirror_page_${port}=[\\w-]{43}; Path=/; Max-Age=2592000; HttpOnly; SameSite=Strict$`,
-      ),
+      new RegExp(`^${cookie}; Path=/; Max-Age=2592000; HttpOnly; SameSite=Strict$`),
     );
     expect(answer.headers.get('cache-control')).toBe('no-store');
     const text = await answer.text();
     expect(text).toContain('<meta http-equiv="refresh" content="0; url=/">');
     expect(text).not.toContain('token');
-  });
-
-  test('the page can be seen from then on', async () => {
-    const { url, comeByLink } = await openedPage();
-    const cookie = await comeByLink();
-    const seen = await fetch(url, { headers: { cookie } });
-    expect([seen.status, await seen.text()]).toEqual([200, DOCUMENT]);
-    expect((await fetch(`${url}/page/overview`, { headers: { cookie } })).status).toBe(200);
   });
 
   test.each(['', 'x', 'A'.repeat(43), "'; DROP TABLE page_tokens; --"])(
@@ -45,98 +104,66 @@ describe('by a link', () => {
     },
   );
 
-  test('a link opens fifty sessions, and then the oldest one ends', async () => {
-    const { bench, get, cookie, link, comeByLink } = await setupPage({ walked: [] });
+  test('fifty sessions are opened, and then the oldest one ends; after a day none is', async () => {
+    const { bench, url, get, cookie, link, comeByLink } = await setupPage({ walked: [] });
     const path = link();
     const sees = async (cookie: string) => (await get('/page/schema', { cookie })).status;
-    const cookies = [];
-    for (let opened = 0; opened < 50; opened += 1) {
+    const cookies: string[] = [];
+    const comeLater = async () => {
       bench.clock.advance(1_000);
       cookies.push(await comeByLink(path));
-    }
+    };
+    for (let opened = 0; opened < 50; opened += 1) await comeLater();
     expect([await sees(cookie), await sees(String(cookies[0]))]).toEqual([401, 200]);
-    bench.clock.advance(1_000);
-    cookies.push(await comeByLink(path));
+    await comeLater();
     expect([await sees(String(cookies[0])), await sees(String(cookies.at(-1)))]).toEqual([401, 200]);
+    bench.clock.advance(DAY);
+    expect((await fetch(`${url}${path}`)).status).toBe(401);
   });
 
-  test('an old one as well', async () => {
-    const { bench, url, link } = await setupPage({ walked: [] });
-    const old = link();
-    bench.clock.advance(24 * 3_600_000);
-    expect((await fetch(`${url}${old}`)).status).toBe(401);
-  });
-
-  test('a session ends, and serve.db holds no token', async () => {
-    const { bench, get, cookie } = await setupPage({ walked: [] });
+  test('a session ends after a month, and neither serve.db nor the log holds a token of it', async () => {
+    const { bench, get, link, log, cookie, comeByLink } = await setupPage({ walked: [] });
+    const path = link();
+    await comeByLink(path);
+    await get(path.replace('token=', 'token=x'));
     expect((await get('/page/schema')).status).toBe(200);
-    bench.clock.advance(30 * 24 * 3_600_000);
+    bench.clock.advance(30 * DAY);
     expect((await get('/page/schema')).status).toBe(401);
-    const { readFileSync, readdirSync } = await import('node:fs');
-    const kept = readdirSync(bench.dir).filter((name) => name.startsWith('serve.db'));
-    const token = cookie.split('=')[1] as string;
-    for (const name of kept) expect(readFileSync(`${bench.dir}/${name}`).includes(token)).toBe(false);
+    expect(log()).toContain('"route":"page"');
+    const files = readdirSync(bench.dir).filter((name) => name.startsWith('serve.db'));
+    const kept = [log(), ...files.map((name) => readFileSync(join(bench.dir, name), 'latin1'))].join();
+    for (const secret of [path, cookie].map((text) => String(text.split('=')[1])))
+      expect(kept).not.toContain(secret);
   });
 
   test('one from elsewhere opens nothing', async () => {
-    const { url, link, cookie } = await setupPage({ walked: [], settings: { trusted: ['127.0.0.1'] } });
-    const elsewhere = { 'x-forwarded-for': '192.0.2.7' };
+    const { url, link, cookie } = await setupPage(trusting);
+    const elsewhere = from('192.0.2.7');
     expect((await fetch(`${url}${link()}`, { headers: elsewhere })).status).toBe(401);
     expect((await fetch(`${url}/page/schema`, { headers: { ...elsewhere, cookie } })).status).toBe(401);
   });
 });
 
-describe('signing out', () => {
-  test('ends the session in serve.db, and takes its cookie away', async () => {
-    const { url, cookie, get, post, comeByLink } = await setupPage({ walked: [] });
-    const other = await comeByLink();
-    const answer = await post('/page/logout', '');
-    const { port } = new URL(url);
-    expect([answer.status, answer.headers.get('set-cookie')]).toEqual([
-      204,
-      `market_mirror_page_${port}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict`,
-    ]);
-    // RFC 9110, 8.6.
-    expect(answer.headers.has('content-length')).toBe(false);
-    expect((await get('/page/overview', { cookie })).status).toBe(401);
-    expect((await fetch(url, { headers: { cookie } })).status).toBe(401);
-    // Another browser has a session of its own.
-    expect((await get('/page/overview', { cookie: other })).status).toBe(200);
-  });
-
-  test('no other page can do it, and none by a mere link', async () => {
-    const { get, post } = await openedPage();
-    expect((await post('/page/logout', '', { origin: 'http://evil.example' })).status).toBe(403);
-    expect((await post('/page/logout', '', { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
-    expect((await get('/page/logout')).status).toBe(405);
-    expect((await get('/page/overview')).status).toBe(200);
-  });
-
-  test('is for those who are in', async () => {
-    const { url } = await openedPage();
-    expect((await fetch(`${url}/page/logout`, { method: 'POST' })).status).toBe(401);
-  });
-});
-
 describe('without one', () => {
-  test.each(['/', '/sql', '/datasets/news'])('%s says how to get one', async (path) => {
+  test('each address says how to get one, and tells nothing', async () => {
     const { url } = await openedPage();
-    const answer = await fetch(`${url}${path}`);
-    expect(answer.status).toBe(401);
-    expect(await answer.text()).toContain('market-mirror keys page');
-  });
-
-  test.each(['overview', 'schema', 'events'])('nothing is told at /page/%s', async (what) => {
-    const { url } = await openedPage();
-    const answer = await fetch(`${url}/page/${what}`);
-    expect([answer.status, await answer.json()]).toMatchObject([401, { failed: { kind: 'key' } }]);
-  });
-
-  test('no question is asked', async () => {
-    const { url } = await openedPage();
-    const headers = { 'content-type': 'application/json' };
-    const body = JSON.stringify({ sql: 'SELECT 1', limit: 1 });
-    expect((await fetch(`${url}/page/query`, { method: 'POST', headers, body })).status).toBe(401);
+    for (const path of ['/', '/sql', '/datasets/news']) {
+      const answer = await fetch(`${url}${path}`);
+      expect([path, answer.status, await answer.text()]).toEqual([
+        ...[path, 401],
+        expect.stringContaining('market-mirror keys page'),
+      ]);
+    }
+    for (const what of ['overview', 'schema', 'events']) {
+      const answer = await fetch(`${url}/page/${what}`);
+      expect([what, answer.status, await answer.json()]).toMatchObject([
+        what,
+        401,
+        { failed: { kind: 'key' } },
+      ]);
+    }
+    for (const path of ['query', 'logout'])
+      expect((await fetch(`${url}/page/${path}`, { method: 'POST' })).status).toBe(401);
   });
 
   test('a browser that comes from another page, and so sends no cookie, is sent on by a page of ours', async () => {
@@ -149,13 +176,26 @@ describe('without one', () => {
   });
 });
 
+test('signing out ends the session in serve.db, takes its cookie away, and leaves those of other browsers', async () => {
+  const { url, cookie, get, post, comeByLink } = await setupPage({ walked: [] });
+  const other = await comeByLink();
+  expect((await get('/page/logout')).status, 'not by a mere link').toBe(405);
+  const answer = await post('/page/logout', '');
+  expect([answer.status, answer.headers.get('set-cookie')]).toEqual([
+    204,
+    `market_mirror_page_${new URL(url).port}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict`,
+  ]);
+  // RFC 9110, 8.6.
+  expect(answer.headers.has('content-length')).toBe(false);
+  expect((await get('/page/overview', { cookie })).status).toBe(401);
+  expect((await fetch(url, { headers: { cookie } })).status).toBe(401);
+  expect((await get('/page/overview', { cookie: other })).status).toBe(200);
+});
+
 describe('by a key', () => {
   test('the page opens from elsewhere, until the key is revoked', async () => {
-    const { url, login, issue, revoke } = await setupPage({
-      walked: [],
-      settings: { trusted: ['127.0.0.1'] },
-    });
-    const elsewhere = { 'x-forwarded-for': '192.0.2.7', 'x-forwarded-proto': 'https' };
+    const { url, login, issue, revoke } = await setupPage(trusting);
+    const elsewhere = { ...from('192.0.2.7'), 'x-forwarded-proto': 'https' };
     const { key, record } = issue(PAGE_KEY);
     const answer = await login(key, elsewhere);
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/']);
@@ -168,28 +208,24 @@ describe('by a key', () => {
   });
 
   test('only from where the key may be used', async () => {
-    const { url, login, issue } = await setupPage({ walked: [], settings: { trusted: ['127.0.0.1'] } });
+    const { url, login, issue } = await setupPage(trusting);
     const { key } = issue({ ...PAGE_KEY, addresses: ['192.0.2.0/24'] });
-    expect((await login(key, { 'x-forwarded-for': '198.51.100.1' })).status).toBe(403);
-    const { headers, status } = await login(key, { 'x-forwarded-for': '192.0.2.7' });
+    expect((await login(key, from('198.51.100.1'))).status).toBe(403);
+    const { headers, status } = await login(key, from('192.0.2.7'));
     expect(status).toBe(303);
-    const stolen = { 'x-forwarded-for': '198.51.100.1', cookie: cookieIn(headers) };
+    const stolen = { ...from('198.51.100.1'), cookie: cookieIn(headers) };
     expect((await fetch(`${url}/page/schema`, { headers: stolen })).status).toBe(401);
   });
 
-  test('a key without the scope does not open it, nor does a wrong one', async () => {
-    const { login, issue } = await openedPage();
+  test('a key without the scope does not open it, nor does a wrong one, and who tries many is told to wait', async () => {
+    const { login, issue } = await setupPage({ walked: [] });
     const answer = await login(issue().key);
     expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('page:read')]);
     const wrong = await login('"><script>alert(1)</script>');
     expect([wrong.status, await wrong.text()]).toEqual([401, expect.not.stringContaining('<script')]);
-  });
-
-  test('who tries many is told to wait', async () => {
-    const { login } = await setupPage({ walked: [] });
-    const statuses: number[] = [];
-    for (let tries = 0; tries < 310; tries += 1) statuses.push((await login('wrong')).status);
-    expect([statuses.at(0), statuses.at(-1)]).toEqual([401, 429]);
+    let status = 401;
+    for (let tries = 0; tries < 310 && status === 401; tries += 1) ({ status } = await login('wrong'));
+    expect(status).toBe(429);
   });
 });
 
@@ -202,54 +238,37 @@ describe('other pages', () => {
     [{ origin: 'http://127.0.0.1:1' }],
   ] as Record<string, string>[][])('may ask nothing: %j', async (headers) => {
     const { get, post, url } = await openedPage();
-    expect((await get('/page/overview', headers)).status).toBe(403);
-    expect((await post('/page/query', { sql: 'SELECT 1', limit: 1 }, headers)).status).toBe(403);
-    expect((await fetch(`${url}/page/login`, { method: 'POST', headers, body: 'key=x' })).status).toBe(403);
+    const answers = [
+      await get('/page/overview', headers),
+      await post('/page/query', QUESTION, headers),
+      await post('/page/logout', '', headers),
+      await fetch(`${url}/page/login`, { method: 'POST', headers, body: 'key=x' }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
+    expect((await get('/page/overview')).status, 'of ours').toBe(200);
   });
 
   test('ours may', async () => {
     const { get, post, url } = await openedPage();
     const headers = { origin: url, 'sec-fetch-site': 'same-origin' };
     expect((await get('/page/schema', headers)).status).toBe(200);
-    expect((await post('/page/query', { sql: 'SELECT 1', limit: 1 }, headers)).status).toBe(200);
-    expect((await get('/page/schema', { 'sec-fetch-site': 'none' })).status).toBe(200);
+    expect((await post('/page/query', QUESTION, headers)).status).toBe(200);
     const typed = { 'sec-fetch-site': 'none' };
-    expect((await post('/page/query', { sql: 'SELECT 1', limit: 1 }, typed)).status).toBe(403);
+    expect((await get('/page/schema', typed)).status).toBe(200);
+    expect((await post('/page/query', QUESTION, typed)).status).toBe(403);
   });
 
-  test('a host that is not ours gets nothing', async () => {
+  test('get nothing at a host that is not ours', async () => {
     const { url, cookie } = await openedPage();
-    const { getter } = await import('../client.ts');
     for (const path of ['/', '/page/schema'])
       expect(await getter(url)(path, { host: 'evil.example', cookie })).toMatchObject({ status: 421 });
   });
 });
 
-describe('open', () => {
-  test('everybody on this machine sees it', async () => {
-    const { url } = await setupPage({ walked: [], settings: { page: 'open' } });
-    expect((await fetch(url)).status).toBe(200);
-    expect((await fetch(`${url}/page/schema`)).status).toBe(200);
-    expect((await fetch(`${url}/page/schema`, { headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(
-      403,
-    );
-  });
-
-  test('who comes through a proxy does not', async () => {
-    const { url } = await setupPage({ walked: [], settings: { page: 'open' } });
-    const headers = { 'x-forwarded-for': '127.0.0.1' };
-    expect((await fetch(`${url}/page/schema`, { headers })).status).toBe(401);
-  });
-});
-
-test('nothing of a token is in the log', async () => {
-  const { get, link, log, cookie, comeByLink } = await openedPage();
-  const path = link();
-  await comeByLink(path);
-  await get('/page/schema');
-  await get(path.replace('token=', 'token=x'));
-  const [, token = ''] = path.split('=');
-  const [, session = ''] = cookie.split('=');
-  expect(log()).toContain('"route":"page"');
-  for (const secret of [token, session]) expect(log()).not.toContain(secret);
+test('an open page is seen by everybody on this machine, not through a proxy, nor by other pages', async () => {
+  const { url } = await setupPage({ walked: [], settings: { page: 'open' } });
+  const statusOf = async (path: string, headers = {}) => (await fetch(`${url}${path}`, { headers })).status;
+  expect([await statusOf('/'), await statusOf('/page/schema')]).toEqual([200, 200]);
+  expect(await statusOf('/page/schema', { 'sec-fetch-site': 'cross-site' })).toBe(403);
+  expect(await statusOf('/page/schema', from('127.0.0.1'))).toBe(401);
 });

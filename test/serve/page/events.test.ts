@@ -152,12 +152,4 @@ describe('looking', () => {
     await new Promise(setImmediate);
     expect(told).toHaveLength(2);
   });
-
-  test('is for 64 listeners at most', () => {
-    const { listen } = setup();
-    const all = Array.from({ length: 65 }, listen);
-    expect(all.map(({ isHeard }) => isHeard)).toEqual([...Array(64).fill(true), false]);
-    all[0]?.leave();
-    expect(listen().isHeard).toBe(true);
-  });
 });

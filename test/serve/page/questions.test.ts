@@ -55,7 +55,6 @@ describe('a question', () => {
       'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) SELECT i FROM n';
     for (const [limit, rows, isCut] of [
       [1, 1, true],
-      [1_000, 1_000, true],
       [2_999, 2_999, true],
       [3_000, 3_000, false],
       [50_000, 3_000, false],
@@ -79,33 +78,22 @@ describe('a question', () => {
     expect(await lines(before)).toEqual([
       { failed: { kind: 'usage', message: expect.stringContaining('lies before the first walk of news') } },
     ]);
-  });
-
-  test.each([
-    ['SELEC 1', 'usage', /SELEC/],
-    ['DELETE FROM news', 'usage', /the database is read-only/],
-    ['SELECT 1; SELECT 2', 'usage', /more than one statement/],
-    ['SELECT no_such FROM news', 'usage', /no such column: no_such/],
-    ['SELECT :missing', 'usage', /:missing is missing/],
-    ["SELECT json_extract('{', '$')", 'usage', /malformed JSON/],
-  ])('that is wrong is told so, in the words of query: %s', async (sql, kind, message) => {
-    const { ask } = await openedPage();
-    expect((await ask({ sql })).at(-1)).toEqual({
-      failed: { kind, message: expect.stringMatching(message) },
-    });
-  });
-
-  test('of a time that is yet to come is told so', async () => {
-    const { ask } = await openedPage();
-    expect(await ask({ sql: 'SELECT 1', asOf: '2999-01-01T00:00:00Z' })).toMatchObject([
+    expect(await lines('2999-01-01T00:00:00Z')).toEqual([
       { failed: { kind: 'usage', message: '2999-01-01T00:00:00.000Z is yet to come' } },
     ]);
   });
 
-  test('after one that failed, and one that was cut, is answered', async () => {
+  test.each([
+    ['SELEC 1', /SELEC/],
+    ['DELETE FROM news', /the database is read-only/],
+    ['SELECT :missing', /:missing is missing/],
+    ["SELECT json_extract('{', '$')", /malformed JSON/],
+  ])('that is wrong is told so, in the words of query: %s', async (sql, message) => {
     const { ask } = await openedPage();
-    for (const sql of ['SELEC', 'SELECT * FROM news', 'SELECT nothing']) await ask({ sql, limit: 1 });
-    expect(rowsIn(await ask({ sql: 'SELECT 1' }))).toEqual([[1]]);
+    expect((await ask({ sql })).at(-1)).toEqual({
+      failed: { kind: 'usage', message: expect.stringMatching(message) },
+    });
+    expect(rowsIn(await ask({ sql: 'SELECT 1' })), 'the next is answered').toEqual([[1]]);
   });
 });
 
@@ -139,7 +127,7 @@ const ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
 
 test('a question whose client has gone is ended, and makes room', async () => {
   const { post, ask } = await openedPage();
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < 2; round += 1) {
     const leaving = new AbortController();
     const asked = Array.from({ length: 4 }, () =>
       post('/page/query', { sql: ENDLESS, limit: 1 }, {}, leaving.signal).then((answer) => answer.text()),
