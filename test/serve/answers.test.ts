@@ -85,17 +85,6 @@ describe('pages of one moment', () => {
     expect(now.map((row) => row[field])).toEqual(upstreamKeys(bench, 'news'));
   });
 
-  test.each(['', 'x', '-1', '1.5', '1e3', '0x1', '01', '9'.repeat(15), '9'.repeat(30), ' 1'])(
-    'a seq that never was is refused: %j',
-    async (seq) => {
-      const { get } = await setupGuest({ walked: ['news'] });
-      expect(await get(`${NEWS}?seq=${encodeURIComponent(seq)}`)).toMatchObject({
-        status: 400,
-        json: { error: 'invalid_seq', message: expect.any(String) },
-      });
-    },
-  );
-
   test('a moment before the history that is kept is gone', async () => {
     const { bench, get, dataset } = await setupGuest({ walked: ['news'] });
     const { headers } = await get(NEWS);
@@ -215,7 +204,7 @@ test.each([
   const { get } = await setupGuest({ walked: ['news'] });
   const plain = await get(`${NEWS}?limit=100`);
   for (const accepted of [encoding, `identity;q=0.5, ${encoding}`])
-    for (let round = 0; round < 2; round += 1) {
+    for (const _ of ['read', 'kept']) {
       const { headers, bytes } = await get(`${NEWS}?limit=100`, { 'accept-encoding': accepted });
       expect(headers).toMatchObject({ 'content-encoding': encoding, etag: plain.headers['etag'] });
       expect(headers['vary']).toMatch(/accept-encoding/i);

@@ -36,8 +36,11 @@ describe('@supabase/postgrest-js reads', () => {
   const from = () => client.from('ai_signals');
   const keys = () => from().select('_key').order('_key');
   test.each([
-    ['eq', () => keys().eq('asset', 'BTCUSDT'), "asset = 'BTCUSDT'"],
-    ['neq', () => keys().neq('action', 'BUY'), "action <> 'BUY'"],
+    [
+      'eq and neq',
+      () => keys().eq('asset', 'BTCUSDT').neq('action', 'BUY'),
+      "asset = 'BTCUSDT' AND action <> 'BUY'",
+    ],
     [
       'gt and lte',
       () => keys().gt('confidence', 0.5).lte('confidence', 0.8),
@@ -55,8 +58,11 @@ describe('@supabase/postgrest-js reads', () => {
       'regime IS NULL AND validator_allowed = 1',
     ],
     ['not', () => keys().not('asset', 'in', '(BTCUSDT,SOLUSDT)'), "asset NOT IN ('BTCUSDT', 'SOLUSDT')"],
-    ['like', () => keys().like('asset', '%USD%'), "asset GLOB '*USD*'"],
-    ['ilike', () => keys().ilike('asset', '%usd_'), "asset LIKE '%usd_'"],
+    [
+      'like and ilike',
+      () => keys().like('asset', '%USD%').ilike('asset', '%usd_'),
+      "asset GLOB '*USD*' AND asset LIKE '%usd_'",
+    ],
     [
       'or',
       () => keys().or('asset.eq.BTCUSDT,and(confidence.gt.0.7,action.eq.SELL)'),

@@ -1,7 +1,7 @@
 /** Questions of `/mirror/v1/<dataset>`, over HTTP, against one mirror of the model API that has all lists. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openServeBench, type ServeBench } from '../../helpers/serve-bench.ts';
+import { openServeBench, type ServeBench, setupServe } from '../../helpers/serve-bench.ts';
 import { type Get, type Got, getter } from '../client.ts';
 
 let serve: ServeBench;
@@ -24,32 +24,16 @@ const keysOf = (where: string, order = '_key', table = 'ai_signals') =>
 const ask = (query: string, headers = {}) => get(`/mirror/v1/ai_signals?${query}`, headers);
 
 describe('filters leave the rows that the same condition in SQL leaves', () => {
-  const someId = () => String(sql('SELECT id FROM ai_signals ORDER BY id LIMIT 1 OFFSET 7')[0]?.['id']);
+  // The others are those of the client and of questions at random.
   test.each([
-    ['quality_grade=eq.A', "quality_grade = 'A'"],
-    ['quality_grade=neq.A', "quality_grade <> 'A'"],
-    ['confidence=gt.0.6', 'confidence > 0.6'],
-    ['confidence=gte.0.6&confidence=lt.0.8', 'confidence >= 0.6 AND confidence < 0.8'],
     ['confidence=not.lte.5e-1', 'NOT confidence <= 0.5'],
-    ['asset=in.(BTCUSDT,"SOLUSDT")', "asset IN ('BTCUSDT', 'SOLUSDT')"],
-    ['asset=not.in.(BTCUSDT)', "asset NOT IN ('BTCUSDT')"],
     ['asset=in.()', 'false'],
     ['asset=in.(%20BTCUSDT,"SOLUSDT")%20', "asset IN ('BTCUSDT', 'SOLUSDT')"],
-    ['asset=like.*TC*', "asset GLOB '*TC*'"],
     ['asset=like.btc*', 'false'],
     ['asset=ilike.b_c%25', "asset LIKE 'b_c%'"],
-    ['regime=is.null', 'regime IS NULL'],
-    ['regime=not.is.null', 'regime IS NOT NULL'],
-    ['validator_allowed=is.true', 'validator_allowed = 1'],
     ['validator_allowed=eq.false', 'validator_allowed = 0'],
-    ['or=(quality_grade.eq.A,confidence.lt.0.5)', "quality_grade = 'A' OR confidence < 0.5"],
     ['not.or=(quality_grade.eq.A,quality_grade.eq.B)', "quality_grade NOT IN ('A', 'B')"],
-    [
-      'and=(quality_grade.eq.A,or(asset.eq.BTCUSDT,not.and(confidence.gt.0.5,action.eq."BUY")))',
-      "quality_grade = 'A' AND (asset = 'BTCUSDT' OR NOT (confidence > 0.5 AND action = 'BUY'))",
-    ],
     ['or=(asset.eq.BTCUSDT)&or=(quality_grade.eq.A)', "asset = 'BTCUSDT' AND quality_grade = 'A'"],
-    ['validator_reason_codes->>0=eq.SPREAD_OK', "validator_reason_codes ->> 0 = 'SPREAD_OK'"],
     ['dual_ai->>confidence=gt.0.5', "dual_ai ->> 'confidence' > 0.5"],
   ])('%s', async (query, where) => {
     const got = await ask(`${query}&select=_key`);
@@ -57,16 +41,13 @@ describe('filters leave the rows that the same condition in SQL leaves', () => {
     expect(keysIn(got)).toEqual(keysOf(where));
   });
 
-  test('of a discovered column, and a row by a value with commas and quotes', async () => {
+  test('of a discovered column, by a value with commas and quotes', async () => {
     const [first] = sql(`SELECT _key, headline FROM news WHERE headline IS NOT NULL ORDER BY _key LIMIT 1`);
-    const quoted = JSON.stringify(first?.['headline']);
-    const got = await get(`/mirror/v1/news?select=_key&and=(headline.eq.${encodeURIComponent(quoted)})`);
-    expect(keysIn(got)).toEqual(
-      sql('SELECT _key FROM news WHERE headline = ? ORDER BY _key', String(first?.['headline'])).map(
-        ({ _key }) => _key,
-      ),
+    const quoted = encodeURIComponent(JSON.stringify(first?.['headline']));
+    const found = sql('SELECT _key FROM news WHERE headline = ? ORDER BY _key', String(first?.['headline']));
+    expect(keysIn(await get(`/mirror/v1/news?select=_key&and=(headline.eq.${quoted})`))).toEqual(
+      found.map(({ _key }) => _key),
     );
-    expect(keysIn(await ask(`id=eq.${someId()}`))).toEqual([someId()]);
   });
 });
 
@@ -141,12 +122,9 @@ describe('an answer says which of how many rows it has', () => {
   });
 
   test('HEAD has the same headers, and no body', async () => {
-    const got = await get('/mirror/v1/news?limit=3', exact, 'HEAD');
-    expect([got.status, got.bytes.length]).toEqual([206, 0]);
-    expect(got.headers).toMatchObject({
-      'content-range': '0-2/130',
-      vary: expect.stringContaining('Prefer'),
-    });
+    const { status, bytes, headers } = await get('/mirror/v1/news?limit=3', exact, 'HEAD');
+    expect([status, bytes.length, headers['content-range']]).toEqual([206, 0, '0-2/130']);
+    expect(headers['vary']).toContain('Prefer');
   });
 });
 
@@ -365,11 +343,7 @@ test('a question that waits too long for its turn is told to come again', async 
 });
 
 test('without the setting there is nothing', async () => {
-  const without = await openServeBench({ rows: 5, walked: ['news'] });
-  try {
-    const answer = await getter(without.url, without.issue().key)('/mirror/v1/news');
-    expect([answer.status, answer.json]).toMatchObject([404, { error: 'not_found' }]);
-  } finally {
-    await without.close();
-  }
+  const without = await setupServe({ rows: 5, walked: ['news'] });
+  const answer = await getter(without.url, without.issue().key)('/mirror/v1/news');
+  expect([answer.status, answer.json]).toMatchObject([404, { error: 'not_found' }]);
 });
