@@ -177,21 +177,20 @@ describe('a wrong setting ends the command with exit code 78 and one line that n
   });
 });
 
-describe('a .env file in the working folder', () => {
-  test('holds settings, and the environment goes before them', async () => {
-    const folder = temporaryFolder();
-    writeFileSync(
-      join(folder, '.env'),
-      `MARKET_API_URL="http://api.example.com"\nMARKET_API_KEY=${canary}\nMIRROR_DIR=mirror\n`,
-    );
-    const fromFile = await runCli(['sync'], {}, folder);
-    expect([fromFile.code, fromFile.stderr]).toEqual([
-      78,
-      expect.stringContaining('MARKET_API_URL uses http://'),
-    ]);
-    const overruled = await runCli(['sync'], { MARKET_API_URL: 'nonsense' }, folder);
-    expect([overruled.code, overruled.stderr]).toEqual([78, expect.stringContaining('is not an address')]);
-  });
+test('a .env file in the working folder holds settings, the environment goes before them, and none that others may write is read', async () => {
+  const folder = temporaryFolder();
+  const file = join(folder, '.env');
+  writeFileSync(file, `MARKET_API_URL="http://api.example.com"\nMARKET_API_KEY=${canary}\n`, { mode: 0o600 });
+  const ended = async (environment: Record<string, string> = {}) => {
+    const { code, stderr } = await runCli(['sync'], environment, folder);
+    return [code, stderr];
+  };
+  expect(await ended()).toEqual([78, expect.stringContaining('MARKET_API_URL uses http://')]);
+  const overruled = await ended({ MARKET_API_URL: 'nonsense' });
+  expect(overruled).toEqual([78, expect.stringContaining('is not an address')]);
+  chmodSync(file, 0o666);
+  const open = 'market-mirror: .env may be written by other users: chmod 600 .env\n';
+  expect(await ended()).toEqual([78, open]);
 });
 
 test('an address is shown as it was written, and a letter that looks like another is spelt out', () => {

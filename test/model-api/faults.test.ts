@@ -1,84 +1,94 @@
+/** What the model does wrong on purpose: each fault changes what is sent, and strikes the calls that are named. */
+
 import { once } from 'node:events';
-import { Agent, get } from 'node:http';
-import { gunzipSync } from 'node:zlib';
+import { Agent, get, request } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type Fault, faults, type ModelApi, when } from '../../model-api/index.ts';
-import { errorBody, fetchRaw, type Outcome, signals, spoiled } from './spoil.ts';
+import { namedFaults } from '../../model-api/fault-scripts.ts';
+import {
+  type endpointNames,
+  type Fault,
+  faults,
+  type ModelApi,
+  parseFaults,
+  sampleKey,
+  seededRandom,
+  when,
+} from '../../model-api/index.ts';
 import { openModel } from './support.ts';
 
-describe('another answer', () => {
-  it.each([401, 403, 429, 503] as const)(
-    '%i comes with an Error body and the Retry-After that is scripted',
-    async (code) => {
-      const { status, headers, json } = await spoiled(faults.refuse(code, { retryAfter: 'next week' }));
-      expect([status, headers['retry-after'], json()]).toEqual([code, 'next week', errorBody]);
-      expect(headers).toHaveProperty('x-request-id');
-      expect((await spoiled(faults.refuse(code))).headers).not.toHaveProperty('retry-after');
-    },
-  );
+type Outcome = {
+  status?: number;
+  headers: Record<string, unknown>;
+  bytes: Buffer;
+  /** The system's code, or `timeout`, where the answer did not end as it should. */
+  error?: string;
+};
 
-  it('is any status with any body', async () => {
-    const { status, text, headers } = await spoiled(
-      faults.status(502, Buffer.from('bad gateway'), { 'content-type': 'text/plain' }),
+/** What arrives on the wire, good or bad. */
+function fetchRaw(model: ModelApi, path: string, longestWaitMs = 10_000): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const outcome: Outcome = { headers: {}, bytes: Buffer.alloc(0) };
+    const end = (error?: string) => resolve(error === undefined ? outcome : { ...outcome, error });
+    const call = request(model.url + path, {
+      headers: { authorization: `Bearer ${sampleKey.key}` },
+      agent: false,
+      signal: AbortSignal.timeout(longestWaitMs),
+    });
+    call.on('error', (error: NodeJS.ErrnoException) =>
+      end(error.name === 'AbortError' ? 'timeout' : error.code),
     );
-    expect([status, text, headers['content-type']]).toEqual([502, 'bad gateway', 'text/plain']);
+    call.on('response', (response) => {
+      Object.assign(outcome, { status: response.statusCode, headers: response.headers });
+      response.on('data', (chunk: Buffer) => {
+        outcome.bytes = Buffer.concat([outcome.bytes, chunk]);
+      });
+      response.on('error', (error: NodeJS.ErrnoException) =>
+        end(error.name === 'AbortError' ? 'timeout' : error.code),
+      );
+      response.on('end', () => end());
+    });
+    call.end();
   });
+}
 
-  it('is a web page, a redirect, or nothing at all', async () => {
-    const page = await spoiled(faults.html());
-    expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
-    expect(page.text).toMatch(/^<!doctype html>/);
-    const away = await spoiled(faults.redirect('http://127.0.0.1:9/'));
-    expect([away.status, away.headers['location'], away.text]).toEqual([302, 'http://127.0.0.1:9/', '']);
-    const nothing = await spoiled(faults.noContent());
-    expect([nothing.status, nothing.text, nothing.error]).toEqual([204, '', undefined]);
-  });
+const signals = '/api/v1/ai-signals?limit=20&offset=20';
+
+async function spoiled(fault: Fault, path = signals) {
+  const model = await openModel({ faults: [() => fault] });
+  const outcome = await fetchRaw(model, path);
+  const text = outcome.bytes.toString();
+  return { ...outcome, text, json: (): Record<string, unknown> => JSON.parse(text) };
+}
+
+it('every fault of the list changes what is sent', async () => {
+  const model = await openModel({ rows: 60, delay: async () => {} });
+  const look = async (text: string) => {
+    model.faults = parseFaults(text);
+    const response = await fetch(`${model.url}/api/v1/ai-signals?offset=20&limit=40`, {
+      headers: { authorization: `Bearer ${sampleKey.key}` },
+      redirect: 'manual',
+      signal: AbortSignal.timeout(text === 'hang' ? 100 : 60_000),
+    });
+    const headers = Object.fromEntries(response.headers);
+    // They differ from call to call.
+    for (const name of ['date', 'x-request-id', 'x-ratelimit-remaining']) delete headers[name];
+    return { status: response.status, headers, text: await response.text() };
+  };
+  const plain = await look('');
+  for (const name of Object.keys(namedFaults)) {
+    const sent = await look(name).catch((error: unknown) => ({ error }));
+    const onlyLater = name === 'slow' || name === 'drip';
+    expect([name, isDeepStrictEqual(sent, plain)]).toEqual([name, onlyLater]);
+  }
 });
 
-describe('a body', () => {
-  it('is cut, emptied, padded, or not UTF-8', async () => {
-    const cut = await spoiled(faults.truncated());
-    expect(cut.error).toBeUndefined();
-    expect(cut.json).toThrow(SyntaxError);
-    expect((await spoiled(faults.emptyBody())).text).toBe('');
-    const big = await spoiled(faults.huge(3_000_000));
-    expect(big.bytes.length).toBe(3_000_000);
-    expect(big.json()).toHaveProperty('rows');
-    const { bytes } = await spoiled(faults.invalidUtf8());
-    expect(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes)).toThrow();
-    expect((await spoiled(faults.byteOrderMark())).bytes.subarray(0, 3)).toEqual(Buffer.from('\ufeff'));
-  });
-
-  it('holds numbers that JavaScript cannot', async () => {
-    const { text } = await spoiled(
-      faults.editText((json) => json.replace(/"confidence":[\d.]+/, '"confidence":1e400')),
-    );
-    expect(text).toContain('"confidence":1e400');
-  });
-
-  it('is compressed unasked, or says it is of another type', async () => {
-    const { headers, bytes } = await spoiled(faults.gzipped());
-    expect(headers['content-encoding']).toBe('gzip');
-    expect(JSON.parse(gunzipSync(bytes).toString())).toHaveProperty('rows');
-    expect((await spoiled(faults.contentType('text/plain'))).headers['content-type']).toBe('text/plain');
-  });
-});
-
-describe('headers', () => {
-  it('are left out, nonsense, or sent twice', async () => {
-    const without = await spoiled(faults.withoutRateLimitHeaders());
-    expect(without.headers).not.toHaveProperty('x-ratelimit-limit');
-    expect(without.headers).not.toHaveProperty('x-ratelimit-remaining');
-    const odd = await spoiled(
-      faults.headers({
-        'x-ratelimit-remaining': 'NaN',
-        'x-ratelimit-limit': ['5', '-7'],
-        'x-request-id': undefined,
-      }),
-    );
-    expect(odd.headers).toMatchObject({ 'x-ratelimit-remaining': 'NaN', 'x-ratelimit-limit': '5, -7' });
-    expect(odd.headers).not.toHaveProperty('x-request-id');
-  });
+it('a refusal has the Retry-After that is scripted, and an Error body', async () => {
+  const { status, headers, json } = await spoiled(faults.refuse(429, { retryAfter: 'next week' }));
+  const error = { error: expect.any(String), message: expect.any(String) };
+  expect([status, headers['retry-after'], json()]).toEqual([429, 'next week', error]);
+  expect(headers).toHaveProperty('x-request-id');
+  expect((await spoiled(faults.refuse(503))).headers).not.toHaveProperty('retry-after');
 });
 
 describe('a connection', () => {
@@ -130,6 +140,102 @@ describe('a connection', () => {
     await fetchRaw(model, '/api/v1/news');
     await fetchRaw(model, '/api/v1/news');
     expect(model.calls.map(({ sent }) => sent)).toEqual([false, true]);
+  });
+});
+
+describe('a page', () => {
+  it('is as short as it is told, or has as much pagination', async () => {
+    expect((await spoiled(faults.shortPage(3))).json()).toMatchObject({
+      rows: [{}, {}, {}],
+      pagination: { offset: 20, limit: 20, total: 120, returned: 3, hasMore: true },
+    });
+    expect((await spoiled(faults.withoutPagination())).json()).not.toHaveProperty('pagination');
+    const { json } = await spoiled(faults.withoutPagination('total', 'offset'));
+    expect(json()['pagination']).toEqual({ limit: 20, returned: 20, hasMore: true });
+  });
+
+  it('has rows that break the contract, while the data stays as it was', async () => {
+    const model = await openModel();
+    const before = structuredClone(model.data.aiSignals.rows);
+    const firstRow = async (...spoil: Fault[]) => {
+      model.faults = [() => spoil];
+      const { bytes } = await fetchRaw(model, '/api/v1/ai-signals');
+      return JSON.parse(bytes.toString()).rows[0];
+    };
+    expect(await firstRow(faults.extraProperty('mood', 'good'))).toEqual({ ...before[0], mood: 'good' });
+    expect(await firstRow(faults.missingProperty('asset'))).not.toHaveProperty('asset');
+    expect(await firstRow(faults.editRow((row) => ({ ...row, confidence: 'high' })))).toHaveProperty(
+      'confidence',
+      'high',
+    );
+    const renamed = await firstRow(
+      faults.extraProperty('mood', 'good'),
+      faults.editRows((all) => all.map((row) => Object.assign(row, { asset: 'X' }))),
+    );
+    expect(renamed).toEqual({ ...before[0], mood: 'good', asset: 'X' });
+    model.faults = [() => faults.duplicateRow()];
+    await fetchRaw(model, '/api/v1/ai-signals');
+    const { rowIds } = model.calls.at(-1) ?? { rowIds: [] };
+    expect([rowIds.length, new Set(rowIds).size, rowIds.at(-1)]).toEqual([50, 49, before[0]?.['id']]);
+    expect(model.data.aiSignals.rows).toEqual(before);
+  });
+
+  it('shows signals that age while they stand still', async () => {
+    let now = 0;
+    const model = await openModel({ now: () => now, faults: [() => faults.ageing()] });
+    const made = Date.parse(String(model.data.aiSignals.rows[0]?.['timestamp']));
+    const qualities = [];
+    for (const age of [10, 2_000, 4_000]) {
+      now = made + age * 1_000;
+      const { bytes } = await fetchRaw(model, '/api/v1/ai-signals?limit=1');
+      qualities.push(JSON.parse(bytes.toString()).rows[0].quality);
+    }
+    expect(qualities).toMatchObject([
+      { ageSeconds: 10, freshness: 'live' },
+      { ageSeconds: 2_000, freshness: 'delayed' },
+      { ageSeconds: 4_000, freshness: 'stale' },
+    ]);
+  });
+
+  it('leaves refusals alone', async () => {
+    const model = await openModel({ keys: [], faults: [() => faults.emptyPageWithMore()] });
+    expect((await fetchRaw(model, '/api/v1/news')).status).toBe(401);
+  });
+});
+
+describe('a list of faults', () => {
+  const requestOf = (nth: number, endpoint: (typeof endpointNames)[number] = 'news') => ({
+    endpoint,
+    nth,
+    number: nth,
+    offset: 0,
+    limit: 50,
+    at: 0,
+    method: 'GET',
+    path: '/',
+    query: new URLSearchParams(),
+  });
+  const struck = (text: string, calls: number) => {
+    const [script] = parseFaults(text);
+    const random = seededRandom(1);
+    return Array.from({ length: calls }, (_, n) => n + 1).filter((nth) => script?.(requestOf(nth), random));
+  };
+
+  it('says when each strikes', () => {
+    expect(struck('html', 3)).toEqual([1, 2, 3]);
+    expect(struck('html@2', 5)).toEqual([2]);
+    expect(struck('html@2-4', 5)).toEqual([2, 3, 4]);
+    expect(struck('html@4-', 6)).toEqual([4, 5, 6]);
+    expect(struck('news=html', 2)).toEqual([1, 2]);
+    expect(struck('ai-signals=html', 2)).toEqual([]);
+    expect(struck('html:0', 50)).toEqual([]);
+    expect(struck('html:0.5', 1_000).length).toBeGreaterThan(400);
+    expect(struck('html:0.5', 1_000).length).toBeLessThan(600);
+  });
+
+  it('may name several, and addresses with commas in their arguments', () => {
+    expect(parseFaults('503:0.05, news=html@3,redirect(http://127.0.0.1:9/a,b)')).toHaveLength(3);
+    expect(parseFaults('')).toEqual([]);
   });
 });
 
