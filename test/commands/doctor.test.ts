@@ -45,17 +45,12 @@ describe('where all is well', () => {
     );
   });
 
-  test('makes no call and no mirror with --offline', async () => {
+  test('makes no call and no mirror with --offline, and asks nothing of a dataset that is switched off', async () => {
     const { doctor, model, file } = await setup();
     const { code, stderr, check } = await doctor(['--offline']);
     expect([code, stderr, model.calls.length, existsSync(file)]).toEqual([0, '', 0, false]);
     expect(check('api')).toMatchObject({ level: 'skipped', message: 'not asked: --offline' });
-  });
-
-  test('asks nothing of a dataset that is switched off', async () => {
-    const { doctor, model } = await setup();
-    const { check } = await doctor([], { MIRROR_SCHEDULE_NEWS: 'off' });
-    expect(check('news')?.level).toBe('skipped');
+    expect((await doctor([], { MIRROR_SCHEDULE_NEWS: 'off' })).check('news')?.level).toBe('skipped');
     expect(model.callsTo('/api/v1/news')).toEqual([]);
   });
 

@@ -23,27 +23,22 @@ test('the version is that of the package, with the commit that was built and the
   expect(stdout).toMatch(/^\S+ \(commit ([0-9a-f]{12}\+?|unknown), database \d+\)\n$/);
 });
 
-describe.each(commands)('%s', (command) => {
-  test('has help', async () => {
+test.each(commands)(
+  '%s has help, is listed with its arguments, and refuses an option that it does not know: 64',
+  async (command) => {
     const { code, stdout, stderr } = await run(command, '--help');
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(new RegExp(`^Usage: market-mirror ${command}\\b`));
-  });
-
-  test('is listed with its arguments', async () => {
-    const [usage = ''] = (await run(command, '--help')).stdout.split('\n');
+    const [usage = ''] = stdout.split('\n');
     const listed = usage.replace('Usage: market-mirror ', '').replace(' [options]', '');
     expect(help.split('\n').map((line) => line.trim().split(/ {2,}/)[0])).toContain(listed);
-  });
-
-  test('refuses an option that it does not know with exit code 64', async () => {
-    const { code, stdout, stderr } = await run(command, '--no-such-option');
-    expect([code, stdout]).toEqual([64, '']);
-    expect(stderr).toBe(
-      `market-mirror: unknown option '--no-such-option'; see market-mirror ${command} --help\n`,
-    );
-  });
-});
+    expect(await run(command, '--no-such-option')).toEqual({
+      code: 64,
+      stdout: '',
+      stderr: `market-mirror: unknown option '--no-such-option'; see market-mirror ${command} --help\n`,
+    });
+  },
+);
 
 describe('hints name the program', () => {
   test.each([

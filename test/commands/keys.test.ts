@@ -26,13 +26,6 @@ describe('create', () => {
     expect(stderr).toContain(`This is the key ${id}. It is shown this once`);
   });
 
-  test('says of page:read that it opens all there is', async () => {
-    const { run } = setup();
-    const { stderr } = await run('create', '--name', 'me', '--scope', 'page:read');
-    expect(stderr).toContain('With page:read it opens the page, which asks SQL of every dataset');
-    expect((await run('create', '--name', 'other')).stderr).not.toContain('page:read');
-  });
-
   test('gives every dataset, from anywhere, for ever, without limits, to an account of its own', async () => {
     const { json } = setup();
     const { id, key } = await json('create', '--name', 'reports');
@@ -71,11 +64,6 @@ describe('create', () => {
     });
   });
 
-  test('gives a key that opens usage alone', async () => {
-    const { json } = setup();
-    expect(await json('create', '--name', 'x', '--scope', 'none')).toMatchObject({ scopes: [] });
-  });
-
   test('joins an account that is there, and refuses limits for it: 64', async () => {
     const { run, json } = setup();
     await run('create', '--name', 'one', '--quota', '5/1h');
@@ -87,22 +75,6 @@ describe('create', () => {
     expect(stderr).toMatch(/account 'one' is there already, .*market-mirror keys limits changes them/);
     expect(await json('list')).toHaveLength(2);
   });
-});
-
-test('list shows how each key stands, and no key', async () => {
-  const { run, json, clock } = setup();
-  expect(await json('list')).toEqual([]);
-  await run('create', '--name', 'active');
-  await run('create', '--name', 'expired', '--expires', '1h', '--scope', 'none', '--allow', '10.0.0.0/8');
-  await run('create', '--name', 'revoked');
-  await run('revoke', 'revoked');
-  clock.advance(3_600_000);
-  expect((await json('list')).map(({ status }: { status: string }) => status)).toEqual([
-    'active',
-    'expired',
-    'revoked',
-  ]);
-  expect((await run('list')).stdout).not.toContain('mmkey_');
 });
 
 test('revoke refuses a key from now on, by its id or its name', async () => {
@@ -180,13 +152,13 @@ function setupServing(url: string, page: ServeNote['page'] = 'token') {
 }
 
 describe('keys page', () => {
-  test('prints a link alone on stdout, which opens a session', async () => {
-    const { run, dir, clock } = setupServing('http://127.0.0.1:4020');
-    const { code, stdout, stderr } = await run('page');
-    expect([code, stdout]).toEqual([
-      0,
-      expect.stringMatching(/^http:\/\/127\.0\.0\.1:4020\/\?token=[\w-]{43}\n$/),
-    ]);
+  const HERE = 'http://127.0.0.1:4020';
+
+  test('prints a link alone on stdout, which opens a session, whatever is set here', async () => {
+    const { runWith, dir, clock } = setupServing(HERE);
+    const { code, stdout, stderr } = await runWith({ MIRROR_SERVE_PAGE: 'off' }, 'page');
+    const link = expect.stringMatching(/^http:\/\/127\.0\.0\.1:4020\/\?token=[\w-]{43}\n$/);
+    expect([code, stdout]).toEqual([0, link]);
     expect(stderr).toMatch(/on this machine until 2026-11-22T12:00:00\.000Z/);
     const tokens = openSessions(dir);
     onTestFinished(tokens.close);
@@ -196,68 +168,30 @@ describe('keys page', () => {
     });
   });
 
-  test('says it to programs as JSON', async () => {
-    const { json } = setupServing('http://127.0.0.1:4020');
-    expect(await json('page')).toEqual({
-      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:4020\/\?token=/),
-      expiresAt: '2026-11-22T12:00:00.000Z',
-    });
-  });
+  test.each([
+    [HERE, 'token', 'http://127.0.0.1:4020/?token='],
+    ['https://0.0.0.0:443', 'token', 'https://127.0.0.1/?token='],
+    ['http://[::]:4020', 'token', 'http://[::1]:4020/?token='],
+    ['http://localhost:4020', 'token', 'http://localhost:4020/?token='],
+    [HERE, 'open', 'http://127.0.0.1:4020/'],
+  ] as const)(
+    'leads from this machine to a service at %s, whose page is for %s',
+    async (url, page, start) => {
+      const { json } = setupServing(url, page);
+      const told = await json('page');
+      expect(told.url.slice(0, start.length)).toBe(start);
+      expect(told.url.length - start.length).toBe(page === 'token' ? 43 : 0);
+      expect(told.expiresAt).toBe(page === 'token' ? '2026-11-22T12:00:00.000Z' : null);
+    },
+  );
 
   test.each([
-    ['https://0.0.0.0:443', 'https://127.0.0.1/'],
-    ['http://[::]:4020', 'http://[::1]:4020/'],
-    ['http://localhost:4020', 'http://localhost:4020/'],
-  ])('leads from this machine to a service at %s', async (url, start) => {
-    const { json } = setupServing(url);
-    expect((await json('page')).url).toMatch(new RegExp(`^${start.replace(/[[\].]/g, '\\$&')}\\?token=`));
-  });
-
-  test('where the service listens elsewhere, says that a key opens the page', async () => {
-    const { run } = setupServing('https://192.0.2.1:443');
-    expect(await run('page')).toMatchObject({
-      code: 64,
-      stdout: '',
-      stderr: expect.stringContaining('keys create --name me --scope page:read'),
-    });
-  });
-
-  test('where nobody serves, says so', async () => {
-    const { run } = setup();
-    expect(await run('page')).toMatchObject({
-      code: 75,
-      stderr: expect.stringContaining('run market-mirror serve'),
-    });
-  });
-
-  test('where the service that runs has no page, says so, whatever is set here', async () => {
-    const { runWith } = setupServing('http://127.0.0.1:4020', 'off');
-    for (const MIRROR_SERVE_PAGE of ['off', 'token', 'open'])
-      expect(await runWith({ MIRROR_SERVE_PAGE }, 'page')).toMatchObject({
-        code: 64,
-        stdout: '',
-        stderr: expect.stringContaining('runs with MIRROR_SERVE_PAGE=off'),
-      });
-  });
-
-  test('what is set here alone takes no page away', async () => {
-    const { runWith } = setupServing('http://127.0.0.1:4020');
-    expect(await runWith({ MIRROR_SERVE_PAGE: 'off' }, 'page')).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('?token='),
-    });
-  });
-
-  test('where everybody on this machine may see it, prints its address alone', async () => {
-    const { run, json } = setupServing('http://127.0.0.1:4020', 'open');
-    expect(await json('page')).toEqual({ url: 'http://127.0.0.1:4020/', expiresAt: null });
-    expect((await run('page')).stderr).toContain('MIRROR_SERVE_PAGE=open');
-  });
-
-  test('takes nothing else', async () => {
-    const { run } = setupServing('http://127.0.0.1:4020');
-    expect((await run('page', 'desk')).code).toBe(64);
-    expect((await run('page', '--quota', '1/1h')).code).toBe(64);
+    ['listens elsewhere', 'https://192.0.2.1:443', 'token', 64, 'keys create --name me --scope page:read'],
+    ['has no page', HERE, 'off', 64, 'runs with MIRROR_SERVE_PAGE=off'],
+    ['does not run', undefined, 'token', 75, 'run market-mirror serve'],
+  ] as const)('where the service %s, says so', async (_, url, page, code, line) => {
+    const { run } = url ? setupServing(url, page) : setup();
+    expect(await run('page')).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(line) });
   });
 });
 
@@ -291,6 +225,8 @@ describe('wrong usage is one line, changes nothing, and ends with 64', () => {
     [['limits', 'desj'], "there is no account 'desj' (did you mean desk?)"],
     [['limits', 'desk', '--expires', '1d'], 'keys limits takes no --expires'],
     [['revoke', 'desk', 'more'], 'too many arguments'],
+    [['page', 'desk'], "keys page takes no 'desk'"],
+    [['page', '--quota', '1/1h'], 'keys page takes no --quota'],
   ])('%j', async (args, line) => {
     const { run, json } = setup();
     await run('create', '--name', 'desk');
@@ -301,16 +237,15 @@ describe('wrong usage is one line, changes nothing, and ends with 64', () => {
     expect([await json('list'), await json('limits')]).toEqual(before);
   });
 
-  test.each([['revoke'], ['rotate'], ['limits'], ['create'], ['list']])(
-    'a key where %s expects its id is not repeated',
-    async (action) => {
-      const { run } = setup();
-      const key = (await run('create', '--name', 'desk')).stdout.trim();
+  test('and repeats no key that stands where an id or a name is expected', async () => {
+    const { run } = setup();
+    const key = (await run('create', '--name', 'desk')).stdout.trim();
+    for (const action of ['revoke', 'rotate', 'limits', 'create', 'list', 'page']) {
       const { code, stdout, stderr } = await run(action, key);
-      expect([code, stdout]).toEqual([64, '']);
+      expect([action, code, stdout]).toEqual([action, 64, '']);
       expect(stderr).not.toContain(key.slice(6, 12));
-    },
-  );
+    }
+  });
 });
 
 test('settings that are wrong end with 78, before anything is made', async () => {

@@ -16,33 +16,20 @@ const SHOWN = 'a\\u{1b}[2Jb\\u{9b}c\\u{202e}d';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const raw = /[\u001b\u0080-\u009f\u202e]/;
 
-async function troubled() {
-  const bench = await setup({ rows: 3 });
-  await bench.mirror('ai-signals');
-  bench.tamper(`UPDATE walks SET status = 'failed', error = '${HOSTILE}', generated_at = '${HOSTILE}'`);
-  const run = (...args: string[]) => runMain(args, { MIRROR_DIR: bench.dir }, bench.clock);
-  return { bench, run };
-}
-
 describe('hostile text', () => {
-  it('of a walk is written out by status', async () => {
-    const { run } = await troubled();
-    const { stdout } = await run('status');
-    expect(stdout).toContain(SHOWN);
-    expect(stdout).not.toMatch(raw);
-  });
-
-  it('is the same text for programs, in characters that a terminal does not obey', async () => {
-    const { run, bench } = await troubled();
-    const { stdout } = await run('status', '--json');
-    expect(stdout).not.toMatch(raw);
-    const [signals] = JSON.parse(stdout).datasets;
-    expect(signals.doing.message).toBe(HOSTILE);
+  it('of a walk is written out by status, and is the same text for programs, in characters that a terminal does not obey', async () => {
+    const bench = await setup({ rows: 3, walked: ['ai-signals'] });
+    bench.tamper(`UPDATE walks SET status = 'failed', error = '${HOSTILE}', generated_at = '${HOSTILE}'`);
+    const run = async (...args: string[]) => {
+      const { stdout } = await runMain(args, { MIRROR_DIR: bench.dir }, bench.clock);
+      expect(stdout).not.toMatch(raw);
+      return stdout;
+    };
+    expect(await run('status')).toContain(SHOWN);
+    expect(JSON.parse(await run('status', '--json')).datasets[0].doing.message).toBe(HOSTILE);
     bench.tamper(`UPDATE walks SET status = 'complete'`);
-    const file = `${bench.dir}/out.csv`;
-    const receipt = await run('export', 'ai-signals', '-o', file, '--json');
-    expect(receipt.stdout).not.toMatch(raw);
-    expect(JSON.parse(receipt.stdout).sources[0].proof.generatedAt).toBe(HOSTILE);
+    const receipt = await run('export', 'ai-signals', '-o', `${bench.dir}/out.csv`, '--json');
+    expect(JSON.parse(receipt).sources[0].proof.generatedAt).toBe(HOSTILE);
   });
 
   it.each([

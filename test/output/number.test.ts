@@ -54,23 +54,8 @@ const numbers = fc.oneof(
   fc.maxSafeInteger(),
   fc.integer(),
   fc.constantFrom(
-    ...[
-      0,
-      -0,
-      87,
-      87.5,
-      -87,
-      0.1 + 0.2,
-      1e15,
-      2 ** 53 - 1,
-      2 ** 53,
-      -(2 ** 53),
-      2 ** 63,
-      1e20,
-      1e21,
-      5e-324,
-      1e308,
-    ],
+    ...[0, -0, 87, 87.5, -87, 0.1 + 0.2, 1e15, 2 ** 53 - 1, 2 ** 53, -(2 ** 53), 2 ** 63],
+    ...[1e20, 1e21, 5e-324, 1e308],
   ),
 );
 
@@ -88,15 +73,6 @@ describe('a number', () => {
         expect(new Set(texts).size).toBe(1);
       }),
     );
-  });
-
-  it.each([
-    [87, '87'],
-    [-0, '0'],
-    [87.5, '87.5'],
-    [9007199254740991, '9007199254740991'],
-  ])('such as %d in a column of reals is served as %s', (value, text) => {
-    expect(served(value)).toBe(text);
   });
 
   it('that is an integer beyond them keeps its digits', async () => {
