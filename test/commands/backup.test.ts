@@ -5,11 +5,12 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 // Loaded before a walk begins, which would not wait for it.
 import '../../src/commands/backup.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -64,67 +65,7 @@ test('a backup taken amid a walk can be restored, and its walk goes on where it 
   expect(idsOf(join(restored, 'mirror.db'))).toEqual(truth(model));
 });
 
-describe('with a mirror', () => {
-  async function setup() {
-    const bench = await setupSync({ rows: 40 });
-    await bench.sync('ai-signals');
-    const target = join(bench.cwd, 'backup.db');
-    return { ...bench, target, backup: (...args: string[]) => bench.run(['backup', ...args]) };
-  }
-
-  test('a file that is there is replaced only with --force', async () => {
-    const { backup, target } = await setup();
-    writeFileSync(target, 'mine');
-    const refused = await backup(target);
-    expect([refused.code, readFileSync(target, 'utf8')]).toEqual([64, 'mine']);
-    expect(refused.stderr).toBe(`market-mirror: ${target} exists already: --force replaces it\n`);
-    const { code, stdout } = await backup(target, '--force');
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/backup\.db: 40 rows, [\d,]+ bytes, checked\n$/);
-    expect(idsOf(target)).toHaveLength(40);
-  });
-
-  test('a place that is none is named: no folder, the mirror itself, a database in use', async () => {
-    const { backup, cwd, file, target } = await setup();
-    const itself = await backup(file, '--force');
-    expect(itself).toMatchObject({ code: 64, stderr: expect.stringContaining('is mirror.db itself') });
-    writeFileSync(`${target}-wal`, '');
-    const used = await backup(target, '--force');
-    expect(used).toMatchObject({ code: 64, stderr: expect.stringContaining('is in use there') });
-    const nowhere = await backup(join(cwd, 'none/backup.db'));
-    expect(nowhere).toMatchObject({ code: 64, stderr: expect.stringContaining('there is no folder') });
-    expect(idsOf(file)).toHaveLength(40);
-  });
-
-  test('a damaged mirror makes no backup, and says so', async () => {
-    const { backup, file, cwd, target } = await setup();
-    const bytes = readFileSync(file);
-    const [page] = read<{ page: number }>(
-      file,
-      `SELECT rootpage AS page FROM sqlite_master WHERE name = 'ai_signals_rows'`,
-    );
-    bytes.fill(0xff, ((page?.page ?? 0) - 1) * 4_096, (page?.page ?? 0) * 4_096);
-    writeFileSync(file, bytes);
-    const { code, stderr } = await backup(target);
-    expect([code, stderr]).toEqual([74, expect.stringContaining('the database is damaged')]);
-    expect(readdirSync(cwd)).toEqual(['data']);
-  });
-
-  test('stopped, it leaves nothing behind', async () => {
-    const { cwd, environment, clock, target } = await setup();
-    const { code, stderr } = await runMain(['backup', target], environment, clock, AbortSignal.abort());
-    expect([code, stderr]).toEqual([75, 'market-mirror: stopped: no backup was made\n']);
-    expect(readdirSync(cwd)).toEqual(['data']);
-  });
-});
-
-test('without a mirror there is nothing to copy', async () => {
-  const { cwd, run } = await setupSync();
-  const { code, stderr } = await run(['backup', join(cwd, 'backup.db')]);
-  expect([code, stderr]).toEqual([75, expect.stringContaining('does not exist yet')]);
-  expect(readdirSync(cwd)).toEqual([]);
-});
-
+/** A mirror of 12 rows, and a key. */
 async function serving() {
   const bench = await setupSync({ rows: 12 });
   await bench.sync('ai-signals');
@@ -134,6 +75,56 @@ async function serving() {
   const served = join(bench.cwd, 'mirror-backup.serve.db');
   return { ...bench, key, target, served, backup: (...args: string[]) => bench.run(['backup', ...args]) };
 }
+
+test('a place that is taken, or is none, is refused before the work begins, and --force replaces a file', async () => {
+  const { backup, cwd, file, target, served } = await serving();
+  const refused = async (place: string, words: string, ...options: string[]) =>
+    expect(await backup(place, ...options)).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining(words),
+    });
+  writeFileSync(target, 'mine');
+  await refused(target, `market-mirror: ${target} exists already: --force replaces it\n`);
+  expect(readFileSync(target, 'utf8')).toBe('mine');
+  rmSync(target);
+  writeFileSync(served, 'mine');
+  await refused(target, `${served} exists already`);
+  expect(existsSync(target)).toBe(false);
+  await refused(file, 'is mirror.db itself', '--force');
+  await refused(join(cwd, 'data/serve.db'), 'is serve.db itself', '--force');
+  await refused(join(cwd, 'none/backup.db'), 'there is no folder');
+  writeFileSync(`${target}-wal`, '');
+  await refused(target, 'is in use there', '--force');
+  rmSync(`${target}-wal`);
+  writeFileSync(target, 'mine');
+  const { code, stdout } = await backup(target, '--force');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/backup\.db: 12 rows, [\d,]+ bytes, checked\n/);
+  expect([idsOf(target).length, idsOf(file).length]).toEqual([12, 12]);
+});
+
+test('a damaged mirror makes no backup, and says so; nor does one that is stopped', async () => {
+  const { backup, file, cwd, target, environment, clock } = await serving();
+  const stopped = await runMain(['backup', target], environment, clock, AbortSignal.abort());
+  expect(stopped).toMatchObject({ code: 75, stderr: 'market-mirror: stopped: no backup was made\n' });
+  const bytes = readFileSync(file);
+  const [page] = read<{ page: number }>(
+    file,
+    `SELECT rootpage AS page FROM sqlite_master WHERE name = 'ai_signals_rows'`,
+  );
+  bytes.fill(0xff, ((page?.page ?? 0) - 1) * 4_096, (page?.page ?? 0) * 4_096);
+  writeFileSync(file, bytes);
+  const { code, stderr } = await backup(target);
+  expect([code, stderr]).toEqual([74, expect.stringContaining('the database is damaged')]);
+  expect(readdirSync(cwd)).toEqual(['data']);
+});
+
+test('without a mirror there is nothing to copy', async () => {
+  const { cwd, run } = await setupSync();
+  const { code, stderr } = await run(['backup', join(cwd, 'backup.db')]);
+  expect([code, stderr]).toEqual([75, expect.stringContaining('does not exist yet')]);
+  expect(readdirSync(cwd)).toEqual([]);
+});
 
 test('its keys and limits go along, checked, and open the service that is restored from them', async () => {
   const { cwd, key, target, served, backup } = await serving();
@@ -163,19 +154,6 @@ test('what is written to keys meanwhile is in the copy or not, and the copy whol
   for (const name of ['a', 'b', 'c']) await run(['keys', 'create', '--name', name]);
   expect((await taken).stdout).toMatch(/mirror-backup\.serve\.db: keys and limits, [\d,]+ bytes, checked\n$/);
   expect(read<{ name: string }>(served, 'SELECT name FROM keys')[0]?.name).toBe('reports');
-});
-
-test('a place that is taken, or serve.db itself, is refused before the work begins', async () => {
-  const { cwd, target, served, backup } = await serving();
-  writeFileSync(served, 'mine');
-  expect(await backup(target)).toMatchObject({
-    code: 64,
-    stderr: expect.stringContaining(`${served} exists already`),
-  });
-  expect(existsSync(target)).toBe(false);
-  const itself = await backup(join(cwd, 'data/serve.db'), '--force');
-  expect(itself).toMatchObject({ code: 64, stderr: expect.stringContaining('is serve.db itself') });
-  expect((await backup(target, '--force')).code).toBe(0);
 });
 
 test.each([false, true])(

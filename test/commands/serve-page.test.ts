@@ -12,12 +12,11 @@ import { virtualClock } from '../helpers/virtual-clock.ts';
 import { folder } from '../serve/support.ts';
 
 /** @param sendToParent of one that the daemon started. */
-async function serveAtTerminal(
+function serveAtTerminal(
+  dir: string,
   settings: Record<string, string> = {},
   sendToParent?: (word: unknown) => void,
 ) {
-  const dir = folder();
-  openStore(dir, await loadJobs(), Date.now).close();
   let said = '';
   const write = (text: string | Uint8Array) => {
     said += String(text);
@@ -37,11 +36,17 @@ async function serveAtTerminal(
     stop.abort();
     await ended;
   });
-  return () => said;
+  return { said: () => said, ended };
+}
+
+async function emptyMirror(): Promise<string> {
+  const dir = folder();
+  openStore(dir, await loadJobs(), Date.now).close();
+  return dir;
 }
 
 test('a person at a terminal gets a link that works', async () => {
-  const said = await serveAtTerminal();
+  const { said } = serveAtTerminal(await emptyMirror());
   const link = () => /The page: (http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43})\n/.exec(said())?.[1];
   await expect.poll(link, { timeout: 10_000 }).toBeDefined();
   const answer = await fetch(link() ?? '');
@@ -52,58 +57,35 @@ test('a person at a terminal gets a link that works', async () => {
 });
 
 test('where everybody on this machine sees it, the address is enough', async () => {
-  const said = await serveAtTerminal({ MIRROR_SERVE_PAGE: 'open' });
+  const { said } = serveAtTerminal(await emptyMirror(), { MIRROR_SERVE_PAGE: 'open' });
   await expect.poll(said, { timeout: 10_000 }).toMatch(/The page: http:\/\/127\.0\.0\.1:\d+\n/);
 });
 
 test('one that the daemon started prints none, nor one without a page', async () => {
   let word: unknown;
-  const said = await serveAtTerminal({}, (told) => {
+  const { said } = serveAtTerminal(await emptyMirror(), {}, (told) => {
     word = told;
   });
   await expect.poll(() => word, { timeout: 10_000 }).toBeDefined();
   expect(said()).not.toContain('token');
 });
 
-test.each([['0.0.0.0:4020'], ['192.0.2.1:4020']])('open to all at %s is refused', async (address) => {
-  const settings = {
-    MIRROR_DIR: folder(),
-    MIRROR_SERVE: address,
-    MIRROR_SERVE_PAGE: 'open',
-    MIRROR_SERVE_TRUST: '10.0.0.7',
-  };
+test.each([
+  ['open', '0.0.0.0:4020', 'MIRROR_SERVE_PAGE is open'],
+  ['open', '192.0.2.1:4020', 'MIRROR_SERVE_PAGE is open'],
+  ['yes', '127.0.0.1:4020', 'MIRROR_SERVE_PAGE is none of token, open and off'],
+])('a page that is %s at %s is refused', async (MIRROR_SERVE_PAGE, MIRROR_SERVE, line) => {
+  const settings = { MIRROR_DIR: folder(), MIRROR_SERVE, MIRROR_SERVE_PAGE, MIRROR_SERVE_TRUST: '10.0.0.7' };
   expect(await runMain(['serve'], settings, virtualClock())).toMatchObject({
     code: 78,
-    stderr: expect.stringContaining('MIRROR_SERVE_PAGE is open'),
-  });
-});
-
-test('what the setting cannot be is refused', async () => {
-  const settings = { MIRROR_DIR: folder(), MIRROR_SERVE_PAGE: 'yes' };
-  expect(await runMain(['serve'], settings, virtualClock())).toMatchObject({
-    code: 78,
-    stderr: expect.stringContaining('MIRROR_SERVE_PAGE is none of token, open and off'),
+    stderr: expect.stringContaining(line),
   });
 });
 
 test('at a terminal it refuses a folder without a mirror, and makes nothing there', async () => {
   const dir = join(folder(), 'data');
-  let said = '';
-  const code = await main(['serve', '--port', '0'], {
-    environment: { MIRROR_DIR: dir },
-    clock: systemClock,
-    random: Math.random,
-    stdout: { write: () => true },
-    stderr: {
-      isTTY: true,
-      write(text) {
-        said += String(text);
-        return true;
-      },
-    },
-    signal: new AbortController().signal,
-  });
-  expect([code, said]).toEqual([
+  const { said, ended } = serveAtTerminal(dir);
+  expect([await ended, said()]).toEqual([
     75,
     `market-mirror: ${dir}/mirror.db does not exist yet: run market-mirror sync or start first, or go to the folder of your mirror (MIRROR_DIR)\n`,
   ]);
