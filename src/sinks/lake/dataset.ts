@@ -80,18 +80,25 @@ async function putChanges(parts: DatasetParts, load: LakeLoad): Promise<Source> 
     }));
     if (!course) return source;
     load.seq = course.seq;
-    let isAlone = true;
-    for (const range of ranges) {
-      const put = await putRange(parts, course, range);
-      isAlone = put !== undefined;
-      // Another lake was first, perhaps with fewer changes: look again.
-      if (put === undefined) break;
-      load.files.push(put.path);
-      load.changes += put.rows;
-      load.seq = range.to;
-    }
-    if (isAlone) return source;
+    if (await putRanges(parts, course, ranges, load)) return source;
   }
+}
+
+/** @returns false where another lake was first, perhaps with fewer changes. */
+async function putRanges(
+  parts: DatasetParts,
+  course: Course,
+  ranges: readonly Range[],
+  load: LakeLoad,
+): Promise<boolean> {
+  for (const range of ranges) {
+    const put = await putRange(parts, course, range);
+    if (put === undefined) return false;
+    load.files.push(put.path);
+    load.changes += put.rows;
+    load.seq = range.to;
+  }
+  return true;
 }
 
 export function provenAfter(connection: Connection, job: ListedJob, seq: number): Range[] {
@@ -185,23 +192,26 @@ function sourceOf(connection: Connection, job: ListedJob): Source {
 
 const folderOf = (job: ListedJob) => `${job.table}/snapshots`;
 
+const dayFolder = (job: ListedJob, day: string) => `${folderOf(job)}/date=${day}`;
+
 const snapshotPath = (job: ListedJob, now: number) =>
-  `${folderOf(job)}/date=${isoTime(now).slice(0, 10)}/${job.table}.parquet`;
+  `${dayFolder(job, isoTime(now).slice(0, 10))}/${job.table}.parquet`;
 
 /** The files of all days, the oldest first. */
 export async function snapshotFiles(storage: Storage, job: ListedJob): Promise<string[]> {
   const found: string[] = [];
   for (const day of await daysOf(storage, job)) {
-    const folder = `${folderOf(job)}/${day}`;
+    const folder = dayFolder(job, day);
     const { files } = await storage.list(folder);
     found.push(...files.filter((name) => name.endsWith('.parquet')).map((name) => `${folder}/${name}`));
   }
   return found;
 }
 
+/** The days of which there is a snapshot, the oldest first. */
 async function daysOf(storage: Storage, job: ListedJob): Promise<string[]> {
   const { folders } = await storage.list(folderOf(job));
-  return folders.filter((name) => /^date=\d{4}-\d\d-\d\d$/.test(name)).sort();
+  return folders.flatMap((name) => /^date=(\d{4}-\d\d-\d\d)$/.exec(name)?.[1] ?? []).sort();
 }
 
 /** Removes those that are older than they are to be kept; never the latest one. @returns their paths. */
@@ -219,24 +229,22 @@ async function forgetSnapshots({
   if (keepMs === Number.POSITIVE_INFINITY) return [];
   const days = await daysOf(storage, job);
   const [before] = days.slice(-2);
-  if (days.length < 2 || before === undefined) return [];
+  if (before === undefined) return [];
   // A clock far ahead of the snapshot before is not believed.
-  const believed = Math.min(now, startOf(before) + 2 * DAY_MS);
+  const believed = Math.min(now, Date.parse(before) + 2 * DAY_MS);
   const removed: string[] = [];
   for (const day of days.slice(0, -1)) {
-    if (startOf(day) + DAY_MS > believed - keepMs) break;
-    const folder = `${folderOf(job)}/${day}`;
+    if (Date.parse(day) + DAY_MS > believed - keepMs) break;
+    const folder = dayFolder(job, day);
     // The receipt goes last: a receipt without its file marks a file that was removed.
-    const files = (await storage.list(folder)).files.sort((one, other) =>
-      one.startsWith('_') ? 1 : other.startsWith('_') ? -1 : 0,
-    );
+    const files = (await storage.list(folder)).files.sort((one, other) => isReceipt(one) - isReceipt(other));
     for (const name of files) await storage.remove(`${folder}/${name}`);
     removed.push(folder);
   }
   return removed;
 }
 
-const startOf = (day: string) => Date.parse(day.slice('date='.length));
+const isReceipt = (name: string) => Number(name.startsWith('_'));
 
 type Course = {
   number: number;
@@ -277,7 +285,7 @@ async function courseOf(parts: CourseParts): Promise<Course | undefined> {
   for (;;) {
     const latest = await latestCourse(storage, job);
     const isOurs = latest?.epoch === identity.epoch;
-    if (latest?.epoch !== undefined && !isOurs) await refuseOvertaken(parts, latest.number);
+    if (latest?.epoch !== undefined && !isOurs) await refuseOvertaken(parts);
     const course = latest && isOurs ? await endOf(storage, job, latest) : undefined;
     const { isGoing, first } = inReadTransaction(connection, () => ({
       isGoing: course !== undefined && isContinuedBy(connection, job, course),
@@ -325,7 +333,7 @@ function isContinuedBy(
 ): boolean {
   const here = positionOf(connection, job);
   if (!hasAllAfter(seq, historyFrom, here)) return false;
-  if (lastWalk === '') return seq < (firstSeq(connection, job) ?? 0);
+  if (lastWalk === '') return true;
   const isKnown = seq === here.seq || (seq < here.seq && isChange(connection, job, seq));
   return isKnown && hasWalk(connection, job, lastWalk);
 }
@@ -364,12 +372,12 @@ export const seqsIn = (files: readonly string[]) =>
 
 async function courseNumbers(storage: Storage, job: ListedJob): Promise<number[]> {
   const { folders } = await storage.list(changesFolder(job));
-  return folders.flatMap((name) => (/^course=\d+$/.test(name) ? [Number(name.slice('course='.length))] : []));
+  return folders.flatMap((name) => /^course=(\d+)$/.exec(name)?.[1] ?? []).map(Number);
 }
 
 /** A restored mirror goes on in a course of its own; the mirror before it may not. */
-async function refuseOvertaken({ storage, job, identity }: CourseParts, latest: number): Promise<void> {
-  for (let number = 1; number < latest; number += 1) {
+async function refuseOvertaken({ storage, job, identity }: CourseParts): Promise<void> {
+  for (const number of await courseNumbers(storage, job)) {
     const begun = await readJson<Begun>(storage, begunPath(job, number));
     if (begun?.epoch === identity.epoch)
       throw new Failure(

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { Database } from '../../../src/store/sqlite.ts';
 import { idsOf } from '../../helpers/sync-bench.ts';
 import { edit } from '../edit.ts';
 import { duckdb, expectEqual, presentIn, setup, setupMirrored } from './bench.ts';
@@ -38,6 +39,8 @@ test('every change lies there once, as a range of changes of one day, and nothin
 test('a day has one snapshot of each dataset, with a receipt that proves it', async () => {
   const { sync, lake, there, clock, model } = await setup();
   await sync('ai-signals');
+  const unproven = { job: 'news', seq: null, files: [], changes: 0, removed: [] };
+  expect(JSON.parse((await lake('news', '--json')).stdout)).toMatchObject([{ exitCode: 0, laid: unproven }]);
   await lake();
   edit({ model, clock }, 1);
   await sync('ai-signals');
@@ -107,6 +110,55 @@ test('a mirror that was restored from a backup begins another course, and the on
   writeFileSync(file, before);
   for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
   expect(await lake()).toMatchObject({ code: 78, stdout: expect.stringContaining('restored from a backup') });
+});
+
+describe('the mirror goes on', () => {
+  /** Puts a database in the place of the mirror's. */
+  const putInPlace = (file: string, database: Buffer) => {
+    writeFileSync(file, database);
+    for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
+  };
+  type Bench = Awaited<ReturnType<typeof setupMirrored>>;
+
+  test.each<[string, string[], (bench: Bench) => Promise<void>]>([
+    [
+      'in its course where walks have been forgotten',
+      ['course=1'],
+      async ({ sync, file }) => {
+        await sync('ai-signals');
+        new Database(file).exec(`DELETE FROM walks WHERE id < (SELECT max(id) FROM walks)`).close();
+      },
+    ],
+    [
+      'in another course where it was restored, though nothing has changed since',
+      ['course=1', 'course=2'],
+      async ({ run, cwd, file }) => {
+        await run(['backup', join(cwd, 'copy.db')]);
+        putInPlace(file, readFileSync(join(cwd, 'copy.db')));
+      },
+    ],
+    [
+      'in another course where an older file was put in its place, and has gone another way since',
+      ['course=1', 'course=2'],
+      async (bench) => {
+        const { sync, lake, clock, file } = bench;
+        const older = readFileSync(file);
+        edit(bench, 1);
+        await sync('ai-signals');
+        await lake();
+        putInPlace(file, older);
+        clock.advance(1_000);
+        edit(bench, 2);
+        await sync('ai-signals');
+      },
+    ],
+  ])('%s', async (_, courses, change) => {
+    const bench = await setupMirrored();
+    await bench.lake();
+    await change(bench);
+    expect((await bench.lake('ai-signals')).code).toBe(0);
+    expect(readdirSync(join(bench.there, 'ai_signals/changes')).sort()).toEqual(courses);
+  });
 });
 
 test('where changes were forgotten before they came there, another course begins', async () => {

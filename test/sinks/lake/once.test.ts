@@ -1,10 +1,13 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { DAY_MS } from '../../../src/clock.ts';
 import { findJob, listJobs } from '../../../src/job-list.ts';
+import { positionOf } from '../../../src/sinks/follow.ts';
 import { loadDataset } from '../../../src/sinks/lake/dataset.ts';
 import { openDisk, type Storage } from '../../../src/sinks/lake/storage.ts';
 import { type Identity, identityOf, openMirror } from '../../../src/store/read.ts';
+import { Database } from '../../../src/store/sqlite.ts';
 import { runCli, startCli } from '../../helpers/cli.ts';
 import { edit } from '../edit.ts';
 import { expectEqual, setup, setupMirrored } from './bench.ts';
@@ -55,30 +58,77 @@ test('lakes that come to one range at the same moment put it there once', async 
   await expectEqual(file, there);
 });
 
-test('one that was overtaken by a lake which knew more goes on where that one has ended', async () => {
-  const { sync, lake, there, file, model, clock, environment } = await setupMirrored(12);
-  await lake('news');
-  const jobs = await listJobs();
-  const job = findJob(jobs, 'ai-signals');
+/** A dataset to be loaded into a lake that has been begun, in steps that a test can see. */
+async function datasetIn(bench: Awaited<ReturnType<typeof setupMirrored>>, name: string) {
+  const { lake, there, clock, environment } = bench;
+  await lake('usage');
+  const job = findJob(await listJobs(), name);
   const connection = openMirror(environment.MIRROR_DIR);
   onTestFinished(() => void connection.close());
   const identity = identityOf(connection) as Identity;
-  const storage = openDisk(there, clock.now());
-  let isBehind = false;
-  const beaten: Storage['put'] = async (path, make) => {
-    if (path.endsWith('.parquet') && !isBehind) {
-      isBehind = true;
-      edit({ model, clock }, 1);
-      await sync('ai-signals');
-      expect((await lake()).code).toBe(0);
+  const parts = { connection, identity, job, now: clock.now(), keepMs: Number.POSITIVE_INFINITY };
+  return { ...parts, storage: openDisk(there, clock.now()) };
+}
+
+/** The storage, where `before` is done before the first file of Parquet is put there. */
+function disturbed(storage: Storage, before: () => Promise<void>): Storage {
+  let isDone = false;
+  const put: Storage['put'] = async (path, make) => {
+    if (path.endsWith('.parquet') && !isDone) {
+      isDone = true;
+      await before();
     }
     return await storage.put(path, make);
   };
-  const parts = { connection, identity, job, now: clock.now(), keepMs: Number.POSITIVE_INFINITY };
-  const laid = await loadDataset({ ...parts, storage: { ...storage, put: beaten } });
-  expect(laid.files).toEqual([]);
+  return { ...storage, put };
+}
+
+test('one that was overtaken by a lake goes on where that one has ended', async () => {
+  const bench = await setupMirrored(12);
+  const { sync, lake, there, file, clock } = bench;
+  const dataset = await datasetIn(bench, 'ai-signals');
+  const storage = disturbed(dataset.storage, async () => {
+    edit(bench, 1);
+    await sync('ai-signals');
+    expect((await lake()).code).toBe(0);
+    clock.advance(1_000);
+    edit(bench, 2);
+    await sync('ai-signals');
+  });
+  const loaded = await loadDataset({ ...dataset, storage });
+  expect(loaded).toMatchObject({ seq: positionOf(dataset.connection, dataset.job).seq, changes: 2 });
+  expect(loaded.files).toHaveLength(1);
   expect(readdirSync(join(there, 'ai_signals/changes'))).toEqual(['course=1']);
   await expectEqual(file, there);
+});
+
+test('changes that the mirror forgets while their file is made are not put there as if they were all', async () => {
+  const bench = await setupMirrored(12);
+  const dataset = await datasetIn(bench, 'ai-signals');
+  const storage = disturbed(dataset.storage, async () => {
+    new Database(bench.file).exec(`UPDATE datasets SET history_from = '2999-01-01T00:00:00.000Z'`).close();
+  });
+  await expect(loadDataset({ ...dataset, storage })).rejects.toMatchObject({ kind: 'incomplete' });
+  expect((await dataset.storage.list('ai_signals/changes/course=1')).folders).toEqual([]);
+});
+
+test('the receipt of a snapshot goes last, and a folder of others stays', async () => {
+  const bench = await setupMirrored(12);
+  const dataset = await datasetIn(bench, 'news');
+  const folder = join(bench.there, 'news/snapshots');
+  for (const day of ['date=2020-01-01', 'date=2020-01-02', 'olddate=2020-01-01']) {
+    mkdirSync(join(folder, day), { recursive: true });
+    for (const name of ['_news.json', 'news.parquet']) writeFileSync(join(folder, day, name), '');
+  }
+  mkdirSync(join(bench.there, 'news/changes/notes'), { recursive: true });
+  const removed: string[] = [];
+  const remove = async (path: string) => void removed.push(path);
+  const storage = { ...dataset.storage, remove };
+  const loaded = await loadDataset({ ...dataset, storage, keepMs: DAY_MS });
+  const days = ['date=2020-01-01', 'date=2020-01-02'].map((day) => `news/snapshots/${day}`);
+  expect(loaded.removed).toEqual(days);
+  expect(removed).toEqual(days.flatMap((day) => [`${day}/news.parquet`, `${day}/_news.json`]));
+  expect(readdirSync(join(bench.there, 'news/changes')).sort()).toEqual(['course=1', 'notes']);
 });
 
 test('a disk that has no room is named, nothing half is left, and the next lake goes on', async () => {
