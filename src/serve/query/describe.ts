@@ -1,4 +1,4 @@
-/** What `/mirror/v1/datasets` tells of a dataset: its columns, what they mean, and how fresh it is. */
+/** What `/mirror/v1/datasets` says of a dataset: its columns, what they mean, and how fresh it is. */
 
 import { ageOf } from '../../clock.ts';
 import { propertiesOf } from '../../properties.ts';
@@ -8,9 +8,9 @@ import type { Column, ListJob } from './sql.ts';
 export function describeDataset(job: ListJob, columns: readonly Column[], state: DatasetState, now: number) {
   const { completeAsOf } = state;
   const age = completeAsOf === null ? null : ageOf(Date.parse(completeAsOf), now);
-  const specified = new Map<string, string>();
+  const meanings = new Map(ownColumns);
   for (const { column, path, description } of job.schemas ? propertiesOf(job.schemas.row) : [])
-    specified.set(column, `\`${path.join('.')}\`${description === undefined ? '' : `: ${description}`}`);
+    meanings.set(column, `\`${path.join('.')}\`${description === undefined ? '' : `: ${description}`}`);
   return {
     dataset: job.table,
     job: job.name,
@@ -18,8 +18,7 @@ export function describeDataset(job: ListJob, columns: readonly Column[], state:
     columns: columns.map(({ name, kind, path }) => ({
       name,
       type: kind === 'mixed' ? 'any' : kind,
-      about:
-        ownColumns[name] ?? specified.get(name) ?? (path === null ? '' : `\`${path.replace(/^\$\.?/, '')}\``),
+      about: path === null ? (meanings.get(name) ?? '') : `\`${path.replace(/^\$\.?/, '')}\``,
     })),
     verdict: state.readSeq === null ? null : state.verdict,
     completeAsOf: age === null ? null : completeAsOf,
@@ -30,13 +29,13 @@ export function describeDataset(job: ListJob, columns: readonly Column[], state:
   };
 }
 
-const ownColumns: Readonly<Record<string, string>> = {
-  _key: "The row's key.",
-  _first_seen_at: 'When the mirror first found a row of this key.',
-  _changed_at: 'When this version came into the mirror.',
-  _walk_id: 'The walk that brought this version.',
-  _held_since: 'Since when proofs have not shown the row; null of all rows that the last one showed.',
-  _held_reason: 'Why such a row stays: `unproven`, `mass` or `unkeyed`.',
-  _body: 'The row as received.',
-  extra: 'Properties that the contract does not list.',
-};
+const ownColumns: ReadonlyMap<string, string> = new Map([
+  ['_key', "The row's key."],
+  ['_first_seen_at', 'When the mirror first found a row of this key.'],
+  ['_changed_at', 'When this version came into the mirror.'],
+  ['_walk_id', 'The walk that brought this version.'],
+  ['_held_since', 'Since when proofs have not shown the row; null of all rows that the last one showed.'],
+  ['_held_reason', 'Why such a row stays: `unproven`, `mass` or `unkeyed`.'],
+  ['_body', 'The row as received.'],
+  ['extra', 'Properties that the contract does not list.'],
+]);

@@ -47,6 +47,8 @@ async function live(round: number): Promise<void> {
 
 beforeAll(async () => {
   serve = await openServeBench({ rows: 60, settings: { query: true }, walked: lists });
+  // A field upstream may have any name.
+  Object.assign(serve.bench.upstream('news').rows[20] ?? {}, { constructor: 'any name', extra: 1 });
   key = serve.issue({ scopes: ['news:read', 'ai-signals:read'] }).key;
   get = getter(serve.url, key);
   for (let round = 1; round <= 3; round += 1) {
@@ -362,5 +364,10 @@ test('the datasets that a key may read, with their columns and freshness', async
     type: 'boolean',
     about: '`validator.allowed`',
   });
-  expect(news?.columns).toContainEqual({ name: 'headline', type: 'text', about: '`headline`' });
+  for (const [name, type] of [
+    ['headline', 'text'],
+    ['constructor', 'text'],
+    ['extra', 'number'],
+  ])
+    expect(news?.columns).toContainEqual({ name, type, about: `\`${name}\`` });
 });
