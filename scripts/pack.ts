@@ -79,15 +79,41 @@ function writePackage(): Package {
     ...rest
   } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Package;
   const loaded = Object.entries(rest.dependencies).filter(([name]) => !bundledPackages.includes(name));
-  const described = { ...rest, dependencies: Object.fromEntries(loaded) };
-  writeFileSync(join(stage, 'package.json'), `${JSON.stringify(described, null, 2)}\n`);
   cpSync(join(root, 'package-lock.json'), join(stage, 'package-lock.json'));
   cpSync(join(root, '.npmrc'), join(stage, '.npmrc'));
-  npm(stage, 'install', '--package-lock-only', '--ignore-scripts', '--offline', '--silent');
+  const needed = lockedFor({ ...rest, dependencies: Object.fromEntries(loaded) });
+  // npm heeds the shrinkwrap of a package of the registry, but not of a file: so the file names what its packages need, too.
+  const described = { ...rest, ...pinned(needed, rest) };
+  lockedFor(described);
   cpSync(join(stage, 'package-lock.json'), join(stage, 'npm-shrinkwrap.json'));
   rmSync(join(stage, 'package-lock.json'));
   rmSync(join(stage, '.npmrc'));
   return described;
+}
+
+type Locked = Record<string, { version: string; optional?: true }>;
+
+/** Writes package.json, and a lock of all that it needs. */
+function lockedFor(described: object): Locked {
+  writeFileSync(join(stage, 'package.json'), `${JSON.stringify(described, null, 2)}\n`);
+  npm(stage, 'install', '--package-lock-only', '--ignore-scripts', '--offline', '--silent');
+  return JSON.parse(readFileSync(join(stage, 'package-lock.json'), 'utf8')).packages;
+}
+
+/** Every package with its version. An alias keeps what package.json says of it. */
+function pinned(locked: Locked, { optionalDependencies }: Partial<Package>) {
+  const named = Object.entries(locked).flatMap(([path, { version, optional = false }]) => {
+    const [, name] = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path) ?? [];
+    return name ? [{ name, version, optional }] : [];
+  });
+  const versions = (isOptional: boolean) =>
+    Object.fromEntries(
+      named.filter(({ optional }) => optional === isOptional).map(({ name, version }) => [name, version]),
+    );
+  return {
+    dependencies: versions(false),
+    optionalDependencies: { ...versions(true), ...(optionalDependencies as object) },
+  };
 }
 
 /** CycloneDX: the packages that are installed with the program, and those that are part of it. */

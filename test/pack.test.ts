@@ -38,6 +38,13 @@ test('the package holds what runs, loads only what it names, and is made of the 
   expect(scripts).toBeUndefined();
   const locked = read('npm-shrinkwrap.json').packages;
   expect(named.filter((name) => !locked[`node_modules/${name}`]?.integrity)).toEqual([]);
+  // npm installs from a file what package.json names; by ranges it would choose other versions of what those need.
+  const top = Object.keys(locked).flatMap(
+    (path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1] ?? [],
+  );
+  expect(top.filter((name) => !named.includes(name))).toEqual([]);
+  const exact = { ...dependencies, ...optionalDependencies };
+  expect(named.filter((name) => !/^(npm:.*@)?\d+\.\d+\.\d+$/.test(exact[name]))).toEqual([]);
 
   const { commit } = read('dist/build.json');
   const { serialNumber, metadata, components } = read('sbom.json');
