@@ -113,55 +113,55 @@ const groups: Record<string, readonly Entry[]> = {
   'To read the mirror, without an API call:': [
     {
       name: 'status',
-      about: 'freshness, progress, quota and problems of the mirror; makes no call',
+      about: 'freshness, progress, quota and problems of the mirror',
       load: async () => statusCommand,
     },
     {
       name: 'plan',
-      about: 'the calls of the next 24 hours, what is left, and how old each dataset may become',
+      about: 'the calls of the next 24 hours, those left, and how old each dataset may become',
       load: async () => planCommand,
     },
     {
       name: 'query',
       takes: '[sql]',
-      about: 'ask the mirror in SQL; read-only',
+      about: 'run SQL on the mirror; read-only',
       load: async () => queryCommand,
     },
     {
       name: 'export',
       takes: '[what]',
-      about: 'write a dataset or an answer as csv, ndjson, json or parquet, with a receipt beside it',
+      about: 'write a dataset or the result of a query as csv, ndjson, json or parquet, with a receipt',
       load: async () => exportCommand,
     },
     {
       name: 'backup',
       takes: '<file>',
-      about: 'copy the mirror to a file and check the copy, while the daemon goes on; makes no call',
+      about: 'copy the mirror to a file and check the copy; the daemon may run',
       load: async () => (await import('./commands/backup.ts')).backupCommand,
     },
     {
       name: 'restore',
       takes: '<backup>',
-      about: 'put a backup in the place of the mirror, and keep what was there; makes no call',
+      about: 'replace the mirror by a backup, and keep the old files',
       load: async () => (await import('./commands/restore.ts')).restoreCommand,
     },
     {
       name: 'quarantine',
       takes: '[action] [job...]',
-      about: 'the rows that broke the contract; makes no call',
+      about: 'list the rows that broke the contract, or validate them again',
       load: async () => quarantineCommand,
     },
   ],
   'To let others read:': [
     {
       name: 'serve',
-      about: "answer in the API's own contract from the mirror, with keys and limits; makes no call",
+      about: 'serve the mirror over HTTP as the API does, with keys and limits, and a page in the browser',
       load: async () => (await import('./commands/serve.ts')).serveCommand,
     },
     {
       name: 'keys',
       takes: '<action> [which]',
-      about: 'the keys of the service: who may read, what, how much and until when',
+      about: 'manage the keys of serve: who may read what, how much and until when',
       load: async () => (await import('./commands/keys.ts')).keysCommand,
     },
   ],
@@ -169,25 +169,25 @@ const groups: Record<string, readonly Entry[]> = {
     {
       name: 'ship',
       takes: '[job...]',
-      about: 'send what changed to the Postgres of MIRROR_SHIP; makes no call',
+      about: 'send what changed to the Postgres of MIRROR_SHIP',
       load: async () => (await import('./commands/sinks.ts')).shipCommand,
     },
     {
       name: 'lake',
       takes: '[job...]',
-      about: 'put what changed into the lake of MIRROR_LAKE, as Parquet; makes no call',
+      about: 'write what changed as Parquet files to MIRROR_LAKE, a folder or a bucket',
       load: async () => (await import('./commands/sinks.ts')).lakeCommand,
     },
   ],
-  'To rehearse, on a model of the API:': [
+  'To try it with sample data:': [
     {
       name: 'demo',
-      about: 'mirror a model of the API with sample data and a small quota, and look at the result',
+      about: 'mirror sample data with a small quota, and show the result',
       load: async () => (await import('./commands/demo.ts')).demoCommand,
     },
     {
       name: 'model-api',
-      about: 'serve sample data as the API would, on loopback, with limits and faults to order',
+      about: 'serve sample data as the API would, on loopback, with the limits and faults that you choose',
       load: async () => (await import('./commands/model-api.ts')).modelApiCommand,
     },
   ],

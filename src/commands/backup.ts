@@ -15,7 +15,7 @@ type Options = { force?: boolean; json?: boolean };
 export function backupCommand(context: Context): Command {
   const command = new Command('backup')
     .argument('<file>', 'the file to write, readable by this user alone')
-    .option('--force', 'replace a file that is there')
+    .option('--force', 'replace an existing file')
     .option('--json', 'print what the copy holds as JSON')
     .action((file: string, options: Options) => backup(file, options, context));
   return withExamples(

@@ -40,20 +40,20 @@ export function exportCommand(context: Context, stdin: Input = process.stdin): C
   const command = new Command('export')
     .argument(
       '[what]',
-      'a job, a table, a view or SQL; SQL from standard input where neither it nor --file is given',
+      'a job, a table, a view or SQL; SQL from standard input if neither it nor --file is given',
     )
-    .option('-o, --output <file>', 'the file to write; standard output unless given, or where it is -')
+    .option('-o, --output <file>', 'the file to write; standard output unless given, or if it is -')
     .addOption(
-      new Option('--format <format>', 'the form (default: by the name of the file, else csv)').choices(
+      new Option('--format <format>', 'the format (default: by the name of the file, else csv)').choices(
         exportFormats,
       ),
     )
     .option('--file <file>', 'read the SQL from a file')
     .option(
       '--since <seq or time>',
-      "of a job: only what came, changed or went after that, see the receipt's seq",
+      'of a job: only rows that are new, changed or gone since then; seq as in the receipt',
     )
-    .option('--force', 'replace a file that is there')
+    .option('--force', 'replace an existing file')
     .option('--exact', 'CSV: keep cells that a spreadsheet would run as formulas')
     .option('--json', 'print the receipt')
     .action((what: string | undefined, { output, ...others }: Options) =>
@@ -72,7 +72,7 @@ export function exportCommand(context: Context, stdin: Input = process.stdin): C
     ['a dataset with typed columns, and its receipt', 'export ai-signals -o signals.parquet'],
     ['what changed in the last two hours', 'export news --since 2h -o news.ndjson'],
     [
-      'an answer, from data of the last ten minutes',
+      'the result of a query, from data of the last ten minutes',
       'export --max-age 10m -o assets.csv "SELECT DISTINCT asset FROM ai_signals"',
     ],
   );

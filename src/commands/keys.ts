@@ -76,18 +76,18 @@ const NONE = 'none';
 export function keysCommand(context: Context): Command {
   const again = (value: string, before: string[] = []) => [...before, value];
   const command = new Command('keys')
-    .addArgument(new Argument('<action>', 'what is to be done').choices(Object.keys(actions)))
+    .addArgument(new Argument('<action>', 'what to do').choices(Object.keys(actions)))
     .argument('[which]', 'revoke, rotate: the id of a key, or its name; limits: an account, all unless given')
     .optionsGroup('Options of create:')
     .option('--name <name>', 'what the key is for, as the list shows it')
-    .option('--account <name>', 'whose limits it shares; one of its own name unless given')
+    .option('--account <name>', 'the account whose limits it shares (default: one of its own name)')
+    .option('--scope <scope>', 'a scope, once for each (default: every dataset); none: usage alone', again)
+    .option('--expires <duration>', 'until it expires, such as 90d; also of rotate')
     .option(
-      '--scope <scope>',
-      'what it opens, once for each; every dataset unless given; none: usage alone',
+      '--allow <network>',
+      'the only addresses that may use it, once for each: 192.0.2.7, 10.0.0.0/8',
       again,
     )
-    .option('--expires <duration>', 'until it expires, such as 90d; also of rotate')
-    .option('--allow <network>', 'where alone it may be used, once for each: 192.0.2.7, 10.0.0.0/8', again)
     .optionsGroup('Options of create, for a new account, and of limits:')
     .option('--quota <calls/period>', 'such as 1000/1h, 1000/1h,sliding or 1000/1h,refill; none: no quota')
     .option('--rate <calls/period>', 'such as 10/1s, or 10/1s+20 with a burst; none: no limit')
@@ -95,7 +95,7 @@ export function keysCommand(context: Context): Command {
     .optionsGroup('Options of rotate:')
     .option('--overlap <duration>', 'how long the old key stays valid; 24h unless given')
     .optionsGroup('Options:')
-    .option('--json', 'print the answer as JSON')
+    .option('--json', 'print the result as JSON')
     .action((action: Action, which: string | undefined, options: Options) =>
       keys(action, which, options, context),
     );

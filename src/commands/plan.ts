@@ -16,7 +16,7 @@ export function planCommand(context: Context): Command {
   const command = new Command('plan')
     .option('--json', 'print the plan as JSON')
     .action((options: Options) => plan(options, context));
-  return withExamples(command, ['will the quota do for the schedules?', 'plan']);
+  return withExamples(command, ['is the quota enough for the schedules?', 'plan']);
 }
 
 async function plan({ json }: Options, context: Context): Promise<void> {

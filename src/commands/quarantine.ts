@@ -22,8 +22,8 @@ export function quarantineCommand(context: Context): Command {
         .choices(['list', 'retry'])
         .default('list'),
     )
-    .argument('[job...]', 'the jobs whose rows are meant; all unless given')
-    .option('--json', 'print the rows, or what became of them, as JSON')
+    .argument('[job...]', 'only the rows of these jobs')
+    .option('--json', 'print the rows, or the result, as JSON')
     .action((action: 'list' | 'retry', jobs: string[], options: Options) =>
       action === 'list' ? list(jobs, options, context) : retry(jobs, options, context),
     );

@@ -42,12 +42,12 @@ export function queryCommand(context: Context, stdin: Input = process.stdin): Co
   const command = new Command('query')
     .argument(
       '[sql]',
-      'one SELECT, WITH, VALUES or EXPLAIN; from standard input where neither it nor --file is given',
+      'one SELECT, WITH, VALUES or EXPLAIN; from standard input if neither it nor --file is given',
     )
     .option('--file <file>', 'read the SQL from a file')
     .addOption(new Option('--format <format>', 'how to print the rows (default: table)').choices(formats))
     .option('--json', 'the same as --format json')
-    .option('--limit <rows>', 'print at most so many rows', parseCount)
+    .option('--limit <rows>', 'print this many rows at most', parseCount)
     .option('--exact', 'CSV: keep cells that a spreadsheet would run as formulas')
     .action((sql: string | undefined, options: QueryOptions & { format?: Format; limit?: number }) =>
       withQueryProcess(async (ask) => {
@@ -62,13 +62,16 @@ export function queryCommand(context: Context, stdin: Input = process.stdin): Co
     );
   return withExamples(
     withQueryOptions(command),
-    ['whether to trust the rest', 'query "SELECT job, rows, complete_as_of, verdict FROM freshness"'],
+    [
+      'how fresh and complete each dataset is',
+      'query "SELECT job, rows, complete_as_of, verdict FROM freshness"',
+    ],
     [
       'as CSV, with a parameter',
       'query --format csv --param asset=BTC "SELECT * FROM ai_signals WHERE asset = :asset"',
     ],
     ['only from data of the last ten minutes', 'query --max-age 10m "SELECT count(*) FROM meme_signals"'],
-    ['as it stood two hours ago', 'query --as-of 2h "SELECT count(*) FROM news"'],
+    ['the rows of two hours ago', 'query --as-of 2h "SELECT count(*) FROM news"'],
   );
 }
 
@@ -87,15 +90,15 @@ export function withQueryOptions(command: Command): Command {
     .option('--timeout <duration>', 'end the query after this time, such as 30s')
     .option(
       '--max-age <duration>',
-      'refuse with exit code 75 where a dataset was proven complete longer ago than this, such as 10m',
+      'refuse with exit code 75 if a dataset was proven complete longer ago than this, such as 10m',
     )
     .option(
       '--max-seen-age <duration>',
-      'refuse with exit code 75 where new rows of a dataset were looked for longer ago than this',
+      'refuse with exit code 75 if new rows of a dataset were looked for longer ago than this',
     )
     .option(
       '--as-of <time>',
-      'answer as the mirror stood then: 2026-03-01, 2026-03-01T12:00Z, or 2h for two hours ago',
+      'query the mirror as it was then: 2026-03-01, 2026-03-01T12:00Z, or 2h for two hours ago',
     );
 }
 

@@ -124,7 +124,7 @@ function render({ file, backup, kept, keys, datasets }: Restored): string {
       ? renderKeys(keys)
       : ['keys and limits of serve stay as they are; --with-keys takes those of the backup']),
     'next: market-mirror start, or market-mirror sync: walks go on, and changes since the backup are read again',
-    'ship compares all of Postgres next, a lake begins another course, and readers of changes by seq begin anew',
+    'ship compares all of Postgres next, lake goes on in a new folder course=N, and readers of changes by seq begin anew',
   ];
   return `${lines.join('\n')}\n`;
 }

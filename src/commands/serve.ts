@@ -87,7 +87,7 @@ async function serve(options: Options, context: Context): Promise<void> {
     if (serve.page !== 'off') announcePage(context, { ...address, url, link: service.linkToPage, log });
     reportToDaemon(context, { serving: url });
     if (!signal.aborted) await once(signal, 'abort');
-    log.info({}, 'ending when the answers under way are given');
+    log.info({}, 'ending once the responses in flight are sent');
   });
 }
 

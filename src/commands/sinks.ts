@@ -19,14 +19,14 @@ type ShipOptions = { verify?: true; check?: true; drop?: true; yes?: true; reade
 export function shipCommand(context: Context): Command {
   const command = new Command('ship')
     .argument('[job...]', 'the jobs to ship; all unless given')
-    .option('--verify', 'compare all that is there with the mirror, name what differs and mend it')
+    .option('--verify', 'compare everything there with the mirror, name what differs and mend it')
     .addOption(
-      new Option('--check', 'compare all that is there with the mirror, and write nothing').conflicts([
+      new Option('--check', 'compare everything there with the mirror, and write nothing').conflicts([
         'verify',
         'reader',
       ]),
     )
-    .option('--reader <role>', 'let this role of Postgres read all of it; made where there is none')
+    .option('--reader <role>', 'let this role of Postgres read all of it; made if there is none')
     .addOption(
       new Option('--drop', 'remove all of it from Postgres; with --yes').conflicts([
         'verify',

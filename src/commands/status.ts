@@ -36,7 +36,7 @@ export function statusCommand(context: Context): Command {
     .action((options: Options) => status(options, context));
   return withExamples(
     command,
-    ['the first screen of an operator', 'status'],
+    ['what is fresh, what is wrong, and what to do', 'status'],
     ['with calls, limits and growth', 'status -v'],
     ['the same, again every second', 'status --watch'],
     ['for monitoring; the exit code alone says whether all is well', 'status --json'],

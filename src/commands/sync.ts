@@ -25,8 +25,8 @@ export function syncCommand(context: Context): Command {
     .action((names: string[], options: Options) => sync(names, options, context));
   return withExamples(
     command,
-    ['everything, once; a run that was stopped goes on where it stood', 'sync'],
-    ['two datasets, without waiting where the quota is used up', 'sync ai-signals news --no-wait'],
+    ['everything, once; continues a run that was stopped', 'sync'],
+    ['two datasets, without waiting for quota', 'sync ai-signals news --no-wait'],
   );
 }
 

@@ -82,7 +82,7 @@ describe('a mirror that is written', () => {
     };
     const walked = bench.mirror('meme-signals');
     try {
-      await line.getByText('walk under way, page 2').waitFor();
+      await line.getByText('walk running, page 2').waitFor();
       expect(await line.getByRole('progressbar').getAttribute('title')).toMatch(/^100 /);
     } finally {
       goOn();

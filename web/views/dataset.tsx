@@ -141,7 +141,7 @@ function NeverMirrored({ status: { doing, nextRun } }: { status: DatasetStatus }
   return (
     <Empty>
       This dataset has not been mirrored yet.{' '}
-      {doing.state === 'running' && 'Its first walk is under way: its rows come as they are read.'}
+      {doing.state === 'running' && 'Its first walk is running: its rows appear as they are read.'}
       {doing.message !== null && `${doing.message}. `}
       {doing.state !== 'running' && nextRun !== null && (
         <>

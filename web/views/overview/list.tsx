@@ -210,7 +210,7 @@ function Doing({ dataset: { doing, nextRun, job }, hasDaemon }: Pick<Props, 'dat
   if (state === 'running')
     return (
       <span class="note">
-        {read} under way, page {number(pages + 1)}
+        {read} running, page {number(pages + 1)}
         {read === 'walk' && (
           <progress
             aria-label={`${job}: rows of this walk`}
