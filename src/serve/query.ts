@@ -1,7 +1,7 @@
 /**
- * The second surface, `/mirror/v1`: questions in PostgREST's read syntax. The story of a question is that of every call
- * (`service.ts`): the key, what the response would cost, the limits, the rows. Where this differs is told here: the question is
- * parsed and becomes SQL, and a process that can be killed reads the rows.
+ * The second surface, `/mirror/v1`: questions in PostgREST's read syntax. A question goes the way of every call (`service.ts`):
+ * the key, what the response would cost, the limits, the rows. What differs is here: the question is parsed and becomes SQL, and
+ * a query process, which can be killed, reads the rows.
  */
 
 import { byteCache } from '../byte-cache.ts';
@@ -102,7 +102,7 @@ const questionOf = (call: Call, form: Form) => [call.incoming.url, form, countPr
 
 /** Of a question that sets no limit. */
 const DEFAULT_MAX_ROWS = 1_000;
-/** As many as the largest list page of `/api/v1` has. */
+/** Of the largest list page of `/api/v1`. */
 const ROWS_PER_CALL = 100;
 const QUESTION_MS = 5_000;
 /** For which a question waits for its turn: a connection on which nothing is sent for 30 s is closed. */
@@ -113,7 +113,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
   const lists = jobs.filter((job): job is ListJob => job.history !== null && job.versions !== null);
   const streams = openFeedStreams();
 
-  /** A dataset is named by its table or by its job; its existence is told to those alone who have a key. */
+  /** A dataset is named by its table or by its job. Only a client with a key learns whether it exists. */
   const datasetRoute = (
     name: string,
     path: string,
@@ -147,11 +147,11 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const present = presentState(open, job);
     const point = pointOf(request, present);
     const sourceAt = sourceFinder(open, job, call.params['key']);
-    const mostRows = request.limit === null ? DEFAULT_MAX_ROWS : null;
+    const maxRows = request.limit === null ? DEFAULT_MAX_ROWS : null;
     const questionAt = (at: string | null): DatasetQuestion => {
       const rows = rowsSql(sourceAt(at), request, request.limit ?? DEFAULT_MAX_ROWS + 1);
       const { name, rows: stored } = job;
-      return { dir, dataset: { name, rows: stored }, rows: { rows, form, mostRows, isCounted, at } };
+      return { dir, dataset: { name, rows: stored }, rows: { rows, form, maxRows, isCounted, at } };
     };
     const question = questionAt(point.at);
     return planAnswer(open, call, { ...present, seq: point.seq }, form, async () => {
@@ -193,7 +193,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const keep = (answer: WholeAnswer) => answers.set(question, inBytes(answer));
     const read = async () => {
       const encode = mirror.read(({ connection }) =>
-        readRows(connection, job, { rows: one, form, mostRows: null, isCounted: false, at }),
+        readRows(connection, job, { rows: one, form, maxRows: null, isCounted: false, at }),
       );
       if (!encode) throw busy();
       const answer = await encode();
@@ -298,7 +298,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
     throw busy('too many questions wait');
   }
 
-  /** Datasets that the key may read; answers about several of them show no others. */
+  /** The datasets that the key may read. */
   const readableBy = ({ scopes }: Caller) => {
     const readable = lists.filter(({ scope }) => scope === null || scopes.includes(scope));
     if (readable.length > 0) return readable;
@@ -384,7 +384,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
     /** Each hundred changes, or fewer that come at once, cost a call. */
     async function stream(takeMore: (calls: number) => boolean): Promise<PlannedResponse> {
       const gone = abortSignalOf(call);
-      // What is wrong with the position is said before the stream begins.
+      // A position that is refused is refused before the stream begins.
       let first: FeedAnswer | undefined = await read(gone, since);
       refuseUnpayable(first.changes.length, caller);
       const body = streams.open({
@@ -511,7 +511,7 @@ function responseTo(thrown: unknown) {
   return errorResponse(error, retryAfter(BUSY_SECONDS));
 }
 
-/** @returns the number of the moment, and its time as ISO 8601: null where the rows are those of the table as it is. */
+/** @returns the point in time that is shown, and `at`, by which its rows are read: null for those of the table as it is. */
 function pointOf({ at }: ReadRequest, present: DatasetState): { seq: number; at: string | null } {
   if (at === null) return { seq: present.seq, at: present.isRemoving ? isoTime(present.seq) : null };
   const wanted = 'seq' in at ? at.seq : Date.parse(at.time);
@@ -587,7 +587,7 @@ function rowsResponse(
       undefined,
       'Ask for fewer rows (limit) or columns (select).',
     );
-  // An answer without an end of its own has shown all.
+  // Nothing from the first row on is nothing at all.
   const known = total ?? (returned === 0 && offset === 0 && limit !== 0 ? 0 : null);
   const range = returned === 0 ? '*' : `${offset}-${offset + returned - 1}`;
   const preference = countPreference(call);
@@ -610,7 +610,7 @@ async function encoded(response: WholeAnswer['response'], call: Call): Promise<P
   return { ...response, headers: { ...headers, 'Content-Encoding': encoding }, body: bytes };
 }
 
-/** What a question is refused for ends a stream that has begun: its client asks again, and is told. */
+/** A refusal ends a stream that has begun: the client connects again, and is told why. */
 function endOfStream(thrown: unknown): undefined {
   if (thrown instanceof QueryError || (thrown instanceof Failure && thrown.kind !== 'bug')) return;
   throw thrown;

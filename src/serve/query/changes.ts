@@ -1,6 +1,6 @@
 /**
  * The change feed: first the datasets as inserts, then every row that came, changed or went, in the order of the commits. A
- * position is a place in it, which a client stores with its copy. Values that make no version are not part of it.
+ * client stores its position in the feed with its copy. Volatile values make no version, and are not part of the feed.
  */
 
 import { isoTime } from '../../clock.ts';
@@ -11,14 +11,14 @@ import { badParameter, QueryError } from './errors.ts';
 import { type DatasetState, jsonWriter, stateOf } from './read.ts';
 import { type Column, columnsSql, type ListJob, pastRows, type RowsSql, type Sql } from './sql.ts';
 
-/** A dataset as the feed shows it: without what makes no version. */
+/** A dataset as the feed shows it: without volatile columns. */
 export type FeedDataset = Pick<ListJob, 'name' | 'table' | 'rows' | 'history' | 'versions'> & {
   readonly columns: readonly Column[];
 };
 
 /**
- * Behind which change the feed goes on: that of `seq` and `key`, or all of `seq` where `key` is null. While the datasets are
- * inserted, `dataset` is the one of the last row, and `seq` the moment that is shown.
+ * The feed goes on behind the change of `seq` and `key`, or behind all of `seq` where `key` is null. While the datasets are
+ * inserted, `dataset` is that of the last row, and the rows are shown as they were at `seq`.
  */
 export type Position = { readonly seq: number; readonly dataset: string | null; readonly key: string | null };
 
@@ -36,7 +36,7 @@ export type FeedAnswer = {
   readonly hasMore: boolean;
 };
 
-/** For what a position is good: one history of the mirror (a restore begins another), and the datasets of one key. */
+/** A position holds for one epoch of the mirror (a restore begins another), and for the datasets that its key reads. */
 export type FeedName = { readonly epoch: string; readonly datasets: string };
 
 export const writePosition = ({ epoch, datasets }: FeedName, { seq, dataset, key }: Position): string =>
@@ -77,24 +77,24 @@ export function readChanges(connection: Connection, { datasets, since, limit }: 
     const kept = untilCommit(connection);
     const states = datasets.map((dataset) => stateOf(connection, dataset, null, kept));
     const last = Math.max(...states.map(({ seq }) => seq));
-    // A proof that still removes rows shows with its end.
+    // A removal is shown when it has ended.
     const to = Math.min(last, ...states.filter(({ isRemoving }) => isRemoving).map(({ seq }) => seq));
     if (since === null)
       return readInserts(connection, datasets, { seq: to, dataset: null, key: null }, limit);
     if (isBeforeRestore(connection, since.seq)) throw gone(TAKEN_BACK);
     if (since.seq > last) throw badParameter('since is no change of this mirror yet');
-    refuseForgotten(states, since);
+    refuseDropped(states, since);
     return since.dataset === null
       ? readBehind(connection, datasets, since, to, limit)
       : readInserts(connection, datasets, since, limit);
   });
 }
 
-function refuseForgotten(states: readonly DatasetState[], { seq, key }: Position): void {
+function refuseDropped(states: readonly DatasetState[], { seq, key }: Position): void {
   const from = states
     .map(({ historyFrom }) => historyFrom ?? '')
     .reduce((one, other) => (one > other ? one : other), '');
-  // Changes of `seq` itself are asked for where the feed stands within them.
+  // A position within a commit needs the rest of that commit, too.
   if (isoTime(key === null ? seq : seq - 1) < from) throw gone(`Changes up to ${from} were dropped.`);
 }
 
@@ -170,19 +170,19 @@ function changesOf(
   limit: number,
 ): Change[] {
   const from = key === null ? seq : seq - 1;
-  // Rows and versions are numbered: only the latest are looked at.
+  // By their numbers, only the latest rows and versions are looked at.
   const changed = changedAfter(connection, { name, table, rows, history, versions } as ListJob, from);
   const past = quoted(versions);
-  const isIn = (at: string) => `${at} > :from AND ${at} <= :to AND (${at} > :at OR _key > :key)`;
+  const isBehind = (at: string) => `${at} > :from AND ${at} <= :to AND (${at} > :at OR _key > :key)`;
   const before = (at: string, of: string) =>
     `CASE WHEN EXISTS (SELECT 1 FROM ${past} AS before WHERE before._key = ${of}._key AND before._valid_to = ${of}.${at}
        AND before._valid_from < before._valid_to) THEN 'update' ELSE 'insert' END`;
   const sql = `SELECT _changed_at, _key, ${before('_changed_at', 'latest')}, ${shown} FROM ${quoted(rows)} AS latest
-      WHERE ${changed.rows} AND ${isIn('_changed_at')}
+      WHERE ${changed.rows} AND ${isBehind('_changed_at')}
     UNION ALL SELECT _valid_from, _key, ${before('_valid_from', 'version')}, ${shown} FROM ${past} AS version
-      WHERE ${changed.versions} AND _valid_from < _valid_to AND ${isIn('_valid_from')}
+      WHERE ${changed.versions} AND _valid_from < _valid_to AND ${isBehind('_valid_from')}
     UNION ALL SELECT _valid_to, _key, 'delete', ${columns.map(() => 'NULL')} FROM ${past} AS version
-      WHERE ${changed.versions} AND _ended_by = 'delete' AND ${isIn('_valid_to')}
+      WHERE ${changed.versions} AND _ended_by = 'delete' AND ${isBehind('_valid_to')}
         AND NOT EXISTS (SELECT 1 FROM ${quoted(rows)} AS now WHERE now._key = version._key AND now._changed_at = version._valid_to)
         AND NOT EXISTS (SELECT 1 FROM ${past} AS now WHERE now._key = version._key AND now._valid_from = version._valid_to
           AND now._valid_to > now._valid_from)
@@ -208,7 +208,7 @@ function collector(limit: number) {
   const changes: { json: string; position: Position }[] = [];
   let bytes = 0;
   return {
-    /** False where it is one too many. */
+    /** @returns false where it is one too many. */
     add(json: string, position: Position): boolean {
       if (changes.length >= limit || (bytes > 0 && bytes + json.length > MAX_BYTES)) return false;
       bytes += json.length;

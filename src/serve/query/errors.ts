@@ -11,7 +11,7 @@ type ErrorBody = {
   readonly hint: string | null;
 };
 
-/** A question that is refused. */
+/** Why a question is refused. */
 export class QueryError extends Error {
   readonly status: number;
   readonly body: ErrorBody;
@@ -22,7 +22,7 @@ export class QueryError extends Error {
     this.body = { code, message, details: details ?? null, hint: hint ?? null };
   }
 
-  /** For a way that takes data alone. */
+  /** As a query process sends it: an error would lose its members on its way. */
   data(): QueryErrorData {
     return { status: this.status, ...this.body };
   }

@@ -14,7 +14,7 @@ type FeedStreamParts = {
   readonly account: string;
   readonly gone: AbortSignal;
   readonly since: Position | null;
-  /** Changes behind a position; undefined where the stream has to end: the client asks again, and hears why. */
+  /** Changes behind a position; undefined where the stream has to end. The client then connects again, and is told why. */
   read(since: Position | null): Promise<FeedAnswer | undefined>;
   /** Another number when anything was committed. */
   version(): number | undefined;
@@ -23,22 +23,22 @@ type FeedStreamParts = {
 };
 
 type FeedStreams = {
-  /** Undefined where there are as many as may be. */
+  /** Undefined where as many are open as may be. */
   open(parts: FeedStreamParts): Stream | undefined;
   /** Ends all streams, as if they were whole. */
   end(): void;
 };
 
 export function openFeedStreams(): FeedStreams {
-  const places = openFairShares(EVENT_STREAM.maxStreams);
+  const shares = openFairShares(EVENT_STREAM.maxStreams);
   const ended = new AbortController();
 
   return {
     open({ name, account, gone, since, read, version, mayListen }) {
       const left = new AbortController();
-      const place = places.take(account, () => left.abort());
-      if (!place || ended.signal.aborted) return undefined;
-      gone.addEventListener('abort', place.leave);
+      const share = shares.take(account, () => left.abort());
+      if (!share || ended.signal.aborted) return undefined;
+      gone.addEventListener('abort', share.leave);
       const over = AbortSignal.any([gone, left.signal, ended.signal]);
       return async (write) => {
         await write(EVENT_STREAM.retry);
@@ -50,14 +50,14 @@ export function openFeedStreams(): FeedStreams {
           const events = answer.changes.map(
             (change) => `id: ${writePosition(name, change.position)}\ndata: ${change.json}\n\n`,
           );
-          // The last position of a commit is that behind it.
+          // An event without data has the position behind the whole commit.
           if (events.length > 0 || position === null)
             events.push(`id: ${writePosition(name, answer.next)}\n\n`);
           if (events.length > 0) await write(events.join(''));
           position = answer.next;
           if (!answer.hasMore) await changed(known);
         }
-        place.leave();
+        share.leave();
         if (gone.aborted) throw new ClientGone();
 
         async function changed(known: number | undefined): Promise<void> {

@@ -16,7 +16,7 @@ export function registerMatching(connection: Connection): void {
 /** Letters of either case as the same. */
 const fold = (text: string) => text.toLowerCase().replaceAll('ς', 'σ');
 
-/** A pattern without `%`: letters, and `undefined` for any one. */
+/** Of a pattern, between two `%`: letters, and `undefined` for any one. */
 type Part = readonly (string | undefined)[];
 
 /** @returns 1, 0, or null for null, as SQL has it. */
@@ -27,7 +27,7 @@ function matcher(normal: (text: string) => string) {
     if (!known || known.pattern !== pattern)
       known = { pattern: String(pattern), parts: partsOf(normal(String(pattern))) };
     const text = normal(String(value));
-    // Only where one letter is skipped does it matter that some are two units of UTF-16.
+    // `_` is one letter, which may be two units of UTF-16.
     return matches(known.pattern.includes('_') ? [...text] : text, known.parts) ? 1 : 0;
   };
 }

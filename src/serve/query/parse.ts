@@ -1,6 +1,6 @@
 /**
- * The grammar of a question: PostgREST's read syntax as plain data. Nothing here knows a dataset: whether a column exists, and
- * what it can be compared with, is decided where the SQL is made.
+ * The grammar of a question: PostgREST's read syntax as plain data. Nothing here knows a dataset: `sql.ts` decides whether a
+ * column exists, and what it can be compared with.
  */
 
 import { badParameter, QueryError } from './errors.ts';
@@ -61,7 +61,7 @@ const operators = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'like', 'ilike'] as co
 const otherOperators =
   /^(match|imatch|isdistinct|cs|cd|ov|sl|sr|nxr|nxl|adj|fts|plfts|phfts|wfts)\b|^\w+\((any|all)\)/;
 
-/** What no filter of a column can be named; such a column is filtered inside `and=(…)`. */
+/** A column of such a name is filtered inside `and=(…)`. */
 const parameterNames = ['select', 'order', 'limit', 'offset', 'seq', 'as_of'] as const;
 const treeNames = ['and', 'or', 'not.and', 'not.or'];
 

@@ -16,7 +16,7 @@ export type DatasetQuestion = { readonly dir: string } & (
   | { readonly feed: FeedQuestion }
 );
 
-/** The answer, or why there is none: an error would lose what it says on its way. */
+/** The answer, or why there is none. */
 export type DatasetAnswer<Answer extends RowsAnswer | FeedAnswer> =
   | Answer
   | { readonly refused: QueryErrorData };
@@ -30,7 +30,7 @@ export async function answerServed(
     const connection = connectionTo(request.dir);
     if ('feed' in request) return readChanges(connection, request.feed);
     const answer = await readRows(connection, request.dataset, request.rows)();
-    // The service, which many wait for, sends it as it is.
+    // As bytes, which the service sends as they are: it has many clients, and this process has one.
     return { ...answer, body: answer.body === undefined ? undefined : Buffer.from(answer.body) };
   } catch (thrown) {
     if (thrown instanceof QueryError) return { refused: thrown.data() };
@@ -39,7 +39,7 @@ export async function answerServed(
   }
 }
 
-/** Kept from one question to the next; between two of them it reads no moment, which would keep the log from beginning anew. */
+/** Kept from one question to the next, without a transaction between two of them: that would keep the write-ahead log from beginning anew. */
 let open: { dir: string; connection: Connection; isLost: () => unknown } | undefined;
 
 function connectionTo(dir: string): Connection {

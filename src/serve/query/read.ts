@@ -1,6 +1,6 @@
 /**
- * Reads what a question asks for: its rows as bytes in the form that was asked for, and how the dataset stands at that moment.
- * It runs in a process that can be killed, and, where one row is looked up by its key, in the service itself.
+ * Reads the answer to a question: its rows, written in the form that was asked for, and the state of the dataset at that moment.
+ * This runs in a query process, which can be killed; a row that is looked up by its key is read by the service itself.
  */
 
 import type { Cell } from '../../output/answer.ts';
@@ -15,8 +15,8 @@ export type Form = 'json' | 'ndjson' | 'object' | 'csv';
 export type RowsQuestion = {
   readonly rows: RowsSql;
   readonly form: Form;
-  /** Beyond these the rows are counted, and not shown; null where the question sets its own limit. */
-  readonly mostRows: number | null;
+  /** Further rows are counted, and not shown; null where the question sets its own limit. */
+  readonly maxRows: number | null;
   readonly isCounted: boolean;
   /** The point in time as ISO 8601; null for the present. */
   readonly at: string | null;
@@ -31,15 +31,15 @@ export type RowsAnswer = {
   readonly total: number | null;
 };
 
-/** How a dataset stands. */
+/** The state of a dataset. */
 export type DatasetState = {
   /** Of its latest change; below that of a removal that has not come to its end. */
   readonly seq: number;
-  /** Whether such a removal is under way: the rows are those of an earlier moment. */
+  /** Whether such a removal is under way: the rows at `seq` are shown until it has ended. */
   readonly isRemoving: boolean;
-  /** Grows with what no `seq` tells: values that make no version, and what is held. */
+  /** Grows with changes that no `seq` counts: of volatile values, and of what is held. */
   readonly volatileSeq: number | null;
-  /** What was forgotten reaches up to here; null where nothing was. */
+  /** Up to here history was dropped; null where nothing was. */
   readonly historyFrom: string | null;
   /** By which change the first full walk had ended; null where none has. */
   readonly readSeq: number | null;
@@ -107,18 +107,18 @@ function readState(
 export function readRows(
   connection: Connection,
   dataset: { name: string; rows: string },
-  { rows, form, mostRows, isCounted, at }: RowsQuestion,
+  { rows, form, maxRows, isCounted, at }: RowsQuestion,
 ): () => Promise<RowsAnswer> {
   const { row, whole } = form === 'csv' ? csvWriter(rows.columns) : jsonWriter(rows.columns, form);
   const { state, found, total } = atOneMoment(connection, () => {
-    const found = collect(connection, rows.rows, row, mostRows);
+    const found = collect(connection, rows.rows, row, maxRows);
     const total = isCounted || found.isMore ? count(connection, rows.count) : null;
     return { state: stateOf(connection, dataset, at), found, total };
   });
   return async () => {
-    const body = found.isTooLong ? '' : await whole(found.pieces);
+    const body = found.isTooLong ? '' : await whole(found.written);
     const isTooLong = found.isTooLong || Buffer.byteLength(body) > MAX_BYTES;
-    const returned = found.pieces.length;
+    const returned = found.written.length;
     return { state, returned, total, body: isTooLong ? undefined : body };
   };
 }
@@ -132,31 +132,31 @@ function collect(
   connection: Connection,
   { sql, params }: Sql,
   write: Writer['row'],
-  mostRows: number | null,
-): { pieces: Piece[]; isMore: boolean; isTooLong: boolean } {
-  const pieces: Piece[] = [];
+  maxRows: number | null,
+): { written: WrittenRow[]; isMore: boolean; isTooLong: boolean } {
+  const written: WrittenRow[] = [];
   let length = 0;
   for (const row of prepared(connection, sql).raw().iterate(params)) {
-    const isMore = pieces.length === mostRows;
-    if (isMore || length > MAX_BYTES) return { pieces, isMore, isTooLong: !isMore };
-    const piece = write(row as unknown[]);
+    const isMore = written.length === maxRows;
+    if (isMore || length > MAX_BYTES) return { written, isMore, isTooLong: !isMore };
+    const one = write(row as unknown[]);
     length +=
-      typeof piece === 'string' ? piece.length : piece.reduce<number>((sum, cell) => sum + lengthOf(cell), 0);
-    pieces.push(piece);
+      typeof one === 'string' ? one.length : one.reduce<number>((sum, cell) => sum + lengthOf(cell), 0);
+    written.push(one);
   }
-  return { pieces, isMore: false, isTooLong: length > MAX_BYTES };
+  return { written, isMore: false, isTooLong: length > MAX_BYTES };
 }
 
 const lengthOf = (cell: Cell) => (typeof cell === 'string' ? cell.length + 1 : 2);
 
 type Columns = RowsSql['columns'];
 
-/** A row on its way: its JSON, or the cells of its line. */
-type Piece = string | Cell[];
+/** A row as its JSON, or as the cells of its line. */
+type WrittenRow = string | Cell[];
 
 type Writer = {
-  row(row: readonly unknown[]): Piece;
-  whole(rows: readonly Piece[]): string | Promise<string>;
+  row(row: readonly unknown[]): WrittenRow;
+  whole(rows: readonly WrittenRow[]): string | Promise<string>;
 };
 
 export function jsonWriter(columns: Columns, form: Exclude<Form, 'csv'>) {
@@ -168,7 +168,7 @@ export function jsonWriter(columns: Columns, form: Exclude<Form, 'csv'>) {
       for (let at = 0; at < heads.length; at += 1) text += heads[at] + jsonOf(row[at], shapes[at] as Shape);
       return `${text}}`;
     },
-    whole(rows: readonly Piece[]): string {
+    whole(rows: readonly WrittenRow[]): string {
       if (form === 'json') return `[${rows.join(',\n')}]`;
       return form === 'object' ? rows.join('') : rows.map((row) => `${row}\n`).join('');
     },

@@ -1,6 +1,6 @@
 /**
- * A question in SQL. Values are parameters, always; names are those of the dataset's own columns, quoted. Columns are compared
- * and shown as what they hold: a number, a text, a boolean, JSON, or whatever came (`mixed`).
+ * A question as SQL. Values are always parameters; names are those of the dataset's own columns, quoted. Columns are compared
+ * and shown as what they hold: numbers, texts, booleans, JSON, or several of these (`mixed`).
  */
 
 import type { ListedJob } from '../../job-list.ts';
@@ -22,14 +22,14 @@ export type Column = {
   readonly isLong: boolean;
 };
 
-/** How a cell is written: as JSON already (`raw`), or made of what SQLite has. */
+/** What a cell is in SQLite: JSON that is written as it is (`raw`), JSON that is written as text (`rawText`), or a value. */
 export type Shape = 'text' | 'number' | 'boolean' | 'raw' | 'rawText';
 
 export type SqlValue = string | number | bigint;
 type Params = Record<string, SqlValue>;
 export type Sql = { readonly sql: string; readonly params: Params };
 
-/** The rows that are asked for, and how many there are without limit and offset. */
+/** SQL for the rows of an answer, and for their number without limit and offset. */
 export type RowsSql = {
   readonly rows: Sql;
   readonly count: Sql;
@@ -57,13 +57,14 @@ function kindOf(kind: Kind): Column['kind'] {
   return kind === 'bigint' || kind === 'double precision' || kind === 'numeric' ? 'number' : 'text';
 }
 
-/** What the rows are taken from, as it stands in FROM. */
+/** What the rows are selected from. */
 export type Source = {
+  /** SQL behind FROM. */
   readonly from: string;
   readonly columns: readonly Column[];
-  /** SQL of what makes the order whole. */
+  /** SQL that orders what no other order does. */
   readonly ties: readonly string[];
-  /** Those that stand in `from`. */
+  /** Of `from`. */
   readonly params: Params;
 };
 
@@ -74,21 +75,21 @@ export const presentRows = (job: ListJob, columns: readonly Column[]): Source =>
   params: {},
 });
 
-/** The rows as they were. @param at ISO 8601. Values that make no version are the latest of their version. */
+/** The rows as they were, but for volatile values: these are the latest of their version. @param at ISO 8601. */
 export function pastRows(
   { table, history }: Pick<ListJob, 'table' | 'history'>,
   columns: readonly Column[],
   at: string,
 ): Source {
-  const now = columns.map(({ name }) =>
+  const present = columns.map(({ name }) =>
     name.startsWith('_held_')
       ? `CASE WHEN _held_since <= :at THEN ${quoted(name)} END AS ${quoted(name)}`
       : quoted(name),
   );
-  const then = columns.map(({ name }) => (name.startsWith('_held_') ? 'NULL' : quoted(name)));
+  const past = columns.map(({ name }) => (name.startsWith('_held_') ? 'NULL' : quoted(name)));
   return {
-    from: `(SELECT ${now} FROM ${quoted(table)} WHERE _changed_at <= :at
-      UNION ALL SELECT ${then} FROM ${quoted(history)} WHERE _valid_from <= :at AND _valid_to > :at)`,
+    from: `(SELECT ${present} FROM ${quoted(table)} WHERE _changed_at <= :at
+      UNION ALL SELECT ${past} FROM ${quoted(history)} WHERE _valid_from <= :at AND _valid_to > :at)`,
     columns,
     ties: ['_key'],
     params: { at },
@@ -108,22 +109,22 @@ export function versionsOfRow(
   key: string,
   at: string | null,
 ): Source {
-  const now = columns.map(({ name }) =>
+  const present = columns.map(({ name }) =>
     name === '_valid_from'
       ? '_changed_at AS _valid_from'
       : /^_(?:valid_to|ended_by)$/.test(name)
         ? `NULL AS ${name}`
         : quoted(name),
   );
-  const then = columns.map(({ name }) =>
+  const past = columns.map(({ name }) =>
     at !== null && /^_(?:valid_to|ended_by)$/.test(name)
       ? `CASE WHEN _valid_to <= :at THEN ${name} END`
       : quoted(name),
   );
   const by = (column: string) => (at === null ? '' : ` AND ${column} <= :at`);
   return {
-    from: `(SELECT ${now} FROM ${quoted(job.table)} WHERE _key = :key${by('_changed_at')}
-      UNION ALL SELECT ${then} FROM ${quoted(job.history)} WHERE _key = :key${by('_valid_from')})`,
+    from: `(SELECT ${present} FROM ${quoted(job.table)} WHERE _key = :key${by('_changed_at')}
+      UNION ALL SELECT ${past} FROM ${quoted(job.history)} WHERE _key = :key${by('_valid_from')})`,
     columns,
     ties: ['_valid_from', '_valid_to IS NULL', '_valid_to'],
     params: at === null ? { key } : { key, at },
@@ -189,11 +190,11 @@ function columnFinder({ columns }: Pick<Source, 'columns'>): ColumnFinder {
   };
 }
 
-/** SQL for a value and what it holds. */
+/** SQL for a value, and what it is. */
 type Value = {
   readonly sql: string;
   readonly kind: Column['kind'];
-  /** SQL for its type in JSON, and for its text there; of what came as JSON alone. */
+  /** SQL for its type in JSON, and for its JSON; null where only the column has it. */
   readonly json: { readonly type: string; readonly text: string } | null;
 };
 
