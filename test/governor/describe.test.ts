@@ -21,18 +21,6 @@ describe('what is shown of the governor', () => {
     expect(describeKept(kept, T0)).toEqual(describeState(initialState(), T0));
   });
 
-  it('says what is left and that the refill is not known yet', () => {
-    const machine = drive();
-    machine.call({ limit: 100, remaining: 80 });
-    const shown = machine.shown;
-    expect(shown.quota).toMatchObject({
-      limit: 100,
-      remaining: 80,
-      source: 'header',
-      refill: { kind: 'unknown' },
-    });
-  });
-
   it('says when more comes, how sure that is, and on what evidence', () => {
     const machine = drive();
     for (let window = 0; window < 4; window += 1) {

@@ -15,16 +15,6 @@ describe('the governor', () => {
     expect(clock.now() - begin).toBeLessThan(10_000);
   });
 
-  it('snoozes a call when the wait is longer than the patience', async () => {
-    const { clock, governor } = setup();
-    await governor.acquire('news', never);
-    governor.complete('news', { ...fine, status: 429, retryAfterMs: 60_000 });
-    const thrown = await governor.acquire('news', never).catch((error: unknown) => error);
-    expect(thrown).toBeInstanceOf(Snooze);
-    expect((thrown as Snooze).reason).toBe('retry_after');
-    expect((thrown as Snooze).until).toBeGreaterThanOrEqual(clock.now() + 60_000);
-  });
-
   it('waits out a pause of three seconds, and snoozes a call at a longer one', async () => {
     // The jitter adds a twentieth.
     for (const [retryAfterMs, isWaitedFor] of [
@@ -40,15 +30,6 @@ describe('the governor', () => {
       if (isWaitedFor) expect(clock.now()).toBeCloseTo(until, 3);
       else expect(ended).toMatchObject({ until: expect.closeTo(until, 3), reason: 'retry_after' });
     }
-  });
-
-  it('refuses every call after a 401 until the key changes', async () => {
-    const { governor } = setup();
-    await governor.acquire('news', never);
-    governor.complete('news', { ...fine, status: 401 });
-    await expect(governor.acquire('usage', never)).rejects.toBeInstanceOf(Failure);
-    governor.keyChanged();
-    await governor.acquire('usage', never);
   });
 
   it('ends a wait when its signal is aborted', async () => {

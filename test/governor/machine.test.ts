@@ -148,22 +148,6 @@ describe('the number at once', () => {
 });
 
 describe('with several processes', () => {
-  it('no more calls are under way than one process would be allowed', () => {
-    const machine = drive();
-    machine.call();
-    machine.pass(1_000);
-    const first = machine.ask('news', 'one', 10);
-    machine.pass(1_000);
-    const second = machine.ask('news', 'two', 10);
-    machine.pass(1_000);
-    const third = machine.ask('news', 'three', 10);
-    const granted = [first, second, third].map((decision) =>
-      'permits' in decision ? decision.maxInFlight : 0,
-    );
-    expect(granted.reduce((sum, maxInFlight) => sum + maxInFlight, 0)).toBeLessThanOrEqual(3);
-    expect(third).toMatchObject({ wait: { reason: 'concurrency' } });
-  });
-
   it('what a crashed process had in hand counts as spent', () => {
     const machine = drive();
     machine.call({ limit: 1_000, remaining: 500 });
@@ -217,16 +201,6 @@ describe('the kept state', () => {
     ['one of a newer release', { version: initialState().version + 1 }, true],
   ])('%s is taken for that of a newer release as it should', (_, kept, newer) => {
     expect(isNewer(kept)).toBe(newer);
-  });
-
-  it('survives being written down as JSON at any time', () => {
-    const machine = drive();
-    for (let call = 0; call < 40; call += 1) machine.call({ limit: 100, remaining: 99 - call });
-    machine.call({ status: 429 });
-    machine.call({ status: 503 }, 'usage');
-    machine.call({ status: 403 }, 'meme-signals');
-    const written = JSON.parse(JSON.stringify(machine.state));
-    expect(readState(written)).toEqual(machine.state);
   });
 
   it('knows no more of the quota when the clock is set back', () => {

@@ -19,26 +19,6 @@ const MINUTE = 60 * SECOND;
 const jobs = await loadJobs();
 
 describe('over real HTTP', () => {
-  it('5 calls a second with a burst of 10 are found and kept to', async () => {
-    const world = await setup({ rate: { perSecond: 5, burst: 10 } });
-    await world.process('one').walk('ai-signals', 400);
-    expect(world.elapsed()).toBeLessThan(1.1 * (390 / 5) * SECOND);
-    expect(world.refusals()).toBeLessThanOrEqual(8);
-    await world.process('one').walk('ai-signals', 200);
-    expect(world.refusals()).toBeLessThanOrEqual(9);
-  });
-
-  it('100 calls a minute, of which one endpoint in two tells, are used up and never asked for beyond', async () => {
-    const world = await setup({ quota: { limit: 100, periodMs: MINUTE } });
-    const { walk } = world.process('one');
-    await Promise.all([walk('ai-signals', 250), walk('news', 250)]);
-    expect(world.elapsed()).toBeLessThan(1.2 * 5 * MINUTE);
-    expect(world.refusals()).toBeLessThanOrEqual(2);
-    await walk('ai-signals', 200);
-    expect(world.refusals()).toBeLessThanOrEqual(2);
-    expect(world.learnt().quota.refill).toMatchObject({ periodMs: MINUTE, confidence: 'sure' });
-  });
-
   it('a Retry-After is sat out in full, and what it taught spares the next refusal', async () => {
     const quota = { limit: 60, periodMs: 10 * MINUTE };
     const world = await setup({ quota, rateLimitHeaders: [], retryAfter: retryAfterSeconds });

@@ -98,27 +98,16 @@ const life = fc.record({
 });
 
 describe('whatever happens', () => {
-  it('no call goes before its pause is over, nor while the key or an endpoint is refused', () => {
+  it('no call goes before its pause is over, nor while the key or an endpoint is refused, and no more are under way than are allowed, all processes together: one alone after a refusal', () => {
     fc.assert(
       fc.property(life, (lived) => {
-        live(lived, ({ before, event, decision, now }) => {
+        live(lived, ({ before, state, event, decision, now, mostAllowed }) => {
           if (event.type !== 'ask' || !('permits' in decision)) return;
           expect(before.pause === null || before.pause.resumeAt <= now).toBe(true);
           expect(before.keyRefused === null || before.keyRefused.retryAt <= now).toBe(true);
           const known = before.jobs[event.job];
           expect(!known?.outage || known.outage.resumeAt <= now).toBe(true);
           expect(!known?.forbidden || known.forbidden.retryAt <= now).toBe(true);
-        });
-      }),
-      { numRuns: 2_000 },
-    );
-  });
-
-  it('no more calls are under way than are allowed, all processes together, and one alone after a refusal', () => {
-    fc.assert(
-      fc.property(life, (lived) => {
-        live(lived, ({ before, state, event, decision, mostAllowed }) => {
-          if (event.type !== 'ask' || !('permits' in decision)) return;
           const leases = Object.values(state.leases);
           const most = leases.reduce(
             (sum, { permits, maxInFlight }) => sum + Math.min(permits, Math.max(1, maxInFlight)),

@@ -100,14 +100,6 @@ describe('the quota', () => {
     expect(refill.kind === 'window' && refill.nextBy).toBeLessThanOrEqual(T0 + 5 * MINUTE + 1_000);
   });
 
-  it('learns the period from resets, and then waits for the next one', () => {
-    const machine = drive();
-    const endsAt = pool(machine, 50, MINUTE);
-    for (let call = 0; call < 400; call += 1) endsAt.call();
-    expect(machine.shown.quota.refill).toMatchObject({ periodMs: MINUTE, confidence: 'sure' });
-    expect(endsAt.refused).toBeLessThanOrEqual(5);
-  });
-
   it('tells a slow refill from a reset', () => {
     const machine = drive();
     let level = 60;

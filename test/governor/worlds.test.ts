@@ -9,7 +9,7 @@ import { scenarios, worlds } from '../../lab/simulate/scenarios.ts';
  */
 const SEEDS = [11];
 /** Where all depends on latencies, which differ by half a second between two seeds in a thousand calls. */
-const MORE_SEEDS = Array.from({ length: 5 }, (_, seed) => seed + 1);
+const MORE_SEEDS = Array.from({ length: 3 }, (_, seed) => seed + 1);
 /** What a first sync may cost, and what may be refused of the next 1,000 calls, a trial or two among them. */
 const bounds = { ratio: 1.2, learning: 10, steady: 3, after: 1_000 };
 
