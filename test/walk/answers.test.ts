@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Fault, type FaultScript, faults, when } from '../../model-api/index.ts';
 import { mostCalls } from '../../src/walk/anchored.ts';
 import type { Anomaly } from '../../src/walk/checkpoint.ts';
+import { remove } from '../helpers/edits.ts';
 import { openList } from '../helpers/list.ts';
 import { setup } from '../helpers/setup.ts';
 import { mirroredRows, upstreamRows } from '../helpers/truth.ts';
@@ -129,6 +130,12 @@ describe('a walk is given up, with all that came, where', () => {
     expect(walked.received.size).toBe(received);
     await list.converge();
   });
+});
+
+it('a walk that reads rows again is given up where a page says that it brought none of them', async () => {
+  const nothing = when({ from: 5 }, pagination({ returned: 0 }));
+  const list = openList('news', { rows: ROWS, faults: [allPages(limitIgnored(10)), nothing] });
+  expect(await list.walk({ 4: remove(0, 15) })).toMatchObject({ stuck: 'stuck', calls: 8 });
 });
 
 it('a walk that is given up has failed and keeps all that came, and the next run begins anew', async () => {
