@@ -12,7 +12,7 @@ import {
   remove,
   turnRound,
 } from '../helpers/edits.ts';
-import type { Bench, BenchOptions } from '../helpers/mirror-bench.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { mirroredRows, missingKeys, upstreamRows } from '../helpers/truth.ts';
 
@@ -21,9 +21,8 @@ const ROWS = 450;
 const WHOLE = 5;
 
 /** A mirror whose first walk is complete. */
-async function setupKnown(options: BenchOptions = {}): Promise<Bench> {
-  const bench = await setup({ rows: ROWS, ...options });
-  await bench.mirror(job);
+async function setupKnown(): Promise<Bench> {
+  const bench = await setup({ rows: ROWS, walked: [job] });
   bench.clock.advance(60_000);
   return bench;
 }
@@ -85,17 +84,6 @@ describe('a glance', () => {
     await bench.mirror('ai-signals');
     bench.clock.advance(60_000);
     expect(await bench.glance('ai-signals')).toMatchObject({ verdict: null, apiCalls: 1, updated: 0 });
-  });
-
-  it('takes a row that was removed and is back for a new one', async () => {
-    const bench = await setupKnown();
-    const [gone] = bench.upstream(job).rows.slice(40, 41);
-    edit(bench, remove(40));
-    for (const verdict of ['verified', 'verified'])
-      expect(await bench.mirror(job)).toMatchObject({ verdict });
-    bench.upstream(job).rows.unshift(gone as (typeof bench.model.data.news.rows)[number]);
-    expect(await bench.glance(job)).toMatchObject({ verdict: null, inserted: 1 });
-    expect(bench.sql('SELECT * FROM news_history WHERE _valid_to <= _valid_from')).toEqual([]);
   });
 
   it('goes on as a walk, with its verdict, where nothing is known', async () => {

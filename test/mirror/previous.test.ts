@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { both, change, editBefore, insert, move, publish, remove } from '../helpers/edits.ts';
-import type { Bench, BenchOptions } from '../helpers/mirror-bench.ts';
+import type { BenchOptions } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { mirroredRows, upstreamRows } from '../helpers/truth.ts';
 
@@ -10,11 +10,7 @@ const FULL = 4;
 const HOUR = 3_600_000;
 const job = 'ai-signals';
 
-async function setupProven(options: BenchOptions = {}): Promise<Bench> {
-  const bench = await setup({ rows: ROWS, ...options });
-  expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', renewalOf: null, callsSaved: 0 });
-  return bench;
-}
+const setupProven = (options: BenchOptions = {}) => setup({ rows: ROWS, walked: [job], ...options });
 
 describe('a snapshot that was proven', () => {
   it('is proven again by one call while nothing changes', async () => {

@@ -47,8 +47,7 @@ describe('a walk that crashes', () => {
   it.each(['news', 'ai-signals'])(
     'keeps its proof for %s: it still knows which rows it has met',
     async (job) => {
-      const bench = await setup({ rows: ROWS });
-      await bench.mirror(job);
+      const bench = await setup({ rows: ROWS, walked: [job] });
       remove(300)(bench.upstream(job));
       if (job === 'ai-signals') publish(LATER)(bench.upstream(job));
       editBefore(bench, job, { 2: crashAt(bench), 5: crashAt(bench) });

@@ -7,7 +7,7 @@ import { change } from '../helpers/edits.ts';
 import { noteGlance } from '../helpers/glance-row.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
-import { bytesWritten, openTables, setupRows } from './support.ts';
+import { openTables, setupRows } from './support.ts';
 
 const driftsOf = (bench: Bench) =>
   bench.sql('SELECT kind, path, detail, times FROM drift ORDER BY walk_id, path');
@@ -202,19 +202,5 @@ describe('the drift of one dataset', () => {
     again.note({ kind: 'extra-property', path: 'new', detail: '', times: 1 }, origin);
     expect(read.all()).toMatchObject([{ count: MAX_DRIFTS }, { kind: 'more', times: 51 }]);
     expect(createDriftLog(connection, 'usage')).toBeDefined();
-  });
-
-  it('writes nothing that was written before until it is asked to', async () => {
-    const connection = openTables(await loadJobs());
-    const log = createDriftLog(connection, 'news');
-    const note = () =>
-      log.note(
-        { kind: 'new-type', path: 'p', detail: '', times: 1 },
-        { job: 'news', walkId: 1, requestId: null, now: 'now' },
-      );
-    note();
-    expect(bytesWritten(connection, note)).toBe(0);
-    expect(bytesWritten(connection, () => log.flush())).toBeGreaterThan(0);
-    expect(bytesWritten(connection, () => log.flush())).toBe(0);
   });
 });

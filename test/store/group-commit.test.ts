@@ -58,36 +58,6 @@ describe('a page', () => {
     expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', updated: 1, anomalies: '{}' });
     expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
   });
-
-  it('keeps the row as it was in the history, from one change to the next', async () => {
-    const bench = await setup({ rows: ROWS });
-    const times: string[] = [];
-    for (const headline of ['first', 'second', 'third']) {
-      change(20, { headline })(bench.upstream('news'));
-      bench.clock.advance(60_000);
-      times.push(new Date(bench.clock.now()).toISOString());
-      await bench.mirror('news');
-    }
-    const versions = bench.sql(
-      `SELECT _body ->> 'headline' AS headline, _valid_from, _valid_to, _ended_by, _first_seen_at FROM news_history`,
-    );
-    expect(versions).toEqual([
-      {
-        headline: 'first',
-        _valid_from: times[0],
-        _valid_to: times[1],
-        _ended_by: 'update',
-        _first_seen_at: times[0],
-      },
-      {
-        headline: 'second',
-        _valid_from: times[1],
-        _valid_to: times[2],
-        _ended_by: 'update',
-        _first_seen_at: times[0],
-      },
-    ]);
-  });
 });
 
 /** A page of the news, of these rows of the API. */

@@ -66,14 +66,6 @@ describe('a row that breaks the contract', () => {
     expect(quarantined(bench)).toEqual([{ key: keys[0], times: 2, resolved: 0 }]);
   });
 
-  it('leaves the row that is mirrored under its key where it is', async () => {
-    const bench = await setup({ rows: 5 });
-    await bench.mirror(job);
-    change(1, { confidence: 'high' })(bench.upstream(job));
-    for (let walk = 0; walk < 3; walk += 1) await bench.mirror(job);
-    expect(bench.sql('SELECT count(*) AS rows FROM ai_signals')).toEqual([{ rows: 5 }]);
-  });
-
   it('is resolved once it comes and fits', async () => {
     const { bench, keys } = await setupRefusing(1, 2);
     change(1, { confidence: 0.5 })(bench.upstream(job));
@@ -110,21 +102,6 @@ describe('a row that breaks the contract', () => {
     expect(quarantined(bench)).toMatchObject([{ resolved: 1 }]);
   });
 
-  it('is known again without a key by all that its contract does not call volatile', async () => {
-    const bench = await setup({ rows: 5 });
-    const { rows } = bench.upstream(job);
-    for (const place of [1, 2]) change(place, { id: 7 })(bench.upstream(job));
-    for (let walk = 0; walk < 3; walk += 1) {
-      for (const row of rows) Object.assign(row['quality'] as object, { ageSeconds: walk * 60 });
-      await bench.mirror(job);
-      bench.clock.advance(24 * 60 * MINUTE);
-    }
-    expect(quarantined(bench)).toEqual([
-      { key: null, times: 3, resolved: 0 },
-      { key: null, times: 3, resolved: 0 },
-    ]);
-  });
-
   it('is known again without a key and a contract by its texts, and counted among those that look alike', async () => {
     const bench = await setupRows();
     const row = (title: string, votes: number, at: string) =>
@@ -140,15 +117,6 @@ describe('a row that breaks the contract', () => {
     expect(quarantined(bench)).toEqual(Array(3).fill({ key: null, times: 3, resolved: 0 }));
     await bench.mirrorRows('news', `{"id":1,"title":"fits"}`);
     expect(quarantined(bench)).toEqual(Array(3).fill({ key: null, times: 3, resolved: 1 }));
-  });
-
-  it('is known by its text where it shows no key', async () => {
-    const bench = await setupRows();
-    await bench.mirrorRows('news', '{"id":1}', '5', '"x"', '5');
-    expect(quarantined(bench)).toEqual([
-      { key: null, times: 2, resolved: 0 },
-      { key: null, times: 1, resolved: 0 },
-    ]);
   });
 });
 

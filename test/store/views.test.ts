@@ -176,12 +176,6 @@ describe.each(['ai-signals', 'news', 'smart-wallets', 'meme-signals'])('the hist
     );
     expect(then).toEqual(['first', 'second', 'third', undefined]);
   });
-
-  it('grows by nothing while nothing changes', async () => {
-    const bench = await setup({ rows: 20 });
-    for (let walk = 0; walk < 3; walk += 1) expect((await bench.mirror(job)).updated).toBe(0);
-    expect(bench.sql(`SELECT * FROM ${table}_history`)).toEqual([]);
-  });
 });
 
 describe('columns that change while their record does not', () => {
@@ -223,16 +217,6 @@ describe('rows without a key', () => {
       });
     expect(bench.sql('SELECT _body FROM news ORDER BY url')).toEqual(rows.map((_body) => ({ _body })));
     expect(bench.sql('SELECT * FROM news_history')).toEqual([]);
-  });
-
-  it('leave like any other when they are gone', async () => {
-    const bench = await setupRows();
-    await bench.mirrorRows('news', ...rows);
-    for (let proof = 0; proof < 2; proof += 1) await bench.mirrorRows('news', ...rows.slice(1));
-    expect(bench.sql('SELECT url FROM news')).toEqual([{ url: 'u2' }]);
-    expect(bench.sql('SELECT url, _ended_by FROM news_history')).toEqual([
-      { url: 'u1', _ended_by: 'delete' },
-    ]);
   });
 });
 
