@@ -172,30 +172,6 @@ test('what Postgres and serve say of held rows follows a proof that changes noth
   expect(await heldServed({ 'If-None-Match': held.etag })).toMatchObject({ status: 200, held: '0' });
 });
 
-test('a mass removal of a snapshot is held: serve shows it last, and calls that no snapshot', async () => {
-  const bench = await setup();
-  const { model, clock, sync, ask, file } = bench;
-  const { rows } = model.data.aiSignals;
-  rows.splice(5, 30);
-  clock.advance(600_000);
-  model.data.aiSignals.generatedAt = new Date(clock.now()).toISOString();
-  await sync('ai-signals');
-  const shown = await servedRows(bench, 'ai-signals');
-  expect(shown.held).toBe(30);
-  expect(shown.names.slice(0, 30)).toEqual(rows.map(nameOf));
-  expect(shown.names).toHaveLength(60);
-  expect(((await (await ask('ai-signals')).json()) as { generatedAt: unknown }).generatedAt).toBeNull();
-  expect(
-    read(file, `SELECT DISTINCT _held_reason AS reason FROM ai_signals WHERE _held_since IS NOT NULL`),
-  ).toEqual([{ reason: 'mass' }]);
-  clock.advance(600_000);
-  model.data.aiSignals.generatedAt = new Date(clock.now()).toISOString();
-  await sync('ai-signals');
-  expect(await servedRows(bench, 'ai-signals')).toEqual({ names: rows.map(nameOf), held: 0 });
-  const { generatedAt } = (await (await ask('ai-signals')).json()) as { generatedAt: unknown };
-  expect(generatedAt).toBe(model.data.aiSignals.generatedAt);
-});
-
 test('rows that fit after a fix, and are retried, come to serve, Postgres and the lake', async () => {
   const bench = await setup();
   const { model, clock, sync, run, file, there, lake } = bench;

@@ -4,43 +4,17 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
 import { DAY_MS, isoTime, systemClock } from '../../src/clock.ts';
-import { main } from '../../src/main.ts';
 import type { Overview } from '../../src/serve/ui/wire.ts';
-import { runMain } from '../helpers/main.ts';
+import { runMain, startMain } from '../helpers/main.ts';
 
 const within = { timeout: 60_000, interval: 20 };
 
 const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith('market-mirror-demo-'));
 
 function demo(isTTY: boolean, ...options: string[]) {
-  let said = '';
-  const stdout = {
-    isTTY,
-    write(text: string | Uint8Array) {
-      said += String(text);
-      return true;
-    },
-  };
-  const stop = new AbortController();
   const before = new Set(folders());
-  const ended = main(['demo', ...options], {
-    environment: {},
-    clock: systemClock,
-    random: Math.random,
-    stdout,
-    stderr: { write: () => true },
-    signal: stop.signal,
-  });
-  onTestFinished(async () => {
-    stop.abort();
-    await ended;
-  });
-  return {
-    said: () => said,
-    stop: () => stop.abort(),
-    ended,
-    left: () => folders().filter((name) => !before.has(name)),
-  };
+  const { stdout, stop, ended } = startMain(['demo', ...options], {}, isTTY);
+  return { said: stdout, stop, ended, left: () => folders().filter((name) => !before.has(name)) };
 }
 
 test('at a terminal it makes a past, and stays with a key, a curl line and a link that work, until Ctrl-C', async () => {

@@ -70,57 +70,26 @@ next: market-mirror doctor, then market-mirror sync
     );
   });
 
-  test('leaves a file that is there alone: 64; --force replaces it', async () => {
+  test('leaves a file that is there alone: 64; --force replaces it, and keeps what it sets for other programs', async () => {
     inFolder();
-    writeFileSync('.env', 'MIRROR_DIR=mine\n');
+    const others = { HTTPS_PROXY: 'http://proxy:3128', PGPASSWORD: 'a #b "c"' };
+    writeFileSync('.env', `MIRROR_DIR=mine\nHTTPS_PROXY=http://proxy:3128\nPGPASSWORD='a #b "c"'\n`);
     const { code, stderr } = await init(['--url', url]);
     expect([code, stderr]).toEqual([64, 'market-mirror: .env exists already: --force replaces it\n']);
-    expect(written()).toEqual({ MIRROR_DIR: 'mine' });
+    expect(written()).toEqual({ MIRROR_DIR: 'mine', ...others });
     expect((await init(['--url', url, '--force'])).code).toBe(0);
-    expect(written()).toEqual({ MARKET_API_URL: url });
+    expect(written()).toEqual({ MARKET_API_URL: url, ...others });
   });
 
-  test('--force keeps what the file sets for other programs, as it is', async () => {
-    inFolder();
-    writeFileSync('.env', `MIRROR_DIR=mine\nHTTPS_PROXY=http://proxy:3128\nPGPASSWORD='a #b "c"'\n`);
-    expect((await init(['--url', url, '--force'], { MIRROR_DIR: 'mine' })).code).toBe(0);
-    expect(written()).toEqual({
-      MARKET_API_URL: url,
-      MIRROR_DIR: 'mine',
-      HTTPS_PROXY: 'http://proxy:3128',
-      PGPASSWORD: 'a #b "c"',
-    });
-  });
-
-  test.each([
-    [
-      'a key with a line break',
-      [],
-      { MARKET_API_KEY: `${CANARY}\nX: 1` },
-      /^MARKET_API_KEY is empty or holds .* line break/,
-    ],
+  test.each<[string, string[], Record<string, string>, RegExp]>([
+    ['a key with a line break', [], { MARKET_API_KEY: `${CANARY}\nX: 1` }, /^MARKET_API_KEY .* line break/],
     ['an address without TLS', ['--url', 'http://api.example.com'], {}, /^MARKET_API_URL uses http:\/\//],
-    [
-      'a key file that is not there',
-      ['--key-file', '/none'],
-      {},
-      /^MARKET_API_KEY_FILE: \/none cannot be read/,
-    ],
-    [
-      'two keys',
-      ['--key-file', '/none'],
-      { MARKET_API_KEY: CANARY },
-      /^MARKET_API_KEY and MARKET_API_KEY_FILE are both set/,
-    ],
-    [
-      'a misspelt setting',
-      [],
-      { MIRROR_DRI: 'x' },
-      /^MIRROR_DRI is no setting \(did you mean MIRROR_DIR\?\)/,
-    ],
-  ] as const)('refuses %s and writes nothing: 78', async (_, args, environment, line) => {
+    ['a key file that is not there', ['--key-file', '/none'], {}, /_FILE: \/none cannot be read/],
+    ['two keys', ['--key-file', '/none'], { MARKET_API_KEY: CANARY }, /_KEY_FILE are both set/],
+    ['a misspelt setting', [], { MIRROR_DRI: 'x' }, /^MIRROR_DRI is no setting \(did you mean MIRROR_DIR/],
+  ])('refuses %s and writes nothing: 78', async (_, args, environment, line) => {
     inFolder();
-    const { code, stderr } = await init([...args], environment);
+    const { code, stderr } = await init(args, environment);
     expect([code, stderr.replace('market-mirror: ', '')]).toEqual([78, expect.stringMatching(line)]);
     expect(readdirSync('.')).toEqual([]);
   });
@@ -240,25 +209,22 @@ describe('at a terminal', () => {
 const jobs = await loadJobs();
 
 describe('the .env file', () => {
-  test('explains every setting there is, and sets none by itself', () => {
+  test('explains every setting there is, sets none by itself, and shows what holds: every line may be uncommented', () => {
     const text = renderEnvFile({}, jobs);
     for (const { name, meaning } of allSettings) {
       expect(text).toContain(`# ${meaning}`);
       expect(text).toMatch(new RegExp(`^#${name}=`, 'm'));
     }
     expect(text).toContain(`# ${scheduleSetting.meaning}`);
-    for (const { name, schedule } of jobs)
-      expect(text).toContain(`#MIRROR_SCHEDULE_${name.replace('-', '_').toUpperCase()}='${schedule}'`);
     expect(parseEnv(text)).toEqual({});
-  });
-
-  test('shows what holds where nothing is set: every line may be uncommented', () => {
-    const text = renderEnvFile({}, jobs).replaceAll(/^#(?=\w+=.)/gm, '');
-    expect(parseEnv(text)).toMatchObject({
-      MIRROR_DIR: './data',
-      MIRROR_SCHEDULE_NEWS: 'every 5m',
-      LOG_LEVEL: 'info',
-    });
+    const schedules = jobs.map(({ name, schedule }) => [
+      scheduleSetting.name.replace(/<.*/, '') + name,
+      schedule,
+    ]);
+    const shown = parseEnv(text.replaceAll(/^#(?=\w+=.)/gm, ''));
+    expect(shown).toMatchObject({ MIRROR_DIR: './data', LOG_LEVEL: 'info' });
+    for (const [name = '', schedule] of schedules)
+      expect(shown[name.replaceAll('-', '_').toUpperCase()]).toBe(schedule);
   });
 
   test('is read back with every value as it was given, or refuses it', () => {

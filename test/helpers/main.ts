@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import { main } from '../../src/main.ts';
 import type { Ended } from './cli.ts';
 import { virtualClock } from './virtual-clock.ts';
@@ -30,6 +30,31 @@ export async function runMain(
     stderr: into('stderr'),
   });
   return { code, ...written };
+}
+
+/** A command that runs on, by the clock of this machine, until it is stopped or the test ends; on a terminal where `isTTY`. */
+export function startMain(
+  args: string[],
+  environment: Record<string, string>,
+  isTTY: boolean,
+  more: Pick<Parameters<typeof main>[1], 'sendToParent'> = {},
+) {
+  const written = { stdout: '', all: '' };
+  const into = (stream: keyof typeof written) => ({
+    isTTY,
+    write(text: string | Uint8Array) {
+      for (const name of new Set([stream, 'all'] as const)) written[name] += String(text);
+      return true;
+    },
+  });
+  const stop = new AbortController();
+  const surroundings = { environment, clock: systemClock, random: Math.random, signal: stop.signal };
+  const ended = main(args, { ...surroundings, ...more, stdout: into('stdout'), stderr: into('all') });
+  onTestFinished(async () => {
+    stop.abort();
+    await ended;
+  });
+  return { stdout: () => written.stdout, output: () => written.all, stop: () => stop.abort(), ended };
 }
 
 /** `keys`, in a folder of its own. */
