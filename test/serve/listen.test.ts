@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { request, type ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { boundsOf } from '../../src/serve/http/connections.ts';
 import { peersOf } from '../../src/serve/http/server.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
-import { answerTo, get, getLast, hello, listening, refusalIn, speak } from './listen/support.ts';
+import { answerTo, get, getLast, hello, listening, refusalIn, speak, waiting } from './listen/support.ts';
 
 test('a request is answered where it listens, and the connection kept for the next', async () => {
   const { url, port } = await listening();
@@ -38,20 +38,14 @@ test('a handler that throws costs its caller the answer, and nobody else', async
 });
 
 test('a client that vanishes leaves nothing behind', async () => {
-  let answer: ServerResponse | undefined;
-  const { port } = await listening((_, response) => {
-    answer = response;
-  });
-  const { socket } = await speak(port, get());
-  await expect.poll(() => answer).toBeDefined();
+  const { responses, ask } = await waiting();
+  const { socket } = await ask();
   socket.resetAndDestroy();
-  await once(answer as ServerResponse, 'close');
-  answer?.end('to nobody');
-  const served = request({ port, host: '127.0.0.1' }).end();
-  served.on('response', (response: IncomingMessage) => response.resume());
-  await expect.poll(() => answer?.writableEnded).toBe(false);
-  answer?.end('to somebody');
-  await once(served, 'close');
+  await once(responses[0] as ServerResponse, 'close');
+  responses[0]?.end('to nobody');
+  const { closed } = await ask(getLast());
+  responses[1]?.end('to somebody');
+  expect(await closed).toContain('to somebody');
 });
 
 describe('a place where it cannot listen', () => {
@@ -66,17 +60,13 @@ describe('a place where it cannot listen', () => {
     });
   });
 
-  test('is not of this machine: 78', async () => {
-    await expect(listening(hello, {}, { host: '192.0.2.1' })).rejects.toMatchObject({
+  test.each([
+    ['is not of this machine', '192.0.2.1', '192.0.2.1, port 0: this machine has no such address'],
+    ['is a name that nobody knows', 'nowhere.invalid', 'no such name is known'],
+  ])('%s: 78', async (_, host, message) => {
+    await expect(listening(hello, {}, { host })).rejects.toMatchObject({
       kind: 'config',
-      message: expect.stringContaining('192.0.2.1, port 0: this machine has no such address'),
-    });
-  });
-
-  test('is a name that nobody knows: 78', async () => {
-    await expect(listening(hello, {}, { host: 'nowhere.invalid' })).rejects.toMatchObject({
-      kind: 'config',
-      message: expect.stringContaining('no such name is known'),
+      message: expect.stringContaining(message),
     });
   });
 });
@@ -139,41 +129,28 @@ test.skipIf(outer === undefined)('others are turned away, which is said once', a
   expect(await statusFor(open.port, outer ?? '')).toBe(200);
 });
 
-/** A port of which every answer waits. */
-async function waiting(bounds = {}) {
-  const answers: ServerResponse[] = [];
-  const served = await listening((_, response) => void answers.push(response), bounds);
-  const ask = async (said = get()) => {
-    const before = answers.length;
-    const client = await speak(served.port, said);
-    await expect.poll(() => answers.length).toBeGreaterThan(before);
-    return client;
-  };
-  return { ...served, answers, ask };
-}
-
 test('answers under way are finished at the end, say so, and nothing is answered after them', async () => {
-  const { answers, ask, end } = await waiting();
+  const { responses, ask, end } = await waiting();
   const client = await ask();
   const begun = performance.now();
   const ended = end();
   client.socket.write(get('/second'));
-  answers[0]?.end('first');
+  responses[0]?.end('first');
   const heard = await client.closed;
   expect(heard).toMatch(/\r\nConnection: close\r\n.*first/s);
   expect(heard.match(/HTTP\/1\.1/g)).toHaveLength(1);
   await ended;
   expect(performance.now() - begun).toBeLessThan(1_000);
-  expect(answers).toHaveLength(1);
+  expect(responses).toHaveLength(1);
 });
 
 test('an answer that has begun is finished, and its connection closed all the same', async () => {
-  const { answers, ask, end } = await waiting({ graceMs: 5_000 });
+  const { responses, ask, end } = await waiting({ graceMs: 5_000 });
   const client = await ask();
-  answers[0]?.write('first ');
+  responses[0]?.write('first ');
   await expect.poll(client.heard).toContain('first');
   const ended = end();
-  answers[0]?.end('second');
+  responses[0]?.end('second');
   expect(await client.closed).toContain('second');
   await ended;
 });

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
-import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -47,23 +46,33 @@ describe('what Prometheus reads', () => {
     await expect(shownOf(text)).toMatchFileSnapshot('metrics.txt');
   });
 
-  test('counts calls to the API, walks and glances from the beginning of the process on', async () => {
-    const { bench, scrape } = await setupWatched({ rows: 250 });
-    const before = await scrape();
-    const earlier = bench.model.callsTo(NEWS).length;
-    const counts = [
-      'market_mirror_upstream_calls_total{job="news",code="200"}',
-      'market_mirror_walks_total{job="news",verdict="verified"}',
-      'market_mirror_glances_total{job="news",status="complete"}',
-    ];
-    expect(counts.map((name) => before.get(name))).toEqual([0, 0, 0]);
+  test('counts calls to the API, walks and glances from the beginning of the process on, each once', async () => {
+    const { bench, scrape } = await setupWatched({ rows: 150, walked: ['news', 'usage'] });
+    const counts = async () => {
+      const samples = await scrape();
+      return [
+        ...['200', '403', 'none'].map((code) => `upstream_calls_total{job="news",code="${code}"}`),
+        'walks_total{job="news",verdict="verified"}',
+        'glances_total{job="news",status="complete"}',
+      ].map((name) => samples.get(`market_mirror_${name}`));
+    };
+    expect(await counts()).toEqual([0, 0, 0, 0, 0]);
+    const before = bench.model.callsTo(NEWS).length;
     await bench.mirror('news');
     await bench.glance('news');
-    const calls = bench.model.callsTo(NEWS).length - earlier;
-    for (const _ of ['once', 'and again']) {
-      const after = await scrape();
-      expect(counts.map((name) => after.get(name))).toEqual([calls, 1, 1]);
-    }
+    const calls = bench.model.callsTo(NEWS).length - before;
+    for (const _ of ['once', 'and again']) expect(await counts()).toEqual([calls, 0, 0, 1, 1]);
+    bench.model.faults = [() => [faults.refuse(403)]];
+    await bench.mirror('news').catch(() => undefined);
+    bench.tamper(
+      `INSERT INTO requests (at, job, url, status, ms, bytes) VALUES ('', 'news', '/', NULL, 1, 0)`,
+    );
+    expect(await counts()).toEqual([calls, 1, 1, 1, 1]);
+    // Pruning tells nothing twice, and loses nothing that comes after it.
+    bench.tamper('DELETE FROM requests');
+    bench.model.faults = [];
+    await bench.glance('news');
+    expect(await counts()).toEqual([calls + 1, 1, 1, 1, 2]);
   });
 
   test('is read from the mirror once a second at most', async () => {
@@ -112,73 +121,33 @@ describe('without a mirror that can be read', () => {
 });
 
 describe('requests are counted', () => {
-  const requests = (route: string, code: number) =>
-    `market_mirror_http_requests_total{route="${route}",code="${code}"}`;
-
-  test('by the name of the endpoint and the status, whatever a path is made up of', async () => {
-    const { url, issue, scrape, read } = await setupWatched();
+  test('by endpoint and status, by where pages came from, and by the limit that refused them', async () => {
+    const { url, issue, scrape, read } = await setupWatched({ walked: ['news'] });
     const { key } = issue();
     const get = getter(url, key);
-    const { headers } = await get(`${NEWS}?q=secret-word`);
-    await get(NEWS, { 'if-none-match': String((await get(NEWS)).headers['etag'] ?? headers['etag']) });
+    for (const query of ['?q=secret-word', '', '', '', '?offset=10']) await get(`${NEWS}${query}`);
+    await get(NEWS, { 'accept-encoding': 'br' });
+    await get(NEWS, { 'if-none-match': '*' });
     for (const path of ['/made-up', '/api/v1/news/made-up', '/made%2dup']) await get(path);
     await getter(url)(NEWS);
+    const quota = { kind: 'fixed' as const, calls: 1, periodMs: DAY };
+    const poor = getter(url, issue({ name: 'poor' }, { quota }).key);
+    for (const status of [200, 429]) expect(await poor(NEWS)).toMatchObject({ status });
     const samples = await scrape();
-    expect(samples.get(requests('news', 200))).toBe(2);
-    expect(samples.get(requests('news', 304))).toBe(1);
-    expect(samples.get(requests('news', 401))).toBe(1);
-    expect(samples.get(requests('other', 404))).toBe(3);
-    expect(samples.get('market_mirror_http_request_duration_seconds_count{route="news"}')).toBe(4);
-    expect(samples.get('market_mirror_http_response_bytes_total{route="news"}')).toBeGreaterThan(1_000);
+    const count = (name: string) => samples.get(`market_mirror_${name}`);
+    const requests = (route: string, code: number) =>
+      count(`http_requests_total{route="${route}",code="${code}"}`);
+    expect([200, 304, 401, 429].map((code) => requests('news', code))).toEqual([7, 1, 1, 1]);
+    expect(requests('other', 404)).toBe(3);
+    expect(count('http_request_duration_seconds_count{route="news"}')).toBe(10);
+    expect(count('http_response_bytes_total{route="news"}')).toBeGreaterThan(1_000);
+    expect(['read', 'kept'].map((source) => count(`pages_total{source="${source}"}`))).toEqual([4, 3]);
+    expect(['quota', 'failures'].map((limit) => count(`http_limited_total{limit="${limit}"}`))).toEqual([
+      1, 0,
+    ]);
     const text = await read();
     for (const said of [key, key.slice(7, 20), 'made', 'secret-word', 'desk'])
       expect(text).not.toContain(said);
-  });
-
-  test('and their pages by where they came from', async () => {
-    const { url, issue, scrape } = await setupWatched();
-    const get = getter(url, issue().key);
-    for (const query of ['', '', '', '?offset=10']) await get(`${NEWS}${query}`);
-    await get(NEWS, { 'accept-encoding': 'br' });
-    await get(NEWS, { 'if-none-match': '*' });
-    const samples = await scrape();
-    expect(samples.get('market_mirror_pages_total{source="read"}')).toBe(3);
-    expect(samples.get('market_mirror_pages_total{source="kept"}')).toBe(2);
-  });
-
-  test('with the limit that refused them', async () => {
-    const { url, issue, scrape } = await setupWatched();
-    const quota = { kind: 'fixed' as const, calls: 1, periodMs: DAY };
-    const get = getter(url, issue({}, { quota }).key);
-    await get(NEWS);
-    await get(NEWS);
-    const samples = await scrape();
-    expect(samples.get('market_mirror_http_limited_total{limit="quota"}')).toBe(1);
-    expect(samples.get('market_mirror_http_limited_total{limit="failures"}')).toBe(0);
-  });
-
-  test('as under way until they are answered, or their client has gone', async () => {
-    const { promise: held, resolve: release } = promised();
-    let waiting = 0;
-    const beforeAnswer = () => {
-      waiting += 1;
-      return held;
-    };
-    const { url, issue, scrape } = await setupWatched({ beforeAnswer });
-    const { key } = issue({}, { concurrency: 1 });
-    const call = request(`${url}${NEWS}`, { headers: { authorization: `Bearer ${key}` } });
-    const gone = new Promise((resolve) => void call.on('error', resolve));
-    call.end();
-    await expect.poll(() => waiting).toBe(1);
-    const underWay = async () => (await scrape()).get('market_mirror_http_requests_in_progress');
-    // The scrape is one itself.
-    expect(await underWay()).toBe(2);
-    call.destroy();
-    await gone;
-    await expect.poll(underWay).toBe(1);
-    expect((await scrape()).get(requests('news', 499))).toBe(1);
-    release();
-    expect(await getter(url, key)(NEWS), 'its place is free again').toMatchObject({ status: 200 });
   });
 });
 
@@ -311,27 +280,6 @@ function tallyOf(bench: Bench) {
   );
 }
 
-const nothing = { calls: [], runs: [] };
-
-test('what was there before is not told, what comes is told once', async () => {
-  const bench = await setup({ rows: 250, walked: ['news'] });
-  const tally = tallyOf(bench);
-  expect(tally()).toEqual(nothing);
-  await bench.mirror('usage');
-  await bench.glance('news');
-  expect(tally()).toEqual({
-    calls: [
-      { job: 'news', status: 200, count: 1 },
-      { job: 'usage', status: 200, count: 1 },
-    ],
-    runs: [
-      { job: 'usage', kind: 'walk', status: 'complete', verdict: 'snapshot' },
-      { job: 'news', kind: 'glance', status: 'complete', verdict: null },
-    ],
-  });
-  expect(tally()).toEqual(nothing);
-});
-
 test('a walk is told when it ends, however often it was looked at before, and also where it had begun', async () => {
   const bench = await setup({ rows: 450 });
   const stop = new AbortController();
@@ -344,28 +292,6 @@ test('a walk is told when it ends, however often it was looked at before, and al
   expect(tally().runs).toEqual([{ job: 'news', kind: 'walk', status: 'complete', verdict: 'verified' }]);
   await bench.mirror('news');
   expect(tally().runs).toHaveLength(1);
-});
-
-test('a call without an answer, and one that was refused, are told as such', async () => {
-  const bench = await setup({ rows: 5 });
-  const tally = tallyOf(bench);
-  bench.model.faults = [() => [faults.refuse(403)]];
-  await bench.mirror('news').catch(() => undefined);
-  bench.tamper(`INSERT INTO requests (at, job, url, status, ms, bytes) VALUES ('', 'news', '/', NULL, 1, 0)`);
-  expect(tally().calls).toEqual([
-    { job: 'news', status: null, count: 1 },
-    { job: 'news', status: 403, count: 1 },
-  ]);
-});
-
-test('pruning tells nothing twice, and loses nothing that comes after it', async () => {
-  const bench = await setup({ rows: 5 });
-  for (const _ of [1, 2, 3]) await bench.mirror('news');
-  const tally = tallyOf(bench);
-  bench.tamper('DELETE FROM requests');
-  expect(tally().calls).toEqual([]);
-  await bench.mirror('usage');
-  expect(tally().calls).toEqual([{ job: 'usage', status: 200, count: 1 }]);
 });
 
 test('more than one look can bear is told by several', async () => {
@@ -413,7 +339,7 @@ test('each call leaves one line, with nothing in it that the client made up', as
     expect(log()).not.toContain(said);
 });
 
-test('calls that wait behind one another on a connection all end with it', async () => {
+test('calls in flight are counted, also those that wait behind one another, and all end with their connection', async () => {
   const { promise: held, resolve: release } = promised();
   let waiting = 0;
   const beforeAnswer = () => {
@@ -422,17 +348,19 @@ test('calls that wait behind one another on a connection all end with it', async
   };
   const { url, issue, scrape, log } = await setupWatched({ walked: ['news'], beforeAnswer });
   const keys = ['first', 'second'].map((name) => issue({ name }, { concurrency: 1 }).key);
-  const { port } = new URL(url);
-  const client = connect(Number(port), '127.0.0.1');
+  const client = connect(Number(new URL(url).port), '127.0.0.1');
   for (const key of keys)
     client.write(`GET ${NEWS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n\r\n`);
   await expect.poll(() => waiting).toBe(2);
-  client.destroy();
   const underWay = async () => (await scrape()).get('market_mirror_http_requests_in_progress');
   // The scrape is one itself.
+  expect(await underWay()).toBe(3);
+  client.destroy();
   await expect.poll(underWay).toBe(1);
+  expect((await scrape()).get('market_mirror_http_requests_total{route="news",code="499"}')).toBe(2);
   release();
-  for (const key of keys) expect(await getter(url, key)(NEWS)).toMatchObject({ status: 200 });
+  for (const key of keys)
+    expect(await getter(url, key)(NEWS), 'its place is free again').toMatchObject({ status: 200 });
   expect(log().match(/"status":499/g)).toHaveLength(2);
 });
 

@@ -1,5 +1,4 @@
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
 import { connect, type TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { get, getLast, hello, listening, pairOf, speak } from './support.ts';
@@ -89,23 +88,6 @@ test('who does not agree on TLS in time is let go of, and a crowd of them keeps 
   expect((await ask(port)).heard).toContain('hello');
   await Promise.all(clients.map(({ closed }) => closed));
   await (await speak(port, get())).closed;
-});
-
-test('one that takes nothing of its answer is cut off over TLS, too', async () => {
-  const { tls } = pairOf('first');
-  const answers: ServerResponse[] = [];
-  const { port } = await listening(
-    (_, response) => {
-      answers.push(response);
-      response.end(Buffer.alloc(30_000_000));
-    },
-    { stalledMs: 200 },
-    { tls },
-  );
-  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
-  onTestFinished(() => void socket.destroy());
-  socket.on('error', () => undefined).on('secureConnect', () => socket.write(get()));
-  await expect.poll(() => answers[0]?.destroyed).toBe(true);
 });
 
 test('at the end, those who have not agreed on TLS are closed as well', async () => {

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { request, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import { expect, test } from 'vitest';
-import { answerTo, get, getLast, hello, listening, speak } from './support.ts';
+import { connect, type Socket } from 'node:net';
+import { connect as connectSecurely } from 'node:tls';
+import { expect, onTestFinished, test } from 'vitest';
+import { answerTo, get, getLast, hello, listening, pairOf, speak, waiting } from './support.ts';
 
 const MEGABYTE = 1_000_000;
 const large = Buffer.alloc(30 * MEGABYTE);
@@ -11,17 +12,23 @@ const sendLarge = (_: unknown, response: ServerResponse) => void response.end(la
 /** More than any test lasts. */
 const HOUR = 3_600_000;
 
-test('one that takes nothing of its answer is cut off', async () => {
+test.each(['plainly', 'over TLS'])('one that takes nothing of its answer is cut off: %s', async (how) => {
   const answers: ServerResponse[] = [];
+  const isSecure = how === 'over TLS';
   const { port } = await listening(
     (_, response) => {
       answers.push(response);
       response.end(large);
     },
     { stalledMs: 200 },
+    isSecure ? { tls: pairOf('first').tls } : {},
   );
-  const { socket } = await speak(port, get());
-  socket.pause();
+  const host = '127.0.0.1';
+  const socket = isSecure
+    ? connectSecurely({ port, host, rejectUnauthorized: false })
+    : connect({ port, host });
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => undefined).write(get());
   await expect.poll(() => answers[0]?.destroyed).toBe(true);
 });
 
@@ -91,23 +98,18 @@ test('those who do not take their answers make room, and those who are being ans
 });
 
 test('where everybody is being answered, a new one is turned away', async () => {
-  const answers: ServerResponse[] = [];
-  const { port } = await listening((_, response) => void answers.push(response), { connections: 2 });
-  await Promise.all([speak(port, get()), speak(port, get())]);
-  await expect.poll(() => answers).toHaveLength(2);
+  const { port, responses, ask } = await waiting({ connections: 2 });
+  for (let client = 0; client < 2; client += 1) await ask();
   expect(await answerTo(port, getLast())).toBe('');
-  for (const answer of answers) answer.end();
+  for (const response of responses) response.end();
 });
 
 test('an answer under way is not broken by nonsense behind its request', async () => {
-  let answer: ServerResponse | undefined;
-  const { port } = await listening((_, response) => {
-    answer = response;
-  });
-  const { closed } = await speak(port, `${get()}nonsense\r\n\r\n`);
+  const { responses, ask } = await waiting();
+  const { closed } = await ask(`${get()}nonsense\r\n\r\n`);
   // From then on the nonsense has been read.
-  await expect.poll(() => answer?.shouldKeepAlive).toBe(false);
-  answer?.end('whole');
+  await expect.poll(() => responses[0]?.shouldKeepAlive).toBe(false);
+  responses[0]?.end('whole');
   const heard = await closed;
   expect(heard.match(/HTTP\/1\.1/g)).toHaveLength(1);
   expect(heard).toContain('whole');

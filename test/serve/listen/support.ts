@@ -2,11 +2,11 @@
 
 import { once } from 'node:events';
 import { chmodSync, copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import type { Bounds } from '../../../src/serve/http/connections.ts';
 import { type ListenAddress, type Listening, listen } from '../../../src/serve/http/server.ts';
@@ -35,6 +35,19 @@ export const hello: RequestListener = (_, response) => {
   response.setHeader('Content-Length', '5');
   response.end('hello');
 };
+
+/** A port of which every response waits for the test. */
+export async function waiting(bounds: Partial<Bounds> = {}, place: Partial<ListenAddress> = {}) {
+  const responses: ServerResponse[] = [];
+  const served = await listening((_, response) => void responses.push(response), bounds, place);
+  const ask = async (said = get()) => {
+    const before = responses.length;
+    const client = await speak(served.port, said);
+    await expect.poll(() => responses.length).toBeGreaterThan(before);
+    return client;
+  };
+  return { ...served, responses, ask };
+}
 
 /** Certificate and key as they lie in a folder: what a checkout makes of the key is not for this user alone. */
 export function pairOf(name: 'first' | 'second') {
