@@ -159,7 +159,7 @@ export function createPageWriter(
   /** All that one transaction writes: the waiting pages, in their order. Returns what it did. */
   function writePages(last: WaitingPage): Counts {
     const saved = { inserted: 0, updated: 0, quarantined: 0, drifted: 0 };
-    const { firstSeq, lastSeq } = row;
+    const { lastSeq } = row;
     const now = isoTime(timeOfCommit());
     const written = new Map<ComparedRow, number>();
     for (const { page, rows, metRows, checkpoint } of waiting.pages) {
@@ -186,7 +186,7 @@ export function createPageWriter(
     for (const { page } of waiting.pages) recordCall(page.call);
     advanceRow(row, last.checkpoint, saved, waiting.pages.length);
     saveCheckpoint(row);
-    if (row.firstSeq !== firstSeq || row.lastSeq !== lastSeq) saveSeqs(row);
+    if (row.lastSeq !== lastSeq) saveSeqs(row);
     return saved;
   }
 

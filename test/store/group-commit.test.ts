@@ -156,5 +156,9 @@ describe('while a page waits', () => {
       { confidence: 0.5 },
       { confidence: 0.25 },
     ]);
+    // Both commits are known before the walk ends.
+    const seqs =
+      'SELECT last_seq > first_seq AS grew, last_seq = (SELECT max(seq) FROM changes) AS reached FROM walks WHERE id = 2';
+    expect(bench.sql(seqs)).toEqual([{ grew: 1, reached: 1 }]);
   });
 });
