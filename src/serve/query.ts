@@ -259,7 +259,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
   const give = ({ response, state, etag }: WholeAnswer, call: Call) =>
     encoded({ ...response, headers: Object.assign(headersFor(state, etag), response.headers) }, call);
 
-  const headersFor = (state: DatasetState, etag: string) =>
+  const headersFor = (state: Freshness, etag: string) =>
     Object.assign(freshnessHeaders(state, etag, clock.now()), { Vary });
 
   async function ask<Answer extends RowsAnswer | FeedAnswer>(
@@ -337,8 +337,13 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const isStream = acceptsEvents(call);
     if (!isStream && formOf(call.headers.accept) !== 'json')
       throw new QueryError(406, 'PGRST107', 'Changes come as application/json or text/event-stream.');
-    const datasets = readableBy(caller).map((job): FeedDataset => {
-      refuseTooOld(job, stateOf(open.connection, job, null, open.kept));
+    const readable = readableBy(caller);
+    const states = readable.map((job) => {
+      const state = stateOf(open.connection, job, null, open.kept);
+      refuseTooOld(job, state);
+      return state;
+    });
+    const datasets = readable.map((job): FeedDataset => {
       const { name, table, rows, history, versions } = job;
       const columns = columnsFor(open, job, table).filter(
         ({ name }) => !job.volatile.includes(name) && !isHeldColumn(name),
@@ -364,12 +369,9 @@ export function openQuery(parts: QueryParts): QuerySurface {
       const { length } = found.changes;
       refuseUnpayable(length, caller);
       const json = feedBody(found, name);
-      const headers = {
-        ...{ ETag: digestEtag(json), 'Cache-Control': 'private, no-cache', Vary },
-        'X-Mirror-Seq': String(found.next.seq),
-      };
-      if (matchesEtag(call.headers['if-none-match'], headers.ETag))
-        return { status: 304, headers, body: null };
+      const etag = digestEtag(json);
+      const headers = headersFor({ ...leastProven(states), seq: found.next.seq }, etag);
+      if (matchesEtag(call.headers['if-none-match'], etag)) return { status: 304, headers, body: null };
       const shown = {
         'Content-Type': 'application/json',
         'Content-Range': length === 0 ? '*/0' : `0-${length - 1}/*`,
@@ -441,6 +443,21 @@ function limitOfChanges(text: string | null): number {
   if (text === null) return DEFAULT_CHANGES;
   if (/^[1-9]\d{0,8}$/.test(text)) return Math.min(Number(text), MAX_CHANGES);
   throw badParameter('limit must be a whole number, 1 or more');
+}
+
+type Freshness = Parameters<typeof freshnessHeaders>[0];
+
+/** Several datasets are together as proven and as fresh as the least of them. */
+function leastProven(states: readonly DatasetState[]): Omit<Freshness, 'seq'> {
+  const verdict = (['union', 'verified'] as const).find((each) =>
+    states.some(({ verdict }) => verdict === each),
+  );
+  const proofs = states.map(({ completeAsOf }) => completeAsOf).toSorted();
+  return {
+    verdict: verdict ?? 'snapshot',
+    completeAsOf: proofs.includes(null) ? null : (proofs[0] ?? null),
+    held: states.reduce((sum, { held }) => sum + held, 0),
+  };
 }
 
 const acceptsEvents = ({ headers, method }: Call) =>

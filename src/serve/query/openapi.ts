@@ -200,7 +200,7 @@ export function queryPaths(datasets: readonly Dataset[], examples: Examples) {
           schema: text,
         },
       ],
-      headers: ['X-Mirror-Seq', 'ETag'],
+      headers: [...freshness, 'ETag'],
     }),
     operation('/mirror/v1/datasets', {
       id: 'listDatasets',

@@ -197,6 +197,20 @@ describe('the change feed', () => {
     expect((await copy.follow(100)).length).toBe(0);
   });
 
+  test('is as proven and as fresh as the least of its datasets', async () => {
+    const answers = ['/changes', '/ai_signals?limit=1', '/news?limit=1'].map((path) =>
+      get(`/mirror/v1${path}`),
+    );
+    const [feed, ...each] = (await Promise.all(answers)).map(({ headers }) => headers);
+    const all = (name: string) => each.map((headers) => String(headers[name])).sort();
+    expect(all('x-mirror-verdict')).toEqual(['snapshot', 'verified']);
+    expect(feed).toMatchObject({
+      'x-mirror-verdict': 'verified',
+      'x-mirror-complete-as-of': all('x-mirror-complete-as-of')[0],
+      'x-mirror-held': String(all('x-mirror-held').reduce((sum, held) => sum + Number(held), 0)),
+    });
+  });
+
   test('goes on from a bare number, with what the view of changes tells', async () => {
     const from = Number(states[2]?.seq);
     const feed: Change[] = [];
