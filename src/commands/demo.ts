@@ -45,7 +45,7 @@ export function demoCommand(context: Context): Command {
 async function demo({ keep }: Options, context: Context): Promise<void> {
   const { signal, stdout } = context;
   const dir = mkdtempSync(join(tmpdir(), 'market-mirror-demo-'));
-  stdout.write(`This is sample data, made up by a model of the API on this machine; no call leaves it.
+  stdout.write(`This is sample data of a model of the API on this machine; no call leaves it.
 The model allows ${quota.limit} calls every ${quota.periodMs / 1_000} s.\n\n`);
   try {
     await (stdout.isTTY ? showUntilStopped(dir, context) : showOnce(dir, context));
@@ -194,8 +194,8 @@ async function showService(context: Context, dir: string, jobs: readonly ListedJ
   const { key } = keyring.create(terms, undefined, clock.now());
   keyring.close();
   stdout.write(`
-The daemon runs. The lists change every few seconds, and the model refuses ${TROUBLED}, so that you see how a problem
-is shown. While this runs:
+The daemon runs. The lists change every few seconds, and the model refuses
+${TROUBLED}, to show what a problem looks like. While this runs:
 
   MIRROR_DIR=${forShell(dir)} ${hint('market-mirror query')} "SELECT * FROM ${jobs[0]?.table} LIMIT 3"
   curl -H "Authorization: Bearer ${key}" "${url}/api/v1/ai-signals?limit=3"

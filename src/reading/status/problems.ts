@@ -104,6 +104,7 @@ export function findProblems({
       isStuck: Boolean(queue),
       isKeyRefused,
       isForbidden,
+      isSilent: silence !== null,
       lastCall,
     };
     if (isForbidden) found.push(scopeMissing(job, lastCall()));
@@ -306,6 +307,8 @@ export type Around = {
   isStuck: boolean;
   isKeyRefused: boolean;
   isForbidden: boolean;
+  /** The API cannot be reached. */
+  isSilent: boolean;
   /** Of this dataset. */
   lastCall: () => LastCall | undefined;
 };
@@ -313,12 +316,20 @@ export type Around = {
 /** Why it is not fresh, and what to do. */
 export function whyNotFresh(dataset: DatasetStatus, around: Around): { why: Phrase; advice: Phrase } {
   const { doing, nextRun, job } = dataset;
-  const { daemonLives, isStuck, isKeyRefused, isForbidden } = around;
+  const { daemonLives, isStuck, isKeyRefused, isForbidden, isSilent } = around;
   if (isKeyRefused) return { why: phrase`the API refuses the key`, advice: phrase`set a valid key` };
   if (isForbidden)
     return {
       why: phrase`the API refuses this dataset to the key`,
       advice: phrase`give the key the scope, or ask the provider`,
+    };
+  // Said once, for all datasets alike.
+  if (isSilent && isOfSilence(doing))
+    return {
+      why: phrase`the API cannot be reached`,
+      advice: daemonLives
+        ? phrase`the daemon goes on by itself`
+        : phrase`when it can be reached, run market-mirror start, or market-mirror sync`,
     };
   const goesOn = nextStep(job, nextRun, around);
   switch (doing.state) {
@@ -354,6 +365,9 @@ export function whyNotFresh(dataset: DatasetStatus, around: Around): { why: Phra
       return { why: whyIdle(doing, daemonLives, isStuck), advice: goesOn };
   }
 }
+
+const isOfSilence = ({ state, exitCode }: Doing) =>
+  state === 'waiting' || state === 'stopped' || (state === 'failed' && exitCode === exitCodes.unreachable);
 
 const isOfQuota = (reason: string | null) => reason === 'quota' || reason === 'reserve';
 

@@ -22,6 +22,7 @@ const well: Around = {
   isStuck: false,
   isKeyRefused: false,
   isForbidden: false,
+  isSilent: false,
   lastCall: () => ({ status: 200, errorCode: null, requestId: null, isUnanswered: 0 }),
 };
 
