@@ -71,7 +71,7 @@ describe('the order of rows', () => {
           else expect(pages.momentOf('news', seq)).toBe('gone');
         }
       }),
-      { numRuns: 4 },
+      { numRuns: 3 },
     );
   });
 
