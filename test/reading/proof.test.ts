@@ -104,3 +104,14 @@ it('a look by a clock that was ahead has no age', async () => {
   );
   expect(await query('--max-age', '1h')).toMatchObject({ code: 0, stderr: '' });
 });
+
+it('a note tells of a dataset whose first walk has not ended, and of a proof by a clock that was ahead', async () => {
+  const stop = new AbortController();
+  await bench.mirror('smart-wallets', () => stop.abort(), stop.signal).catch(() => undefined);
+  const notes = async (table: string) => (await run('query', `SELECT count(*) FROM ${table}`)).stderr;
+  expect(await notes('smart_wallets')).toBe(
+    'note: smart_wallets has never been complete: rows may be missing\n',
+  );
+  bench.clock.jump(-24 * 60 * MINUTE);
+  expect(await notes('news')).toMatch(/^note: news: the clock was ahead /);
+});

@@ -67,8 +67,8 @@ describe('a statement that would write, or reach beyond the mirror, is refused',
     ['EXPLAIN DELETE FROM news', /EXPLAIN is not allowed/],
     ['SELECT 1; SELECT 2', /more than one statement/],
     ['SELECT 1; PRAGMA query_only = 0', /more than one statement/],
-    ['', /no statement/],
-    ['-- nothing', /no statement/],
+    ['', /no SQL was given/],
+    ['-- nothing', /no SQL was given/],
   ])('%s', (sql, why) => {
     expect(refusalOf(sql)).toMatch(why);
   });
