@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startModelApi } from '../../model-api/index.ts';
 import type { Failure } from '../../src/errors.ts';
-import { type Permit, type Refusal, refusal } from '../../src/serve/service/admission.ts';
+import { isRefused, type Permit, type Refusal, refusal } from '../../src/serve/service/admission.ts';
 import { countFailures } from '../../src/serve/service/auth.ts';
 import { openCounts } from '../../src/serve/service/counts.ts';
 import { openServeDatabase, serveFile } from '../../src/serve/service/database.ts';
@@ -403,6 +403,26 @@ describe('limits of an account', () => {
       expect(outcome(call(key))).toBe(429);
       clock.advance((retryAfter ?? 0) * 1_000);
       expect(outcome(call(key)), 'then there are more').toMatch(/left$/);
+    },
+  );
+
+  test.each(['5/1h', '5/1h,sliding', '5/1h,refill'])(
+    'a call that costs more than is left is told when it can be paid: %s',
+    (quota) => {
+      const { create, call, clock } = setupAdmission();
+      const { key } = create({}, limitsOf(quota));
+      (call(key) as Permit).takeMore(3);
+      const costingThree = () => {
+        const permit = call(key) as Permit;
+        const more = permit.takeMore(2);
+        if (isRefused(more)) permit.giveBack();
+        return more;
+      };
+      const { retryAfter } = costingThree() as Refusal;
+      clock.advance((Number(retryAfter) - 1) * 1_000);
+      expect(outcome(costingThree() as Permit)).toBe(429);
+      clock.advance(1_000);
+      expect(outcome(costingThree() as Permit)).toMatch(/left$/);
     },
   );
 

@@ -123,14 +123,12 @@ type CounterState = { readonly periodMs: number; readonly at: number } & (
 type CounterTerms = Quota & { readonly burst: number };
 
 /**
- * A counter at one time: `left` calls, the next of them at `readyAt`. At `moreAt` there will next be more calls left than now;
- * null where none was taken.
+ * A counter at one time: `left` calls. At `moreAt` there will next be more calls left than now; null where none was taken.
  */
 type Count = {
   readonly terms: CounterTerms;
   readonly state: CounterState;
   readonly left: number;
-  readonly readyAt: number;
   readonly moreAt: number | null;
 };
 
@@ -149,7 +147,6 @@ function countAt(kept: CounterState | null, now: number, terms: CounterTerms): C
         terms,
         state: { kind, periodMs, at, used },
         left: Math.max(0, calls - used),
-        readyAt: used < calls ? at : next,
         moreAt: used === 0 ? null : next,
       };
     }
@@ -163,7 +160,6 @@ function countAt(kept: CounterState | null, now: number, terms: CounterTerms): C
         terms,
         state: { kind, periodMs, at, slots },
         left: Math.max(0, left),
-        readyAt: left > 0 ? at : readyAfter(slots, left, periodMs),
         moreAt: slots[0] ? slotEnd(slots[0][0], periodMs) : null,
       };
     }
@@ -177,7 +173,6 @@ function countAt(kept: CounterState | null, now: number, terms: CounterTerms): C
         terms,
         state: { kind, periodMs, at, level },
         left: Math.floor(level / periodMs),
-        readyAt: at + Math.max(0, Math.ceil((periodMs - level) / calls)),
         moreAt: level < full ? at + Math.ceil(missing / calls) : null,
       };
     }
@@ -212,14 +207,26 @@ const slotMs = (periodMs: number) => Math.ceil(periodMs / SLOTS_PER_PERIOD);
 /** When the last call that the slot may hold is a period old. */
 const slotEnd = (slot: number, periodMs: number) => (slot + 1) * slotMs(periodMs) - 1 + periodMs;
 
-/** @param left none, or fewer where the limit was lowered. */
-function readyAfter(slots: readonly (readonly [number, number])[], left: number, periodMs: number): number {
-  let free = left;
-  for (const [slot, taken] of slots) {
-    free += taken;
-    if (free > 0) return slotEnd(slot, periodMs);
+/** When so many calls, or all that there ever are, will be left, if no other call comes before. */
+function readyAt({ state, terms, left }: Count, wanted: number): number {
+  const { at, periodMs } = state;
+  const needed = Math.min(wanted, terms.burst);
+  if (left >= needed) return at;
+  switch (state.kind) {
+    case 'fixed':
+      return (Math.floor(at / periodMs) + 1) * periodMs;
+    case 'sliding': {
+      // Fewer than none are left where the limit was lowered.
+      let missing = needed - terms.calls + state.slots.reduce((used, [, taken]) => used + taken, 0);
+      for (const [slot, taken] of state.slots) {
+        missing -= taken;
+        if (missing <= 0) return slotEnd(slot, periodMs);
+      }
+      return at;
+    }
+    case 'refill':
+      return at + Math.ceil((needed * periodMs - state.level) / terms.calls);
   }
-  return Number.POSITIVE_INFINITY;
 }
 
 /** What both headers say where there is no quota: so many that nobody reaches it. */
@@ -234,7 +241,7 @@ export type QuotaAtTime = {
   readonly moreAt: number | null;
 };
 
-/** `readyAt`: when all limits will allow a call, if no other call comes before (epoch milliseconds). */
+/** `readyAt`: when all limits will allow the call, if no other call comes before (epoch milliseconds). */
 export type ExceededLimit = {
   readonly limit: 'concurrency' | 'rate' | 'quota';
   readonly readyAt: number;
@@ -262,8 +269,8 @@ export function takeCall(
   const exceeded: ExceededLimit[] = [];
   if (limits.concurrency !== null && running >= limits.concurrency)
     exceeded.push({ limit: 'concurrency', readyAt: now + CONCURRENCY_WAIT_MS });
-  if (rate && rate.left <= 0) exceeded.push({ limit: 'rate', readyAt: rate.readyAt });
-  if (costsQuota && quota && quota.left <= 0) exceeded.push({ limit: 'quota', readyAt: quota.readyAt });
+  if (rate && rate.left <= 0) exceeded.push({ limit: 'rate', readyAt: readyAt(rate, 1) });
+  if (costsQuota && quota && quota.left <= 0) exceeded.push({ limit: 'quota', readyAt: readyAt(quota, 1) });
   const [longest = null] = exceeded.toSorted((one, other) => other.readyAt - one.readyAt);
   const take = (counted: Count | null, isTaken: boolean) =>
     counted && (isTaken ? addCalls(counted.state, counted.state.at, 1, counted.terms) : counted.state);
@@ -287,7 +294,7 @@ export function takeMore(
     quota && (isGranted ? addCalls(quota.state, quota.state.at, calls, quota.terms) : quota.state);
   return {
     state: { quota: taken, rate: rate?.state ?? null },
-    exceeded: isGranted ? null : { limit: 'quota', readyAt: quota.moreAt ?? quota.readyAt },
+    exceeded: isGranted ? null : { limit: 'quota', readyAt: readyAt(quota, calls) },
   };
 }
 
