@@ -50,7 +50,9 @@ test('what help shows works as it is shown', async () => {
     // What would run on and on ends at once.
     const signal = /^model-api|--watch/.test(line) ? AbortSignal.abort() : undefined;
     const settings = line.startsWith('init') ? {} : { ...environment, MIRROR_SHIP, MIRROR_LAKE: 'lake' };
-    const { code, stdout, stderr } = await runMain(wordsOf(line), settings, clock, signal);
+    // Another program may listen on its own port.
+    const words = [...wordsOf(line), ...(line.startsWith('model-api') ? ['--port', '0'] : [])];
+    const { code, stdout, stderr } = await runMain(words, settings, clock, signal);
     expect([line, code, stderr]).toEqual([line, 0, expect.not.stringContaining('market-mirror: ')]);
     expect(stdout + stderr).not.toContain(CANARY);
     const [, file] = /(?:-o|backup) (\S+)/.exec(line) ?? [];
