@@ -144,6 +144,11 @@ describe('the number at once', () => {
     expect(allowed(machine)).toBe(1);
     for (let call = 0; call < 3; call += 1) machine.call();
     expect(allowed(machine)).toBe(2);
+    machine.call({ status: 429, inFlight: 2 });
+    for (let call = 0; call < 290; call += 1) machine.call();
+    expect(allowed(machine), 'nor, after another refusal, for three times as many').toBe(1);
+    for (let call = 0; call < 20; call += 1) machine.call();
+    expect(allowed(machine)).toBe(2);
   });
 });
 
