@@ -81,7 +81,7 @@ async function rowOf({ world, seeds, prefetch }: Task): Promise<string> {
     return results;
   };
   const optimum = await over((seed) => runOptimum(scenario, seed));
-  return row(scenario, await over((seed) => run(scenario, seed, prefetch)), optimum);
+  return row(scenario, await over((seed) => run(scenario, seed, { prefetch })), optimum);
 }
 
 function row(scenario: Scenario, results: Result[], optimum: Result[]): string {

@@ -1,7 +1,7 @@
 /** The governor in one world: how long the calls take, and how many are refused. */
 
 import type { Clock, Random } from '../../src/clock.ts';
-import type { State } from '../../src/governor/state.ts';
+import { initialState } from '../../src/governor/state.ts';
 import { createGovernor, type Governor } from '../../src/governor.ts';
 import { seededRandom, virtualClock } from './clock.ts';
 import { createWorld, type World, type WorldSpec } from './world.ts';
@@ -27,36 +27,56 @@ export type Result = {
 /** Of each walk, which asks as one does whose total is twenty pages. */
 const UPCOMING = 20;
 
-/** @param prefetch so many pages of each walk may be requested before their turn. */
-export async function run(scenario: Scenario, seed: number, prefetch = 0): Promise<Result> {
+export type RunOptions = {
+  /** So many pages of each walk may be requested before their turn. */
+  prefetch?: number;
+  /** How many prefetches the new mirror may waste, if not the usual number. */
+  allowance?: number;
+  /** Whether all requests take the median time. */
+  isEven?: boolean;
+};
+
+type Prefetched = { isSent: boolean; drop(): void; done: Promise<boolean> };
+
+export async function run(scenario: Scenario, seed: number, options: RunOptions = {}): Promise<Result> {
+  const { prefetch = 0, allowance, isEven = false } = options;
   const clock = virtualClock();
-  const world = createWorld(scenario.spec, clock, seededRandom(seed));
-  const governor = simulatedGovernor(clock, seededRandom(seed + 1_000_003));
+  const world = createWorld(scenario.spec, clock, isEven ? () => 0.5 : seededRandom(seed));
+  const governor = simulatedGovernor(clock, seededRandom(seed + 1_000_003), allowance);
   const upcoming = prefetch > 0 ? UPCOMING : 0;
-  const send = async (job: string, isPrefetch: boolean) => {
-    await governor.acquire(job, never, { upcoming, isPrefetch });
+  const send = async (job: string, isPrefetch = false, signal = never, onSend = () => {}) => {
+    await governor.acquire(job, signal, { upcoming, isPrefetch });
+    onSend();
     const answer = await world.call(job);
     governor.complete(job, answer);
     return answer.status === 200;
   };
-  const prefetched = new Map(scenario.jobs.map((job) => [job, [] as Promise<boolean>[]]));
+  const sendAhead = (job: string): Prefetched => {
+    const dropped = new AbortController();
+    const sent = send(job, true, dropped.signal, () => {
+      one.isSent = true;
+    });
+    const done = sent.catch(() => false).finally(() => governor.endPrefetch(true));
+    const one = { isSent: false, drop: () => dropped.abort(), done };
+    return one;
+  };
+  const prefetched = new Map(scenario.jobs.map((job) => [job, [] as Prefetched[]]));
   const result = await work(scenario, clock, world, async (job) => {
     const ahead = prefetched.get(job) ?? [];
-    const next = ahead.shift() ?? send(job, false);
-    while (ahead.length < prefetch && governor.reservePrefetch())
-      ahead.push(
-        send(job, true)
-          .catch(() => false)
-          .finally(() => governor.endPrefetch(true)),
-      );
+    // As a walk does: a prefetch that was not sent when its turn comes is dropped.
+    const ready = ahead.shift();
+    if (!ready?.isSent) ready?.drop();
+    const next = ready?.isSent ? ready.done : send(job);
+    while (ahead.length < prefetch && governor.reservePrefetch()) ahead.push(sendAhead(job));
     return await next;
   });
   governor.close();
   return result;
 }
 
-function simulatedGovernor(clock: Clock, random: Random): Governor {
-  let state: State | undefined;
+function simulatedGovernor(clock: Clock, random: Random, allowance?: number): Governor {
+  let state = initialState();
+  if (allowance !== undefined) state.prefetch.allowance = allowance;
   return createGovernor({
     transact(change) {
       const changed = change(state);

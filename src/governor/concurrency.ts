@@ -57,6 +57,11 @@ export function accepted(it: Concurrency, inFlight: number): void {
   if (it.refused !== null && it.proven >= it.refused) it.refused = null;
 }
 
+/** Whether half of what proves one more was accepted. */
+export function isHalfProven({ streak }: Concurrency): boolean {
+  return streak >= STREAK_THAT_PROVES / 2;
+}
+
 /** A request was refused because `inFlight` were in flight: more than is proven. */
 export function refusedAt(it: Concurrency, inFlight: number): void {
   if (it.refused !== null) it.callsBeforeTrial = callsAfterRefusal(it.callsBeforeTrial);

@@ -5,7 +5,8 @@
 
 import { DAY_MS } from '../clock.ts';
 import type { WaitReason } from '../errors.ts';
-import { refusedAt } from './concurrency.ts';
+import { isHalfProven, refusedAt } from './concurrency.ts';
+import { mayBeInFlight } from './prefetch.ts';
 import { atCountedLimit, exhausted, levelAt, startEra } from './quota.ts';
 import { nextQuotaProbe, reserveOf } from './quota-probe.ts';
 import * as rates from './rate.ts';
@@ -30,6 +31,7 @@ export function throttled(state: State, event: EventOf<'response'>, inFlight: nu
     return;
   }
   if (!before) startEra(state.quota);
+  if (!before && mayBeInFlight(state.prefetch)) rates.refusedPrefetches(state.rate);
   const wasForQuota = before?.cause === 'quota';
   const pause = before ? lengthened(before, now) : begun(inFlight, now);
   state.pause = pause;
@@ -100,8 +102,9 @@ function suspect(state: State, pause: Pause, now: number): Cause {
   const tooLong = rates.forgivesWithin(rate) ?? Number.POSITIVE_INFINITY;
   const isLong = pause.refusedMs + pause.toldMs > LONGEST_FOR_RATE_MS || pause.refusedMs > tooLong;
   if (quota.source !== 'header' && (isLong || (atCountedLimit(quota) && !rate.trial))) return 'quota';
-  // A probe goes alone, so it is not refused for the number in flight.
-  return pause.failures === 0 && pause.inFlight > concurrency.proven ? 'concurrency' : 'rate';
+  // A probe goes alone, so it is not refused for the number in flight; nor are prefetches, where half of what proves was accepted.
+  const isCleared = rate.owesTrial && !rate.opening && isHalfProven(concurrency);
+  return pause.failures === 0 && pause.inFlight > concurrency.proven && !isCleared ? 'concurrency' : 'rate';
 }
 
 /** The quota is used up. Where requests went as fast as may be, it had not been in use for longer than that takes. */

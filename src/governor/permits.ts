@@ -50,9 +50,11 @@ export function ask(state: State, event: Ask, now: number): Decision {
     passages.push(passage);
   }
   for (const { note } of passages) note?.();
-  const most = Math.min(event.want, rates.blockSize(state.rate), ...passages.map((passage) => passage.open));
-  const permits = Math.max(1, Math.floor(most));
   const maxInFlight = freeInFlight(state, owner);
+  // What a walk that prefetches learns of the number in flight is reported when it asks again: soon.
+  const want = prefetches > 0 ? Math.min(event.want, maxInFlight) : event.want;
+  const most = Math.min(want, rates.blockSize(state.rate), ...passages.map((passage) => passage.open));
+  const permits = Math.max(1, Math.floor(most));
   const prefetchBudget = spendBudget(state, prefetches - (event.unproven ?? 0), now);
   const held = state.leases[owner]?.permits ?? 0;
   state.leases[owner] = { permits: held + permits, maxInFlight, inFlight: event.inFlight, heardAt: now };

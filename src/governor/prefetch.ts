@@ -12,10 +12,6 @@ import type { EventOf, PrefetchAccount, State } from './state.ts';
 
 /** The part of a day's requests that may be wasted. */
 const MAX_WASTED_PART = 0.01;
-/** Requests of a new mirror after which more of its allowance is given: so many are commonly allowed at once. */
-const OPENING_REQUESTS = 17;
-/** A hidden limit of the rate refuses all requests in flight. So until then two are in flight at most. */
-const OPENING_ALLOWANCE = 2;
 /** The part of the pool that must be left beside all that is expected. */
 const SPARE_PART = 0.25;
 
@@ -63,21 +59,23 @@ function untilReset({ window }: Quota, now: number): number {
   return next === null ? DAY_MS : next - now;
 }
 
-/** Gives as much budget as is wanted and may be wasted. */
+/**
+ * Gives as much budget as is wanted and may be wasted. A new mirror's allowance is for its first hundred requests: it counts where a
+ * header tells that so many are left.
+ */
 export function spendBudget({ prefetch, quota }: State, wanted: number, now: number): number {
   fade(prefetch, now);
-  const affordable =
-    Math.max(allowanceOf({ prefetch, quota }, now), MAX_WASTED_PART * prefetch.requests) - prefetch.wasted;
+  const isTold = (levelAt(quota, now) ?? 0) >= 1 / MAX_WASTED_PART;
+  const allowance = isTold ? Math.round(prefetch.allowance) : 0;
+  const affordable = Math.max(allowance, MAX_WASTED_PART * prefetch.requests) - prefetch.wasted;
   const given = Math.max(0, Math.floor(Math.min(wanted, affordable)));
   prefetch.wasted += given;
   return given;
 }
 
-/** What a new mirror may waste beyond the part of its requests, where a header tells that calls are ample. */
-function allowanceOf({ prefetch, quota }: Pick<State, 'prefetch' | 'quota'>, now: number): number {
-  if (levelAt(quota, now) === null) return 0;
-  const allowance = Math.round(prefetch.allowance);
-  return prefetch.requests < OPENING_REQUESTS ? Math.min(OPENING_ALLOWANCE, allowance) : allowance;
+/** Whether prefetches are in flight, as far as the account shows: what was wasted lately looks the same. */
+export function mayBeInFlight({ wasted }: PrefetchAccount): boolean {
+  return Math.round(wasted) > 0;
 }
 
 /** Prefetches proved needed, or were never sent. */

@@ -20,6 +20,8 @@ export type Rate = {
   /** Requests accepted at the settled rate, and how many of them warrant the trial of a faster one. */
   steadyCalls: number;
   callsBeforeTrial: number;
+  /** Whether the first throttle refused prefetches, which no trial was postponed for yet. */
+  owesTrial: boolean;
   /** Requests in flight that came as soon as the rate allowed them: only these say anything of it. */
   pressing: number;
 };
@@ -41,6 +43,8 @@ const SLOWEST_RATE = 1 / 3_600;
 const GROWTH = 1.2;
 /** Bounds so close need no trial between them: less than a tenth could be won. */
 const CLOSE = 1.08;
+/** Bounds so near that the rate may stay at the lower one for some minutes. */
+const NEAR = 1.6;
 /** The least step of a trial: refused, it leaves the bounds close; accepted, it soon shows. */
 const NEAREST = 1.07;
 /** Without an upper bound the rate grows by a quarter a trial: three trials double it. */
@@ -70,6 +74,7 @@ export function initialRate(): Rate {
     opening: null,
     steadyCalls: 0,
     callsBeforeTrial: FIRST_CALLS_BEFORE_TRIAL,
+    owesTrial: false,
     pressing: 0,
   };
 }
@@ -117,7 +122,7 @@ export function accepted(rate: Rate, now: number): void {
   if (!opening) grow(rate, now);
   else if (!trial) {
     if (rate.steadyCalls >= Math.max(callsBeforeTrial, LEAST_SECONDS_BEFORE_TRIAL * perSecond))
-      tryRate(rate, HIGHER * (most ?? least), now);
+      tryRate(rate, most && !isEnclosed(rate) ? between(rate, most) : HIGHER * (most ?? least), now);
   } else if (least === 0 && most === null) {
     if (rate.steadyCalls >= callsAtFirstGuess(rate, opening)) tryRate(rate, STEP * perSecond, now);
   } else if (lasts(rate, trial, now)) enclose(rate, perSecond, most, now);
@@ -195,17 +200,30 @@ function enclose(rate: Rate, least: number, most: number | null, now: number): v
   rate.most = most === null || most <= least ? null : most;
   if (rate.most === null) tryRate(rate, STEP * least, now);
   else if (isEnclosed(rate)) keepToLeast(rate);
+  else if (rate.owesTrial && rate.most < NEAR * least && !comesRarely(rate)) postponeTrial(rate);
   else tryRate(rate, between(rate, rate.most), now);
 }
 
+/** A trial between the bounds is most likely refused. Counted as if it had been, it comes later and pays for a refusal. */
+function postponeTrial(rate: Rate): void {
+  rate.owesTrial = false;
+  rate.callsBeforeTrial = callsAfterRefusal(rate.callsBeforeTrial);
+  keepToLeast(rate);
+}
+
+/** A request was refused while prefetches may be in flight, which are refused with it. */
+export function refusedPrefetches(rate: Rate): void {
+  if (!rate.opening) rate.owesTrial = true;
+}
+
 function between(rate: Rate, most: number): number {
-  const { least, span } = rate;
+  const { least, span, trial } = rate;
   const middle = Math.sqrt(least * most);
   if (comesRarely(rate)) return middle;
   // So far apart the lower bound is a poor guess: the rate that lasts is mostly near the one that was reached.
   if (least < 0.2 * most) return 0.7 * most;
-  // Just after a throttle the lower bound was measured well, where both are near; the upper one was not.
-  const isMeasured = span.calls === 0 && most < 1.5 * least;
+  // Just after a throttle, and at the settled rate, the lower bound is known well, where both are near; the upper one is not.
+  const isMeasured = (span.calls === 0 || !trial) && most < 1.5 * least;
   return Math.max(NEAREST * least, isMeasured ? Math.sqrt(least * middle) : middle);
 }
 

@@ -75,25 +75,31 @@ describe('prefetches', () => {
     expect(budget(machine)).toBe(2);
   });
 
-  it('may be two of a new mirror that a header tells of ample calls, four once it has made 17; once wasted, they are the hundredth of 400', () => {
+  it('may be four of a new mirror that a header tells of ample calls; once wasted, they are the hundredth of 400', () => {
     const told = (remaining: number) => ({ limit: 10_000, remaining });
     const machine = acquainted(0);
     machine.call(told(9_990), 'ai-signals');
     machine.pass(100);
     const ask = (upcoming?: number) => budget(machine, upcoming, 0, 'me', 'ai-signals');
-    expect(ask()).toBe(2);
+    expect(ask()).toBe(4);
     machine.answer(told(9_989), 'ai-signals');
-    for (let left = 9_988; left > 9_972; left -= 1) machine.call(told(left), 'ai-signals');
-    machine.pass(1_000);
-    expect(ask(2)).toBe(2);
-    machine.answer(told(9_972), 'ai-signals');
-    for (let left = 9_971; left > 9_595; left -= 1) machine.call(told(left), 'ai-signals');
+    for (let left = 9_988; left > 9_595; left -= 1) machine.call(told(left), 'ai-signals');
     machine.pass(1_000);
     expect(ask(10)).toBe(0);
     machine.answer(told(9_594), 'ai-signals');
     for (let left = 9_593; left > 9_480; left -= 1) machine.call(told(left), 'ai-signals');
     machine.pass(1_000);
     expect(ask(10)).toBe(1);
+  });
+
+  it('are none of a new mirror that has fewer than a hundred calls left', () => {
+    const left = (remaining: number) => {
+      const machine = acquainted(0);
+      machine.call({ limit: 110, remaining }, 'ai-signals');
+      machine.pass(100);
+      return budget(machine, 10, 0, 'me', 'ai-signals');
+    };
+    expect([left(99), left(101)]).toEqual([0, 4]);
   });
 
   it('are none of a new mirror that stood still for a week, nor where calls are not ample', () => {

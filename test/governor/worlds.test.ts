@@ -68,3 +68,38 @@ describe('an API that never objects, from an empty folder', () => {
     expect(median(added)).toBeLessThanOrEqual(name.endsWith('5 jobs') ? 1_300 : 1_000);
   });
 });
+
+describe('a new mirror that prefetches from the second page on, where a header tells that calls are ample', () => {
+  const alone = { jobs: ['ai-signals'], first: 700, after: 0 };
+
+  it.each(['100/min window', '200/15 min window', '1,000/h window', '1,000/h window, Retry-After wrong'])(
+    'is refused no more often than one that may not, by a hidden limit of the rate: %s',
+    async (name) => {
+      const found = scenarios.find((one) => one.name === name);
+      if (!found) throw new Error(`there is no world "${name}"`);
+      const refusals = async (allowance?: number) => {
+        const runs = Array.from({ length: 10 }, (_, seed) =>
+          run({ ...found, ...alone }, seed + 1, {
+            prefetch: 4,
+            ...(allowance === undefined ? {} : { allowance }),
+          }),
+        );
+        return (await Promise.all(runs)).map(({ firstRefusals }) => firstRefusals);
+      };
+      const [ours, without] = [await refusals(), await refusals(0)];
+      const sum = (counts: number[]) => counts.reduce((all, count) => all + count, 0);
+      expect(sum(ours)).toBeLessThanOrEqual(sum(without));
+      expect(Math.max(...ours)).toBeLessThanOrEqual(Math.max(...without));
+    },
+  );
+
+  it('reads 200 pages of 50 ms in 1.25 times what four at once take', async () => {
+    const quota = { kind: 'fixed', limit: 10_000, periodMs: 86_400_000 } as const;
+    const spec = { latencyMs: 50, headers: 'all', concurrency: 4, quota } as const;
+    const { firstMs } = await run({ ...alone, name: 'ample', spec, first: 200 }, 1, {
+      prefetch: 4,
+      isEven: true,
+    });
+    expect(firstMs).toBeLessThanOrEqual((1.25 * 200 * 50) / 4);
+  });
+});
