@@ -88,7 +88,7 @@ describe('pages of one moment', () => {
   test('a moment before the history that is kept is gone', async () => {
     const { bench, get, dataset } = await setupGuest({ walked: ['news'] });
     const { headers } = await get(NEWS);
-    for (let day = 0; day < 12; day += 1) {
+    for (let day = 0; day < 6; day += 1) {
       change(3, { title: `day ${day}` })(dataset('news'));
       await bench.mirror('news');
       passDays(bench, 1);

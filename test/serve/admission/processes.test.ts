@@ -24,7 +24,7 @@ const script = `
     answer.leave?.();
     console.log(Date.now(), answer.status ?? 200, answer.remaining ?? -1);
   };
-  setInterval(ask, 3);`;
+  setInterval(ask, 10);`;
 
 type Line = { at: number; status: number; remaining: number };
 

@@ -20,35 +20,32 @@ async function setup(limits: Partial<Limits>) {
       retryAfter: answer.headers.get('retry-after'),
     };
   };
+  const order = async () =>
+    (await page.post('/page/downloads', { format: 'csv', sql: 'SELECT 1' }, { cookie })).status;
   const usage = async () => {
     const answer = await fetch(`${page.url}/api/v1/usage`, { headers: { authorization: `Bearer ${key}` } });
     return (await answer.json()) as { limits: { quota: { remaining: number } | null }; byDay: object[] };
   };
-  return { ...page, question, usage };
+  return { ...page, question, order, usage };
 }
 
-test('a question costs one call of the quota, a mistake none; above it is told when', async () => {
-  const { question } = await setup({ quota: allOfTheHour });
+test('a question costs one call of the quota, as the order of a download does, and a mistake none; above it is told when', async () => {
+  const { question, order } = await setup({ quota: allOfTheHour });
   expect((await question('SELEC')).lines.at(-1)).toMatchObject({ failed: { kind: 'usage' } });
   expect(rowsIn((await question()).lines)).toEqual([[1]]);
-  expect(rowsIn((await question()).lines)).toEqual([[1]]);
+  expect(await order()).toBe(200);
   const refused = await question();
   expect(refused).toMatchObject({ status: 429, lines: [{ failed: { kind: 'incomplete' } }] });
   expect(Number(refused.retryAfter)).toBeGreaterThan(60);
+  expect(await order()).toBe(429);
 });
 
-test('the order of a download is a question, too', async () => {
-  const { issue, post, comeByKey } = await setup({});
-  const { key } = issue({ name: 'other', scopes: ['page:read'] }, { quota: { ...allOfTheHour, calls: 1 } });
-  const headers = { cookie: await comeByKey(key) };
-  const order = { format: 'csv', sql: 'SELECT 1' };
-  expect((await post('/page/downloads', order, headers)).status).toBe(200);
-  expect((await post('/page/downloads', order, headers)).status).toBe(429);
-});
-
-test('above a rate it waits until it may', async () => {
-  const { question, ask, bench } = await setup({ rate: { calls: 1, periodMs: 5_000, burst: 1 } });
+test('above a rate it waits until it may, and whoever leaves meanwhile is no mistake of ours', async () => {
+  const { question, ask, bench, log } = await setup({ rate: { calls: 1, periodMs: 5_000, burst: 1 } });
   await question();
+  const leaving = new AbortController();
+  const left = question('SELECT 2', leaving.signal);
+  left.catch(() => undefined);
   let isAnswered = false;
   const second = question().finally(() => {
     isAnswered = true;
@@ -56,20 +53,11 @@ test('above a rate it waits until it may', async () => {
   // Asked later, of no account: by then the other would have been answered, too.
   for (let times = 0; times < 3; times += 1) await ask({ sql: 'SELECT 1' });
   expect(isAnswered).toBe(false);
+  leaving.abort();
+  await expect(left).rejects.toThrow();
+  await expect.poll(log).toMatch(/"route":"page-query"[^\n]*"status":499/);
   bench.clock.advance(5_000);
   expect(rowsIn((await second).lines)).toEqual([[1]]);
-});
-
-test('whoever leaves while it waits is no mistake of ours', async () => {
-  const { question, ask, log } = await setup({ rate: { calls: 1, periodMs: 60_000, burst: 1 } });
-  await question();
-  const leaving = new AbortController();
-  const second = question('SELECT 2', leaving.signal);
-  for (let times = 0; times < 3; times += 1) await ask({ sql: 'SELECT 1' });
-  leaving.abort();
-  await expect(second).rejects.toThrow();
-  await expect.poll(log).toMatch(/"route":"page-query"[^\n]*"status":499/);
-  await ask({ sql: 'SELECT 1' });
   expect(log()).not.toContain('AbortError');
 });
 
