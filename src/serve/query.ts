@@ -561,7 +561,8 @@ const forms: readonly (readonly [type: string, form: Form])[] = [
 ];
 
 /** @param accept of what a client likes alike, the first. @throws QueryError 406 */
-export function formOf(accept = '*/*'): Form {
+export function formOf(accept?: string): Form {
+  if (accept === undefined || accept === '*/*') return 'json';
   for (const type of preferred(accept, 0)) {
     const pattern = type === '*/*' ? '' : type.replace(/\*$/, '');
     const found = forms.find(([known]) => (type.endsWith('*') ? known.startsWith(pattern) : known === type));

@@ -154,7 +154,7 @@ export function trackConnections(bounds: Bounds, now: () => number, onFull: () =
       connection.responses.add(response);
       connection.isLast = isLast || connection.served >= bounds.requests;
       if (connection.isLast) response.shouldKeepAlive = false;
-      response.once('close', () => finish(connection, response));
+      response.on('close', () => finish(connection, response));
     },
     /** Reads no more requests, and gives what was sent last a moment to arrive. */
     dismiss(connection: ClientConnection): void {

@@ -176,12 +176,15 @@ export function createHandler(parts: HandlerParts): RequestListener {
 function headerList(headers: StreamedResponse['headers'], ...more: readonly string[]): string[] {
   const list: string[] = [];
   for (const [name, value] of strictHeaders) if (!(name in headers)) list.push(name, value);
-  for (const [name, value] of Object.entries(headers)) list.push(name, value);
+  for (const name in headers) list.push(name, headers[name] ?? '');
   list.push(...more);
   return list;
 }
 
 type FoundRoute = { readonly route: Route; readonly params: Call['params'] };
+
+/** Has no other spelling. */
+const PLAIN_PATH = /^[\w/-]+$/;
 
 /** A path is a route's in no other spelling; only a part that `:name` stands for may have letters that need an encoding. */
 function routeTable(routes: readonly Route[]): (path: string) => FoundRoute | undefined {
@@ -195,7 +198,7 @@ function routeTable(routes: readonly Route[]): (path: string) => FoundRoute | un
     }));
   return (path) => {
     const known = fixed.get(path);
-    if (known || new URL(`http://any${path}`).pathname !== path) return known;
+    if (known || !(PLAIN_PATH.test(path) || new URL(`http://any${path}`).pathname === path)) return known;
     for (const { route, names, form } of patterns) {
       const found = form.exec(path);
       if (found)

@@ -120,7 +120,8 @@ export function onFinished({ incoming: { socket }, outgoing }: Exchange, work: (
     if (pending.delete(finish)) work();
   };
   pending.add(finish);
-  outgoing.once('close', finish);
+  // By `once`, each call would make another function, and take it away again.
+  outgoing.on('close', finish);
 }
 
 /** Aborted when the client is gone. Made only for work that waits: a signal costs as much as a cached list page. */
