@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { type BenchOptions, lineNames, lines } from './bench/lines.ts';
+import { type BenchOptions, lineNames, lines, serveTables } from './bench/lines.ts';
 import { listOf, oneOf, positive, tool, whole } from './options.ts';
 
 /** Each is a script in `bench/` that measures one thing and prints it; a new one is found by its line here. */
@@ -36,6 +36,9 @@ const command = tool('bench', 'Prints figures of speed; docs/dev/performance.md 
     listOf(oneOf(lineNames)),
     lineNames,
   )
+  .option('--tables <names>', `some tables of serve: ${serveTables.join(', ')}`, listOf(oneOf(serveTables)), [
+    ...serveTables,
+  ])
   .option('--keys <number>', 'serve: keys, each with an account of its own', whole(1), 100)
   .option('--minutes <number>', 'serve: how long its memory is watched', positive, 0.5)
   .addHelpText(

@@ -21,7 +21,8 @@ function bytesOf(file: string): () => Buffer {
 function rowsOf(file: string, mirror: string): (path: string) => Buffer {
   const database = new Database(mirror, { readonly: true });
   const questions = JSON.parse(readFileSync(file, 'utf8')) as Record<string, Sql>;
-  const statements = new Map(Object.values(questions).map(({ sql }) => [sql, database.prepare(sql)]));
+  const texts = new Set(Object.values(questions).map(({ sql }) => sql));
+  const statements = new Map([...texts].map((sql) => [sql, database.prepare(sql)]));
   return (path) => {
     const { sql, params } = questions[path] ?? { sql: '', params: {} };
     return Buffer.from(JSON.stringify(statements.get(sql)?.all(params) ?? []));

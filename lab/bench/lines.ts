@@ -112,6 +112,10 @@ export const lines = {
 
 export const lineNames = Object.keys(lines) as LineName[];
 
+/** What `serve.ts` measures. */
+export const serveTables = ['kept', 'pages', 'questions', 'memory'] as const;
+export type ServeTable = (typeof serveTables)[number];
+
 /** @param passes from which the governor has learnt the API; none: it begins in an empty folder. */
 async function atLatency({ rows, runs }: Size, passes: number, least: number): Promise<{ rows: string[][] }> {
   const api = { rows: Math.round(rows / 5), texts: TEXTS, latencyMs: LATENCY_MS, atOnce: IN_FLIGHT };
@@ -233,6 +237,8 @@ export type BenchOptions = {
   runs: number;
   /** Of `pass-speed`. */
   lines: LineName[];
+  /** Of `serve`. */
+  tables: ServeTable[];
   /** Rows of each dataset. Of `serve`: keys, and for how many minutes its memory is watched. */
   rows: number;
   keys: number;
