@@ -28,7 +28,13 @@ const rooms: Record<string, Room> = {
   },
   store: {
     code: ['src/store/{session,group-commit,rows,retire,orders,rowids}.ts'],
-    tests: ['test/store/**/*.test.ts', 'test/mirror.test.ts', 'test/mirror/**/*.test.ts'],
+    tests: [
+      'test/store/**/*.test.ts',
+      'test/mirror.test.ts',
+      'test/mirror/**/*.test.ts',
+      'test/reading/pages.test.ts',
+      'test/reading/pages/**/*.test.ts',
+    ],
     without: [
       'test/store/{failure,lock,filesystem,views}.test.ts',
       'test/mirror/{glance,prefetched}.test.ts',
