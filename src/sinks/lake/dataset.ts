@@ -333,7 +333,7 @@ function isContinuedBy(
 ): boolean {
   const here = positionOf(connection, job);
   if (!hasAllAfter(seq, historyFrom, here)) return false;
-  if (lastWalk === '') return true;
+  if (lastWalk === '') return seq < (firstSeq(connection, job) ?? 0);
   const isKnown = seq === here.seq || (seq < here.seq && isChange(connection, job, seq));
   return isKnown && hasWalk(connection, job, lastWalk);
 }

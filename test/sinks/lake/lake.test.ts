@@ -138,6 +138,18 @@ describe('the mirror goes on', () => {
       },
     ],
     [
+      'in another course where one that has no file yet begins behind the first change',
+      ['course=1', 'course=2'],
+      async ({ there }) => {
+        const course = join(there, 'ai_signals/changes/course=1');
+        const begun = JSON.parse(readFileSync(join(course, '_course.json'), 'utf8'));
+        rmSync(course, { recursive: true });
+        mkdirSync(course);
+        const later = { ...begun, from: begun.from + 3_600_000 };
+        writeFileSync(join(course, '_course.json'), JSON.stringify(later));
+      },
+    ],
+    [
       'in another course where an older file was put in its place, and has gone another way since',
       ['course=1', 'course=2'],
       async (bench) => {
