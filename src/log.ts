@@ -2,7 +2,6 @@
 
 import { type DestinationStream, destination, type Logger, type LoggerOptions, pino, symbols } from 'pino';
 import pretty from 'pino-pretty';
-import { isoTime } from './clock.ts';
 import { printable, printableLines } from './printable.ts';
 
 export type Log = Logger;
@@ -45,8 +44,8 @@ export function logOptions(level: string): LoggerOptions {
  */
 export function repeatedly(log: Log, message: string): (fields: object) => void {
   if (!log.isLevelEnabled('info')) return () => undefined;
-  const level = log.levels.values['info'];
-  const stream = (log as Log & { [symbols.streamSym]: DestinationStream })[symbols.streamSym];
+  const { [symbols.streamSym]: stream, [symbols.timeSym]: time } = log as Log & Inside;
+  const head = `{"level":${log.levels.values['info']}`;
   let lines = '';
   const write = () => {
     stream.write(lines);
@@ -54,11 +53,15 @@ export function repeatedly(log: Log, message: string): (fields: object) => void 
   };
   return (fields) => {
     if (lines === '') setImmediate(write);
-    const line = { level, time: isoTime(Date.now()), ...fields, msg: message };
+    const line = { ...fields, msg: message };
     const json = JSON.stringify(line);
-    lines += `${printable(json) === json ? json : JSON.stringify(safe(line))}\n`;
+    const safeJson = printable(json) === json ? json : JSON.stringify(safe(line));
+    lines += `${head}${time()},${safeJson.slice(1)}\n`;
   };
 }
+
+/** Where it writes, and what makes the member `time`, with a comma before it. */
+type Inside = { readonly [symbols.streamSym]: DestinationStream; readonly [symbols.timeSym]: () => string };
 
 function safe(value: unknown): unknown {
   if (typeof value === 'string') return printableLines(value);

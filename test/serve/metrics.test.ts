@@ -322,7 +322,7 @@ test('each call leaves one line, with nothing in it that the client made up', as
   ]);
   expect(lines[0]).toEqual({
     level: 30,
-    time: expect.any(String),
+    time: expect.any(Number),
     msg: 'answered',
     requestId: headers['x-request-id'],
     route: 'news',
