@@ -20,7 +20,7 @@ export async function* checkApi(surroundings: Surroundings, signal: AbortSignal)
   try {
     let ahead: number | null = null;
     let stopped: string | undefined;
-    let isTold = false;
+    let isExplained = false;
     for (const job of inOrder(app.jobs)) {
       if (app.config.schedules[job.name] === 'off') yield skipped(job.name, 'is switched off: not asked');
       else if (stopped) yield skipped(job.name, `not asked, since ${stopped}`);
@@ -29,8 +29,8 @@ export async function* checkApi(surroundings: Surroundings, signal: AbortSignal)
         ahead = result.aheadMs ?? ahead;
         stopped = result.stop;
         // Why one endpoint has to wait is said once.
-        yield result.isWait && isTold ? skipped(job.name, result.check.message) : result.check;
-        isTold ||= result.check.level !== 'ok';
+        yield result.isWait && isExplained ? skipped(job.name, result.check.message) : result.check;
+        isExplained ||= result.check.level !== 'ok';
       }
     }
     yield checkClock(ahead);
