@@ -28,14 +28,14 @@ export function store<T>(initial: T): Store<T> {
 
 export function useStore<T>(from: Store<T>): T {
   const [, render] = useState({});
+  const drawn = from.get();
   useEffect(() => {
-    const seen = from.get();
     const end = from.subscribe(() => render({}));
     // It may have changed between drawing and now.
-    if (!Object.is(seen, from.get())) render({});
+    if (!Object.is(drawn, from.get())) render({});
     return end;
   }, [from]);
-  return from.get();
+  return drawn;
 }
 
 /** Whether a media query holds, such as `(prefers-reduced-motion: reduce)`. */

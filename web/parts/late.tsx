@@ -13,11 +13,12 @@ const loaded = new Map<Load<never>, FunctionComponent<never>>();
 export function Late<Props extends object>({ load, props }: { load: Load<Props>; props: Props }) {
   const [problem, setProblem] = useState<QueryProblem | null>(null);
   const [, render] = useState({});
+  const Part = loaded.get(load) as FunctionComponent<Props> | undefined;
   useEffect(() => {
     let isCurrent = true;
     setProblem(null);
     loadStyle();
-    if (!loaded.has(load))
+    if (!Part)
       load().then(
         (part) => {
           loaded.set(load, part);
@@ -29,7 +30,6 @@ export function Late<Props extends object>({ load, props }: { load: Load<Props>;
       isCurrent = false;
     };
   }, [load]);
-  const Part = loaded.get(load) as FunctionComponent<Props> | undefined;
   if (Part) return <Part {...props} />;
   return problem ? <Failed problem={problem} again={() => location.reload()} /> : <Loading />;
 }
