@@ -66,9 +66,11 @@ export function openLiveEvents(look: () => Look, now: () => number, repeat: Repe
         const ended = AbortSignal.any([gone, left.signal]);
         const failed = new Promise<never>((_, reject) => {
           const listener = { send: sender(write, reject), leave, mayListen };
-          ended.addEventListener('abort', () => {
+          const end = () => {
             if (listeners.delete(listener) && listeners.size === 0) stop();
-          });
+          };
+          // Node.js 20 keeps such a signal, and all that a listener of it knows, for as long as it has the listener.
+          ended.addEventListener('abort', end, { once: true });
           if (ended.aborted) return;
           listeners.add(listener);
           if (listeners.size === 1) begin();

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openLiveEvents } from '../../../src/serve/ui/live.ts';
 import type { Overview } from '../../../src/serve/ui/wire.ts';
@@ -131,6 +133,24 @@ describe('looking', () => {
       leave();
     }
     expect(repeats.size).toBe(0);
+  });
+
+  test('keeps nothing of those who have left', async () => {
+    const { listen, repeats } = setup();
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const comeAndGo = () => {
+      const { told, leave } = listen();
+      leave();
+      return new WeakRef(told);
+    };
+    const seen = comeAndGo();
+    expect(repeats.size).toBe(0);
+    const isKept = () => {
+      collect();
+      return seen.deref() !== undefined;
+    };
+    await expect.poll(isKept).toBe(false);
   });
 
   test('a line every 15 seconds shows that the connection lives', async () => {
