@@ -54,7 +54,7 @@ export function accepted(it: Concurrency, inFlight: number): void {
   it.proven += 1;
   it.streak = 0;
   it.steadyCalls = 0;
-  if (it.refused !== null && it.proven >= it.refused) it.refused = null;
+  if (it.proven === it.refused) it.refused = null;
 }
 
 /** Whether half of what proves one more was accepted. */

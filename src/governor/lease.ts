@@ -124,8 +124,9 @@ export function createLease(parts: LeaseParts) {
 
     /** A request of the job has ended. @returns whether that must be reported at once, not with the next question. */
     complete(job: string, { status, stopped = false, ...report }: RequestOutcome): boolean {
-      const index = inFlight.findIndex((request) => request.job === job);
-      const [request] = inFlight.splice(index < 0 ? inFlight.length : index, 1);
+      const request = inFlight.find((one) => one.job === job);
+      if (!request) return false;
+      inFlight.splice(inFlight.indexOf(request), 1);
       const ended = { owner, job, roll: random() };
       if (status === null) note({ type: 'lost', ...ended, stopped });
       else
@@ -135,9 +136,9 @@ export function createLease(parts: LeaseParts) {
           ...report,
           status,
           // Requests overtake each other: the API may have refused one because of any that were in flight with it.
-          inFlight: (status === 429 ? request?.peak : request?.ordinal) ?? 1,
-          othersInFlight: request?.othersInFlight ?? 0,
-          responsesBefore: request?.responsesBefore ?? 0,
+          inFlight: status === 429 ? request.peak : request.ordinal,
+          othersInFlight: request.othersInFlight,
+          responsesBefore: request.responsesBefore,
           key: markKey(status),
         });
       const isUrgent = status === null || status < 200 || status >= 300;
@@ -270,7 +271,7 @@ export function createLease(parts: LeaseParts) {
 
   function markKey(status: number): KeyMark | null {
     if (status !== 401 && status !== 403) return null;
-    const salt = random().toString(36).slice(2, 10);
+    const salt = random().toString(36);
     return keyDigest ? { salt, digest: keyDigest(salt) } : null;
   }
 

@@ -72,7 +72,7 @@ export type JobState = {
   /** The key lacks the scope of this endpoint; one request may try again at `retryAt`. */
   forbidden: { retryAt: number } | null;
   /** The endpoint failed `failures` times in a row; it is left alone until `resumeAt`, and by its Retry-After until `toldAt`. */
-  outage: { failures: number; resumeAt: number; toldAt?: number | null } | null;
+  outage: { failures: number; resumeAt: number; toldAt: number | null } | null;
   /** Whether its responses carry what is left of the quota. */
   seesQuota: boolean;
   askedAt: number;

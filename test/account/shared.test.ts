@@ -65,8 +65,14 @@ describe('what processes of one account change', () => {
     const known = { ...readState(copy.state), seenAt: Date.now() - 1_000 };
     await server.client.flushall();
     const hour = 3_600_000;
-    await openMachine(server, { known: { ...known, seenAt: known.seenAt + hour }, clock: skewed(hour) });
-    expect((await stateIn(server)).seenAt - known.seenAt).toBeLessThan(500);
+    const leases = { 'desk:7': { permits: 3, maxInFlight: 1, inFlight: 1, heardAt: known.seenAt } };
+    await openMachine(server, {
+      known: { ...known, leases, seenAt: known.seenAt + hour },
+      clock: skewed(hour),
+    });
+    const begun = await stateIn(server);
+    expect(begun.seenAt - known.seenAt).toBeLessThan(500);
+    expect(begun.leases, 'each process says itself what it holds').toEqual({});
   });
 
   test('is not begun from what is known of another account', async () => {

@@ -211,6 +211,11 @@ describe('what is shown of the governor', () => {
     const [wait] = machine.shown.waits.filter(({ job }) => job === 'news');
     expect(unpaidRetryAt).toBeGreaterThan(jobs['news']?.outage?.resumeAt ?? 0);
     expect(wait?.until).toBe(unpaidRetryAt);
+    const paid = describeState({ ...machine.state, retryCredit: 1 }, machine.now);
+    expect(
+      paid.waits.map(({ job }) => job),
+      'one that succeeded has paid for it',
+    ).not.toContain('news');
     const asked = machine.now;
     expect(asked + machine.call({}, 'news')).toBe(unpaidRetryAt);
   });

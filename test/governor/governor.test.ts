@@ -59,6 +59,56 @@ describe('the governor', () => {
     expect(clock.now() - begin).toBeLessThan(3_000);
   });
 
+  it('leaves an endpoint alone that gave no response', async () => {
+    const { governor, clock } = setup();
+    await governor.acquire('news', never);
+    governor.complete('news', { ...fine, status: null });
+    const begin = clock.now();
+    await governor.acquire('usage', never);
+    expect(clock.now() - begin).toBeLessThan(500);
+    governor.complete('usage', fine);
+    await governor.acquire('news', never);
+    expect(clock.now() - begin).toBeGreaterThan(1_000);
+  });
+
+  it('hears of no request that it did not let go', async () => {
+    const { governor, shared } = setup();
+    await callFine(governor);
+    const before = shared.transactions;
+    governor.complete('usage', { ...fine, status: 429 });
+    expect(shared.transactions).toBe(before);
+    await governor.close();
+    expect(shared.state).toMatchObject({ pause: null, quota: { responses: 1 } });
+  });
+
+  describe('where a call was sent while another was in flight', () => {
+    const both = async ({ governor }: ReturnType<typeof setup>) => {
+      await governor.acquire('news', never);
+      await governor.acquire('usage', never);
+    };
+
+    it('counts it with the other where it is accepted, and not the other with it', async () => {
+      const bench = setup();
+      for (let proofs = 1; proofs <= 6; proofs += 1) {
+        await both(bench);
+        for (const job of ['news', 'usage']) bench.governor.complete(job, fine);
+        await bench.clock.sleep(1_000);
+        expect(bench.shared.state?.concurrency.proven).toBe(proofs < 6 ? 1 : 2);
+      }
+    });
+
+    it('blames a refusal of either on both', async () => {
+      for (const job of ['news', 'usage']) {
+        const bench = setup();
+        await callFine(bench.governor);
+        await both(bench);
+        bench.governor.complete(job, { ...fine, status: 429 });
+        await bench.clock.sleep(1);
+        expect(bench.shared.state?.pause).toMatchObject({ cause: 'concurrency', inFlight: 2 });
+      }
+    });
+  });
+
   it('keeps what it learnt for the next process', async () => {
     const { governor, shared, open } = setup();
     for (let call = 0; call < 30; call += 1) await callFine(governor);
@@ -216,7 +266,7 @@ describe('a state on another machine', () => {
 
   it('hears nothing of a clock that was set here, and one on this machine does', async () => {
     for (const isRemote of [true, false]) {
-      const { clock, governor, shared } = setup({ isRemote });
+      const { clock, governor, shared } = setup(isRemote ? { isRemote } : {});
       await callFine(governor);
       await clock.sleep(1_000);
       const before = shared.transactions;
@@ -232,7 +282,7 @@ describe('a state on another machine', () => {
     ['a refusal, however old', true, 429, 60_000, null, null],
     ['on this machine, all of it', false, 200, 60_000, 'header', 49],
   ])('is told %s, once it can be told', async (_, isRemote, status, ms, source, level) => {
-    const { clock, governor, shared } = setup({ isRemote });
+    const { clock, governor, shared } = setup(isRemote ? { isRemote } : {});
     await governor.acquire('news', never);
     shared.broken = true;
     governor.complete('news', { ...fine, status, limit: 100, remaining: 49 });

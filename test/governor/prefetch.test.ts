@@ -255,6 +255,22 @@ describe('the governor', () => {
     expect(wasted()).toBeCloseTo(1, 2);
   });
 
+  it('gives none of it twice: prefetches that may yet prove wasted are within it', async () => {
+    const { governor, clock } = await underWay();
+    const nextBudget = async () => {
+      governor.complete('news', fine);
+      await clock.sleep(1_000);
+      await governor.acquire('news', never, { upcoming: 100 });
+      let given = 0;
+      while (governor.reservePrefetch()) given += 1;
+      return given;
+    };
+    for (let call = 0; call < 2; call += 1) governor.reservePrefetch();
+    expect(await nextBudget()).toBe(3);
+    for (let call = 0; call < 4; call += 1) governor.endPrefetch(true);
+    expect(await nextBudget()).toBe(4);
+  });
+
   it('asks for budget where a walk wants prefetches, though it holds permits', async () => {
     const { governor, shared, clock } = setup();
     for (let call = 0; call < 600; call += 1) await callFine(governor);
