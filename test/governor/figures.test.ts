@@ -40,6 +40,7 @@ const pool = (limit: number, periodMs: number, kind?: LimiterKind): Life => ({
   headers: 'all',
   quota: limited(limit, periodMs, kind),
 });
+const ample: Life = { ...pool(10_000, DAY), prefetch: 4, calls: 270 };
 const untold = (limit: number, periodMs: number, kind?: LimiterKind): Life => ({
   ...pool(limit, periodMs, kind),
   headers: 'none',
@@ -50,6 +51,8 @@ const lives: Record<string, Life> = {
   'no limit, two processes': { latencyMs: 100, jobs: five, processes: 2 },
   'no limit, prefetch 4': { latencyMs: 100, prefetch: 4 },
   'ample calls, prefetch 4': { ...pool(10_000, DAY), prefetch: 4 },
+  'ample calls, 5/s burst 10, prefetch 4': { ...ample, rate: limited(5, SECOND, 'bucket', 10) },
+  'ample calls, 60 a minute, prefetch 4': { ...ample, rate: limited(60, MINUTE) },
   'scarce calls, prefetch 4': { ...pool(400, HOUR), prefetch: 4 },
   '5/s burst 10': { ...pace, jobs: one },
   '5/s burst 10, 3 at once': { ...pace, calls: 270 },

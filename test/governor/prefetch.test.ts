@@ -202,6 +202,23 @@ describe('no prefetch is sent', () => {
   });
 });
 
+describe('the first 429', () => {
+  it.each([
+    ['meets prefetches, and half of what proves two at once was accepted', 1, 3, 'rate'],
+    ['meets prefetches, and less than that was accepted', 1, 2, 'concurrency'],
+    ['meets no prefetches', 0, 3, 'concurrency'],
+  ])('with two in flight that %s (%i, %i) is for the %s', (_, wasted, streak, reason) => {
+    const state = initialState();
+    const machine = drive({
+      ...state,
+      prefetch: { ...state.prefetch, wasted },
+      concurrency: { ...state.concurrency, streak },
+    });
+    machine.call({ status: 429, inFlight: 2 });
+    expect(machine.shown.waits[0]?.reason).toBe(reason);
+  });
+});
+
 describe('an outage that meets several calls of one endpoint', () => {
   it('counts as one failure', () => {
     const [one, several] = [acquainted(100), acquainted(100)];
