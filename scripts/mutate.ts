@@ -51,7 +51,7 @@ const rooms: Record<string, Room> = {
   sinks: {
     code: ['src/sinks/follow.ts', 'src/sinks/{lake,postgres}/dataset.ts'],
     tests: ['test/sinks/**/*.test.ts'],
-    without: ['test/sinks/*/{start,recipes}.test.ts'],
+    without: ['test/sinks/*/{built,start,recipes}.test.ts'],
   },
 };
 

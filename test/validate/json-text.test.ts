@@ -145,9 +145,9 @@ describe('names as they are kept', () => {
   it('are found in a megabyte of backslashes at once', () => {
     const row = (name: string) =>
       `{"a":"${'\\\\'.repeat(500_000)}","b":"${'\\"'.repeat(500_000)}","${name}":1}`;
-    const begin = performance.now();
+    const begin = process.cpuUsage();
     expect(withPlainNames(row('\\u0069d')) === row('id')).toBe(true);
-    expect(performance.now() - begin).toBeLessThan(2_000);
+    expect(process.cpuUsage(begin).user).toBeLessThan(2_000_000);
   });
 });
 

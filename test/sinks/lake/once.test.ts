@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { DAY_MS } from '../../../src/clock.ts';
@@ -8,44 +8,8 @@ import { loadDataset } from '../../../src/sinks/lake/dataset.ts';
 import { openDisk, type Storage } from '../../../src/sinks/lake/storage.ts';
 import { type Identity, identityOf, openMirror } from '../../../src/store/read.ts';
 import { Database } from '../../../src/store/sqlite.ts';
-import { runCli, startCli } from '../../helpers/cli.ts';
 import { edit } from '../edit.ts';
-import { expectEqual, setup, setupMirrored } from './bench.ts';
-
-/** `lake` of the built program, which can be killed. */
-async function processes(rows = 12) {
-  const bench = await setup({ rows });
-  const environment = { MIRROR_DIR: bench.environment.MIRROR_DIR, MIRROR_LAKE: bench.there };
-  return {
-    ...bench,
-    start: (before?: string) => startCli(['lake'], environment, bench.cwd, before),
-    run: () => runCli(['lake'], environment, bench.cwd),
-  };
-}
-
-test('two lakes at once, killed again and again, put every change once', async () => {
-  const { sync, start, run, there, file, model, clock } = await processes();
-  await sync();
-  const began = performance.now();
-  await run();
-  const takes = performance.now() - began;
-  for (let round = 1; round <= 6; round += 1) {
-    clock.advance(9 * 3_600_000);
-    edit({ model, clock }, round);
-    await sync('ai-signals');
-    const both = [start(), start()];
-    // At moments that are spread over all that one does.
-    const timers = both.map(({ child }, at) =>
-      setTimeout(() => child.kill('SIGKILL'), takes * (0.35 + 0.11 * round + 0.05 * at)),
-    );
-    onTestFinished(() => timers.forEach(clearTimeout));
-    const ended = await Promise.all(both.map(({ ended }) => ended));
-    timers.forEach(clearTimeout);
-    expect(ended.filter(({ code }) => code !== 0 && code !== null)).toEqual([]);
-  }
-  expect(await run()).toMatchObject({ code: 0 });
-  await expectEqual(file, there);
-}, 60_000);
+import { expectEqual, setupMirrored } from './bench.ts';
 
 test('lakes that come to one range at the same moment put it there once', async () => {
   const { sync, lake, there, file, model, clock } = await setupMirrored(12);
@@ -129,19 +93,6 @@ test('the receipt of a snapshot goes last, and a folder of others stays', async 
   expect(loaded.removed).toEqual(days);
   expect(removed).toEqual(days.flatMap((day) => [`${day}/news.parquet`, `${day}/_news.json`]));
   expect(readdirSync(join(bench.there, 'news/changes')).sort()).toEqual(['course=1', 'notes']);
-});
-
-test('a disk that has no room is named, nothing half is left, and the next lake goes on', async () => {
-  const { sync, start, run, there, file } = await processes(600);
-  await sync();
-  // As a file that may not grow, though the index of the mirror's log may.
-  const { code, stdout, stderr } = await start('ulimit -f 80;').ended;
-  expect(code).toBe(74);
-  expect(stdout + stderr).toContain('EFBIG');
-  const left = existsSync(join(there, '_partial')) ? readdirSync(join(there, '_partial')) : [];
-  expect(left).toEqual([]);
-  expect(await run()).toMatchObject({ code: 0 });
-  await expectEqual(file, there);
 });
 
 test('a lake where a file stands is refused in one line', async () => {

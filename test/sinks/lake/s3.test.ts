@@ -4,7 +4,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readAws } from '../../../src/config/aws.ts';
 import { readLake } from '../../../src/config.ts';
 import { Database } from '../../../src/store/sqlite.ts';
-import { runCli } from '../../helpers/cli.ts';
 import { fetchInto, type S3, SECRET, startS3 } from '../../helpers/s3.ts';
 import { edit } from '../edit.ts';
 import { expectEqual, setup as setupDisk } from './bench.ts';
@@ -38,18 +37,6 @@ test('a bucket holds what a folder would, and nothing in it is written twice', a
   expect(new Set(put).size).toBe(put.length);
   expect([...s3.files.keys()].filter((key) => !key.startsWith('market/mirror/'))).toEqual([]);
   expect(readdirSync(join(cwd, 'data/lake-partial'))).toEqual([]);
-});
-
-test('the built program lays it, too', async () => {
-  const { sync, s3, environment, cwd } = await setup();
-  await sync('news');
-  const ended = await runCli(
-    ['lake', 'news'],
-    { ...s3.environment, MIRROR_DIR: environment.MIRROR_DIR },
-    cwd,
-  );
-  expect(ended).toMatchObject({ code: 0, stderr: '' });
-  expect([...s3.files.keys()].some((key) => key.endsWith('.parquet'))).toBe(true);
 });
 
 test('what fails for a moment is asked again, and an answer that was lost doubles nothing', async () => {

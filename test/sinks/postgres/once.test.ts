@@ -1,8 +1,7 @@
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startCli } from '../../helpers/cli.ts';
-import { cuttingProxy, type Postgres } from '../../helpers/postgres.ts';
+import { cuttingProxy } from '../../helpers/postgres.ts';
 import { edit } from '../edit.ts';
 import { expectEqual, setup, setupMirrored, setupShipped } from './bench.ts';
 
@@ -64,21 +63,6 @@ test('a connection that is lost at COMMIT, with or without what was committed, c
   }
 });
 
-test('a shipper that is killed at any moment leaves nothing half', async () => {
-  const bench = await setupMirrored(130);
-  const settings = { ...bench.environment, MIRROR_SHIP: bench.there.url };
-  for (let kill = 0; kill < 6; kill += 1) {
-    const { child, ended } = startCli(['ship'], settings, bench.cwd);
-    // Once it is at work there, and a little later each time.
-    await expect.poll(() => shippers(bench.there)).toBeGreaterThan(0);
-    await bench.there.query('SELECT pg_sleep($1)', [kill * 0.03]);
-    child.kill('SIGKILL');
-    await ended;
-  }
-  expect((await bench.ship()).code).toBe(0);
-  await expectEqual(bench.file, bench.there);
-});
-
 test('a mirror that is put back to an earlier state, and goes on from there, is compared as a whole', async () => {
   const bench = await setupShipped(40);
   const backup = join(bench.cwd, 'backup.db');
@@ -114,11 +98,3 @@ test('a backup that is restored elsewhere is the same mirror, on a course of its
   await other.sync('usage');
   expect((await other.run(['ship'], { MIRROR_SHIP: bench.there.url })).code).toBe(78);
 });
-
-const shippers = async ({ query, database }: Postgres) =>
-  (
-    await query(
-      `SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'market-mirror%' AND datname = $1`,
-      [database],
-    )
-  ).length;
