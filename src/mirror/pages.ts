@@ -117,19 +117,13 @@ function digestOf(job: Job, { keys, accepted, refused }: CheckedRows): string {
 
 /** Whether rows that both pages show are the same in both. */
 function showSameRows(job: Job, before: CheckedRows, page: CheckedRows): boolean {
-  const state = stateOf(page);
-  if (state !== undefined && state === stateOf(before)) return true;
+  // Both are as they are stored, and none of their rows waits to be written.
+  if (before.fields.areStored && page.fields.areStored) return true;
   const shown = new Map(before.accepted.map((row) => [row.key, row]));
   return page.accepted.every((row) => {
     const other = shown.get(row.key);
     return !other || JSON.stringify(stableOf(job, row)) === JSON.stringify(stableOf(job, other));
   });
-}
-
-/** The state of the table in which all rows of the page are as they are stored; undefined where one is not. */
-function stateOf({ accepted }: CheckedRows): number | undefined {
-  const state = accepted[0]?.stored?.tableState;
-  return accepted.every(({ stored }) => stored?.tableState === state) ? state : undefined;
 }
 
 function stableOf({ contract }: Job, { values }: Row): [string, unknown][] {

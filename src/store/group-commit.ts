@@ -70,12 +70,9 @@ export function createPageWriter(
   let unsaved = nothingMet();
   let lookedUp: { accepted: CheckedRows['accepted']; rows: ComparedRow[] } | undefined;
   let failure: { thrown: unknown } | undefined;
-  /** Grows with each commit that changed a row. */
-  let tableState = 0;
   /** Of the page looked up last: its last row, and how many rows it had. The next page mostly goes on from there. */
   let lastPage: { rowid: number; rows: number } | undefined;
-  const storedRun =
-    job.reading === 'walk' && fields ? openStoredRows(connection, job, () => tableState) : undefined;
+  const storedRun = job.reading === 'walk' && fields ? openStoredRows(connection, job) : undefined;
   // The last walk did not meet held rows, so their fields may be new: each row is looked at.
   const someWereHeld = table.holdsAny();
 
@@ -106,7 +103,7 @@ export function createPageWriter(
   }
 
   function compareWithoutLook({ key, stored }: Row): ComparedRow | undefined {
-    return waiting.rows.get(key) ?? (stored?.tableState === tableState ? unchanged(key, stored) : undefined);
+    return waiting.rows.get(key) ?? (stored && unchanged(key, stored));
   }
 
   const isMetRow = (ref: RowRef | undefined) =>
@@ -152,7 +149,6 @@ export function createPageWriter(
     waiting = nothingWaiting();
     lookedUp = undefined;
     void copyLog(connection);
-    if (saved && saved.inserted + saved.updated > 0) tableState += 1;
     if (last && saved) committed(saved, last.page.call);
   }
 
@@ -269,7 +265,11 @@ export function createPageWriter(
     findStoredRun(): FindStoredRun | undefined {
       const after = lastPage;
       if (!storedRun || !after || !fields?.isSettled() || someWereHeld) return undefined;
-      return (text) => guarded(connection.name, () => storedRun(after.rowid, after.rows, text));
+      return (text) => {
+        const run = guarded(connection.name, () => storedRun(after.rowid, after.rows, text));
+        // A row that waits to be written will not be as it is stored.
+        return run?.rows.some(({ key }) => waiting.rows.has(key)) ? undefined : run;
+      };
     },
     savePage,
     commit,

@@ -172,9 +172,8 @@ const BEYOND_ALL_ROWIDS = '9223372036854775807';
 /**
  * Returns what compares a page with the table as text. It finds at most `count` rows from the rowid `last` on, or from the next
  * one; undefined where `text`, in UTF-8, does not begin with their bodies, joined by commas.
- * @param tableState tells one state of the table from another.
  */
-export function openStoredRows(connection: Connection, job: Job, tableState: () => number) {
+export function openStoredRows(connection: Connection, job: Job) {
   const table = quoted(job.rows);
   // In another order than that of the rowids, the bodies would not match the text.
   const run = connection
@@ -202,9 +201,8 @@ export function openStoredRows(connection: Connection, job: Job, tableState: () 
     if (bytes === null || !isSame) return undefined;
     const walks = JSON.parse(walkIds) as number[];
     const keysOfRun = JSON.parse(keys) as string[];
-    const state = tableState();
     const rows = (JSON.parse(rowids) as number[]).map((rowid, at) => {
-      const stored = { rowid, walkId: walks[at] as number, tableState: state };
+      const stored = { rowid, walkId: walks[at] as number };
       return new RowOfRun(keysOfRun[at] as string, stored, readBody);
     });
     return { rows, bytes };
@@ -214,10 +212,10 @@ export function openStoredRows(connection: Connection, job: Job, tableState: () 
 /** A class, since there are many, whose values are hardly ever read. */
 class RowOfRun implements Row {
   readonly key: string;
-  readonly stored: RowRef & { tableState: number };
+  readonly stored: RowRef;
   readonly #read: (rowid: number) => string;
 
-  constructor(key: string, stored: RowOfRun['stored'], read: (rowid: number) => string) {
+  constructor(key: string, stored: RowRef, read: (rowid: number) => string) {
     this.key = key;
     this.stored = stored;
     this.#read = read;

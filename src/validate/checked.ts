@@ -18,8 +18,8 @@ export type RowRef = { rowid: number; walkId: number };
 export type Row = {
   key: string;
   values: RowValues;
-  /** Set where its text equals the stored one. `tableState` tells one state of the table from another. */
-  stored?: RowRef & { tableState: number };
+  /** Set where its text equals the stored one. */
+  stored?: RowRef;
 };
 
 /** Rows that lie one after the other in the table, and how many bytes their bodies take, joined by commas. */

@@ -223,6 +223,22 @@ describe('a page that shows rows of one that waits', () => {
     expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
   });
 
+  it('is looked at row by row where it shows a row as it is stored, which waits as another one', async () => {
+    const bench = await setup({ rows: ROWS, walked: ['news'] });
+    const [stored, second] = [bench.upstream('news').rows[198]?.['headline'], 'corrected'];
+    const ample: Edit = () => {
+      bench.ample = true;
+    };
+    editBefore(bench, 'news', {
+      2: both(change(198, { headline: second }), ample),
+      3: change(198, { headline: stored }),
+    });
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', updated: 2 });
+    const were = "SELECT _body ->> 'headline' AS headline FROM news_history ORDER BY _valid_from";
+    expect(bench.sql(were)).toEqual([{ headline: stored }, { headline: second }]);
+    expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
+  });
+
   it('counts a refused row as met, and as refused each time it comes', async () => {
     const bench = await setupCounted();
     const { rows } = bench.upstream('news');
