@@ -126,7 +126,7 @@ async function takeSnapshot(
   session.savePage({ page, checkpoint: { ...beginning, pages: 1, rows: 1 }, metRows: 'add' });
   const breach = describeBreach({ ...page, received: 1 });
   if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);
-  return await session.finish({ verdict: 'snapshot' });
+  return await session.finish({ verdict: 'snapshot' }, signal);
 }
 
 /** What the walk may use of the one before it. While rows are held, only a full walk can prove that they are gone. */

@@ -379,7 +379,7 @@ function advanceRow(row: WalkRow, checkpoint: Checkpoint, saved: Counts, calls: 
   row.apiCalls += calls;
 }
 
-/** Whether the page that brought the walk here was one of its looks at the head. */
+/** Whether the page that brought the walk here was one of its looks at the head; of one from which it steps back no row is met. */
 function isBehindHead(at: Checkpoint): boolean {
-  return at.mode === 'anchored' && at.phase === 'head' && at.tries > 0;
+  return at.mode === 'anchored' && at.tries > 0;
 }

@@ -99,14 +99,12 @@ export function unpackRowids(packed: Buffer): number[] {
       if (byte < 128) return value;
     }
   };
-  for (let last = 0; at < packed.length; ) {
+  while (at < packed.length) {
     const code = read();
     const kind = code % 4;
-    const rows = kind === 0 ? 1 : read();
     const step = kind === 2 ? -1 : 1;
-    const first = last + unzigzag(Math.floor(code / 4));
-    last = first + (rows - 1) * step;
-    for (let row = 0; row < rows; row += 1) rowids.push(first + row * step);
+    let rowid = (rowids.at(-1) ?? 0) + unzigzag(Math.floor(code / 4));
+    for (let left = kind === 0 ? 1 : read(); left > 0; left -= 1, rowid += step) rowids.push(rowid);
   }
   return rowids;
 }

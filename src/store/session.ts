@@ -98,7 +98,7 @@ function createSession(
    * Holds or removes the rows that the proof lacks: all batches but the last, which is returned. The first commit keeps what was
    * proven, so that the next run can finish the removal.
    */
-  async function retire(proven: Pick<Retiring, 'verdict' | 'error'>, signal: AbortSignal | undefined) {
+  async function retire(proven: Pick<Retiring, 'verdict' | 'error'>, signal: AbortSignal) {
     const decision = retiring ?? decideRetirement(connection, walk, proven.verdict, now());
     const plan = await planRetirement(connection, walk, decision);
     const order = await draftOrder(connection, row.id, plan.staying);
@@ -110,7 +110,7 @@ function createSession(
       retiring: { ...decision, ...proven },
     });
     for (const [at, batch] of batches.entries()) {
-      signal?.throwIfAborted();
+      signal.throwIfAborted();
       check();
       atomically(() => {
         // A resumed walk no longer knows which fields it met.
@@ -152,7 +152,7 @@ function createSession(
      */
     async finish(
       { verdict: found, error = null, callsSaved }: Ending,
-      signal?: AbortSignal,
+      signal: AbortSignal,
     ): Promise<WalkRow> {
       // Beside an unfinished walk, a glance that read everything proves nothing: only that walk may hold or remove rows.
       const verdict = walk.isBesideWalk ? null : found;
@@ -191,7 +191,7 @@ function createSession(
         });
         return row;
       } catch (thrown) {
-        throw signal?.aborted ? thrown : storeFailure(thrown, file);
+        throw signal.aborted ? thrown : storeFailure(thrown, file);
       }
     },
     /**

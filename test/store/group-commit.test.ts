@@ -25,6 +25,9 @@ describe('a page', () => {
       expect(bench.sql('SELECT next_offset, distinct_keys FROM walks')).toEqual([
         { next_offset: 100, distinct_keys: 100 },
       ]);
+      expect(bench.sql('SELECT part, length(rowids) > 1 AS areMany FROM rows_met')).toEqual([
+        { part: 'rows', areMany: 1 },
+      ]);
 
       bench.tamper('DROP TRIGGER disk_fails');
       expect(await bench.mirror('news')).toMatchObject({
@@ -42,7 +45,7 @@ describe('a page', () => {
     bench.tamper(
       `CREATE TRIGGER disk_fails BEFORE UPDATE OF status ON walks BEGIN SELECT raise(ABORT, 'disk'); END`,
     );
-    await expect(session.finish({ verdict: 'union' })).rejects.toThrow('disk');
+    await expect(session.finish({ verdict: 'union' }, new AbortController().signal)).rejects.toThrow('disk');
     expect(bench.sql('SELECT headline FROM news')).toEqual([{ headline: 'corrected' }]);
     expect(bench.sql('SELECT status FROM walks')).toEqual([{ status: 'complete' }, { status: 'running' }]);
   });
