@@ -98,20 +98,6 @@ it.each([
 });
 
 describe('a walk that began under a clock that was ahead', () => {
-  it('is not gone on with: the next one begins anew, and proves something of now', async () => {
-    const bench = await setup({ rows: 120 });
-    const stop = new AbortController();
-    bench.clock.jump(3 * DAY);
-    await expect(bench.mirror('news', () => stop.abort(new Error('stop')), stop.signal)).rejects.toThrow();
-    bench.clock.jump(-3 * DAY);
-    const walk = await bench.mirror('news');
-    expect(walk).toMatchObject({ id: 2, verdict: 'verified', startedAt: isoTime(bench.clock.now()) });
-    expect(bench.sql('SELECT status, error FROM walks WHERE id = 1')).toEqual([
-      { status: 'failed', error: expect.stringContaining('clock that was ahead') },
-    ]);
-    expect(bench.sql('SELECT * FROM rows_met')).toEqual([]);
-  });
-
   it('is neither a last run nor an age, for whoever plans the next', async () => {
     const bench = await setup({ rows: 5 });
     bench.clock.jump(3 * DAY);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { Snooze } from '../../src/errors.ts';
-import { both, bump, change, type Edit, editBefore, insert, publish, remove } from '../helpers/edits.ts';
+import { both, change, type Edit, editBefore, insert, publish, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
-import { mirroredRows, missingKeys, upstreamRows } from '../helpers/truth.ts';
+import { mirroredRows, missingKeys } from '../helpers/truth.ts';
 
 const job = 'news';
 const ROWS = 450;
@@ -215,18 +215,6 @@ describe('a walk counts the rows that were new to the mirror', () => {
     editBefore(bench, job, { 2: remove(50, 3), 4: insert(0, 4) });
     await broken(bench, 'mirror', 3);
     expect(await bench.mirror(job)).toMatchObject({ inserted: 22, ...counted(9, 7, 6) });
-  });
-
-  it('and says how many of those since the last walk the glances had brought', async () => {
-    const bench = await setupKnown();
-    edit(bench, insert(0, 9));
-    await bench.glance(job);
-    edit(bench, insert(0, 2), insert(200, 3));
-    await bench.glance(job);
-    expect(await bench.mirror(job)).toMatchObject({ inserted: 3, glanced: 11 });
-    edit(bench, bump(300));
-    expect(await bench.mirror(job)).toMatchObject({ inserted: 0, glanced: 0 });
-    expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isoTime } from '../../src/clock.ts';
 import { Snooze } from '../../src/errors.ts';
 import { mirror } from '../../src/mirror.ts';
 import { type Edit, editBefore, insert, publish, remove } from '../helpers/edits.ts';
@@ -7,6 +8,7 @@ import { setup } from '../helpers/setup.ts';
 import { expectConvergence, mirroredRows, upstreamRows } from '../helpers/truth.ts';
 
 const ROWS = 360;
+const DAY = 24 * 3_600_000;
 const LATER = '2026-01-02T03:04:05Z';
 
 /** Crashes the mirror while it waits for the answer to this call. */
@@ -108,6 +110,20 @@ describe('a walk that has to wait', () => {
     expect(await bench.mirror('news')).toMatchObject({ id: 1, verdict: 'verified' });
     expect(noted()).toEqual([{ status: 'complete', error: null, waits_until: null, waits_for: null }]);
   });
+});
+
+it('a walk that began under a clock that was ahead is not gone on with: the next one begins anew, and proves something of now', async () => {
+  const bench = await setup({ rows: 120 });
+  const stop = new AbortController();
+  bench.clock.jump(3 * DAY);
+  await expect(bench.mirror('news', () => stop.abort(new Error('stop')), stop.signal)).rejects.toThrow();
+  bench.clock.jump(-3 * DAY);
+  const walk = await bench.mirror('news');
+  expect(walk).toMatchObject({ id: 2, verdict: 'verified', startedAt: isoTime(bench.clock.now()) });
+  expect(bench.sql('SELECT status, error FROM walks WHERE id = 1')).toEqual([
+    { status: 'failed', error: expect.stringContaining('clock that was ahead') },
+  ]);
+  expect(bench.sql('SELECT * FROM rows_met')).toEqual([]);
 });
 
 describe('two walks of one dataset', () => {

@@ -26,6 +26,8 @@ import {
   upstreamKeys,
 } from './pages/support.ts';
 
+const DAY = 24 * 3_600_000;
+
 describe('the order of pages', () => {
   it.each(['news', 'ai-signals'])('of %s is that of upstream, as the last proof met it', async (job) => {
     const { bench, dataset, now, keys } = await setupRead(job);
@@ -74,8 +76,10 @@ describe('the order of pages', () => {
     remove(70)(dataset);
     await bench.mirror('news');
     expect(keys()).toEqual([...upstreamKeys(bench, 'news'), gone]);
-    await bench.mirror('news');
+    const { lastSeq } = await bench.mirror('news');
     expect(keys()).toEqual(upstreamKeys(bench, 'news'));
+    // As of the removal, too.
+    expect(keys(lastSeq ?? 0)).toEqual(upstreamKeys(bench, 'news'));
   });
 
   it('keeps the place of a row that is refused now', async () => {
@@ -168,14 +172,27 @@ describe('a moment', () => {
     }
   });
 
-  it('is another one only where something is', async () => {
-    const { bench, pages, now } = await setupRead('news');
-    const first = now();
-    bench.clock.advance(60_000);
+  it('that was told while a walk was under way is as it was then', async () => {
+    const { bench, pages, dataset, now } = await setupRead('news');
+    const told: [Moment, string[]][] = [];
+    both(insert(0, 3), bump(150))(dataset);
+    editBefore(bench, 'news', { 3: () => void told.push([now(), textsOf(pages, now())]) });
     await bench.mirror('news');
+    expect(told).toHaveLength(1);
+    for (const [{ seq }, texts] of told) {
+      expect(textsOf(pages, momentOf(pages, 'news', seq))).toEqual(texts);
+      expect(textsOf(pages, now())).not.toEqual(texts);
+    }
+  });
+
+  it.each(['news', 'ai-signals'])('of %s is another one only where something is', async (job) => {
+    const { bench, pages, now } = await setupRead(job);
+    const first = now();
+    bench.clock.advance(DAY);
+    expect(await bench.mirror(job)).toMatchObject({ renewalOf: null });
     const { at, ...again } = now();
     expect(again).toMatchObject({ seq: first.seq, total: first.total });
-    expect(Date.parse(again.completeAsOf ?? '') - Date.parse(first.completeAsOf ?? '')).toBe(60_000);
+    expect(Date.parse(again.completeAsOf ?? '') - Date.parse(first.completeAsOf ?? '')).toBe(DAY);
     expect(bench.sql('SELECT count(*) AS orders FROM orders')).toEqual([{ orders: 1 }]);
     expect(textsOf(pages, now())).toEqual(textsOf(pages, first));
   });

@@ -81,6 +81,16 @@ describe('a field of a dataset whose shape is not specified', () => {
     expect(bench.sql('SELECT drifted FROM walks')).toEqual([0, 0, 2, 0].map((drifted) => ({ drifted })));
   });
 
+  it('is drift once also where rows are held and others removed as it goes, in two commits', async () => {
+    const bench = await setupRows();
+    const [lasting, last, gone] = ['{"id":"a"}', '{"id":"b","x":1}', '{"id":"c"}'] as const;
+    await bench.mirrorRows('news', lasting, last, gone);
+    await bench.mirrorRows('news', lasting, last);
+    const walk = await bench.mirrorRows('news', lasting);
+    expect(walk).toMatchObject({ deleted: 1, held: 1, drifted: 1 });
+    expect(driftsOf(bench)).toEqual([drift('vanished-field', '$.x')]);
+  });
+
   it('has not vanished because the dataset is empty or its rows are refused', async () => {
     const bench = await setupRows();
     await bench.mirrorRows('news', '{"id":"a","x":1}');

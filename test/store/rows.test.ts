@@ -107,6 +107,7 @@ describe('a row whose JSON is written in another way', () => {
   it.each([
     ['a name that comes twice', '{"id":"x","id":"b","s":"a\\":"}', '{"id":"b","s":"a\\":"}'],
     ['a name that some readers do not find', '{"\\u0069d":"b","s":"é"}', '{"id":"b","s":"\\u00e9"}'],
+    ['such a name before a space', '{"\\u0069d" :"b","s":"é"}', '{"id":"b","s":"\\u00e9"}'],
   ])('has changed where what is stored has %s', (_, stored, after) => {
     const { put, history } = open('news');
     put('b', { _body: stored });
