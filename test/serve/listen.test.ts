@@ -140,7 +140,8 @@ test('answers under way are finished at the end, say so, and nothing is answered
   expect(heard).toMatch(/\r\nConnection: close\r\n.*first/s);
   expect(heard.match(/HTTP\/1\.1/g)).toHaveLength(1);
   await ended;
-  expect(performance.now() - begun).toBeLessThan(1_000);
+  // Less than those get that have no end.
+  expect(performance.now() - begun).toBeLessThan(7_000);
   expect(responses).toHaveLength(1);
 });
 

@@ -42,8 +42,8 @@ test('60 endless questions of one session: the question of another starts within
   for (let round = 0; round < 3; round += 1) {
     const { ms, ...answer } = await other();
     expect(answer).toEqual(answered);
-    // A second, and what a busy machine may take.
-    expect(ms).toBeLessThan(4_000);
+    // A second, and what a busy machine may take: less than until one of the endless ones has had its time.
+    expect(ms).toBeLessThan(20_000);
   }
   await expect.poll(() => ended.join()).toContain('to make room for another viewer');
 });
