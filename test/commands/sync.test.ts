@@ -262,26 +262,29 @@ describe('when the API', () => {
 test.each([
   [1, 'ai-signals', 'ai_signals'],
   [7, 'news', 'news'],
-])('kill -9 behind %i calls for %s loses nothing, and only calls in flight are repeated', async (after, job, table) => {
-  const { cwd, environment, sync, model, file } = await setup({ rows: 850 }, sharedClock());
-  let letGo = () => {};
-  const held = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
-  model.beforeAnswer = () => (model.calls.length > after ? held : undefined);
-  const killed = startCli(['sync', job], environment, cwd);
-  await expect.poll(() => model.calls.length).toBeGreaterThan(after);
-  await expect.poll(() => read(file, 'SELECT 1 FROM requests')).toHaveLength(after);
-  killed.child.kill('SIGKILL');
-  await killed.ended;
-  const inFlight = model.calls.length - after;
-  letGo();
-  expect((await sync(job)).code).toBe(0);
-  expect(idsOf(file, table)).toHaveLength(850);
-  expect(inFlight).toBeLessThanOrEqual(2);
-  expect(model.calls.length).toBeLessThanOrEqual((job === 'news' ? 10 : 9) + inFlight);
-  expect(read(file, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-});
+])(
+  'kill -9 behind %i calls for %s loses nothing, and only calls in flight are repeated',
+  async (after, job, table) => {
+    const { cwd, environment, sync, model, file } = await setup({ rows: 850 }, sharedClock());
+    let letGo = () => {};
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    model.beforeAnswer = () => (model.calls.length > after ? held : undefined);
+    const killed = startCli(['sync', job], environment, cwd);
+    await expect.poll(() => model.calls.length).toBeGreaterThan(after);
+    await expect.poll(() => read(file, 'SELECT 1 FROM requests')).toHaveLength(after);
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    const inFlight = model.calls.length - after;
+    letGo();
+    expect((await sync(job)).code).toBe(0);
+    expect(idsOf(file, table)).toHaveLength(850);
+    expect(inFlight).toBeLessThanOrEqual(2);
+    expect(model.calls.length).toBeLessThanOrEqual((job === 'news' ? 10 : 9) + inFlight);
+    expect(read(file, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+  },
+);
 
 test('SIGTERM stops a sync at the next page with 75, and the next run goes on', async () => {
   const { cwd, environment, sync, model, file } = await setup({ rows: 450, latencyMs: 30 }, sharedClock());
