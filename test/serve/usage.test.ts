@@ -128,8 +128,11 @@ it('adds up the same whenever counts are written and whoever serves, over the la
       const recent = calls.filter(({ day }) => day >= first);
       const { byDay, calls: sums } = usage(name);
       expect(sums.last30Days).toBe(recent.length);
-      const groups = [...new Set(recent.map(({ day, endpoint }) => `${day} ${endpoint}`))];
-      expect(byDay.map(({ day, endpoint }) => `${day} ${endpoint}`).sort()).toEqual(groups.sort());
+      const groups = [...new Set(recent.map(({ day, endpoint }) => `${day} ${endpoint}`))].sort();
+      const latestFirst = [...new Set(recent.map(({ day }) => day))].sort().reverse();
+      expect(byDay.map(({ day, endpoint }) => `${day} ${endpoint}`)).toEqual(
+        latestFirst.flatMap((day) => groups.filter((group) => group.startsWith(day))),
+      );
       for (const row of byDay) {
         const own = recent.filter(({ day, endpoint }) => day === row.day && endpoint === row.endpoint);
         expect(row).toMatchObject({

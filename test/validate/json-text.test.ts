@@ -24,6 +24,7 @@ describe('the rows of a response, as they were received', () => {
 
   it('are found under any names, however spelled', () => {
     expect(sliceElements('{"a.b":{"r\\u006fws":[1,[2],{}]}}', ['a.b', 'rows'])).toEqual(['1', '[2]', '{}']);
+    expect(sliceElements('{"rows":[1],"a":{"rows":[2]}}', ['rows'])).toEqual(['1']);
     expect(sliceElements('[{"a":[1,2]},3]', [])).toEqual(['{"a":[1,2]}', '3']);
     expect(sliceElements(' [ ] ', [])).toEqual([]);
     expect(sliceElements('{"rows":[]}', ['rows'])).toEqual([]);
