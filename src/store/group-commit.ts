@@ -71,8 +71,8 @@ export function createPageWriter(
   let lookedUp: { accepted: CheckedRows['accepted']; rows: ComparedRow[] } | undefined;
   let failure: { thrown: unknown } | undefined;
   /** Of the page looked up last: its last row, and how many rows it had. The next page mostly goes on from there. */
-  let lastPage: { rowid: number; rows: number } | undefined;
-  const storedRun = job.reading === 'walk' && fields ? openStoredRows(connection, job) : undefined;
+  let lastPage = { rowid: 0, rows: 0 };
+  const storedRuns = fields && { find: openStoredRows(connection, job), areSettled: fields.isSettled };
   // The last walk did not meet held rows, so their fields may be new: each row is looked at.
   const someWereHeld = table.holdsAny();
 
@@ -86,8 +86,7 @@ export function createPageWriter(
   function compareAll({ accepted, keys }: CheckedRows): Pick<PageFacts, 'met' | 'known'> {
     const rows = accepted.map((row) => compareWithoutLook(row) ?? table.compare(row));
     lookedUp = { accepted, rows };
-    const last = rows.at(-1)?.ref;
-    lastPage = last && { rowid: last.rowid, rows: rows.length };
+    lastPage = { rowid: rows.at(-1)?.ref?.rowid ?? 0, rows: rows.length };
     const rowAt = belongingTo(rows, keys, rows);
     const isMet = (key: string, row: ComparedRow | undefined) =>
       waiting.metKeys.has(key) || (row ? isMetRow(row.ref) : isMetRefused(key));
@@ -172,7 +171,7 @@ export function createPageWriter(
       const rowidAt = belongingTo(rows, page.keys, rowids);
       const part = isBehindHead(checkpoint) ? 'head' : 'rows';
       page.keys.forEach((key, at) => {
-        const rowid = key === null ? undefined : (rowidAt(key, at) ?? ofRefused.get(key));
+        const rowid = rowidAt(key, at) ?? ofRefused.get(key);
         if (rowid !== undefined) meetRow(rowid, part);
       });
     }
@@ -221,8 +220,8 @@ export function createPageWriter(
     metRows: MetRowsChange,
     origin: Origin,
     saved: Counts,
-  ): Map<string, number> {
-    const rowids = new Map<string, number>();
+  ): Map<string | null, number> {
+    const rowids = new Map<string | null, number>();
     for (const refusedRow of refused) {
       const rowid = quarantine.keep(refusedRow, origin);
       saved.quarantined += 1;
@@ -263,10 +262,9 @@ export function createPageWriter(
     lookUp,
     /** Finds the stored rows that the next page may repeat byte by byte. Undefined where each row must be looked at. */
     findStoredRun(): FindStoredRun | undefined {
-      const after = lastPage;
-      if (!storedRun || !after || !fields?.isSettled() || someWereHeld) return undefined;
+      if (!storedRuns?.areSettled() || someWereHeld) return undefined;
       return (text) => {
-        const run = guarded(connection.name, () => storedRun(after.rowid, after.rows, text));
+        const run = guarded(connection.name, () => storedRuns.find(lastPage.rowid, lastPage.rows, text));
         // A row that waits to be written will not be as it is stored.
         return run?.rows.some(({ key }) => waiting.rows.has(key)) ? undefined : run;
       };

@@ -103,9 +103,7 @@ export function keepOrder(
   if (walk.deleted === 0 && isSameList && isSameProof && !isChanged) return;
   // The rows that this walk has removed have taken a number already.
   const seq =
-    walk.deleted > 0 && walk.lastSeq !== null
-      ? walk.lastSeq
-      : createSequence(connection, 'order_seq')(job.name, now);
+    (walk.deleted > 0 ? walk.lastSeq : null) ?? createSequence(connection, 'order_seq')(job.name, now);
   const list = isSameList ? { rowids: null, sameAs: last.sameAs ?? last.seq } : { rowids, sameAs: null };
   insert.run({ ...order, ...list, seq });
 }

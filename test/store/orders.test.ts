@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { seededRandom, shuffled } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
-import { servedSince } from '../../src/store/orders.ts';
+import { countRows, servedSince } from '../../src/store/orders.ts';
 import { packRowids, RowidSet, unpackRowids } from '../../src/store/rowids.ts';
 import { bump, change, insert, publish, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
@@ -40,6 +40,17 @@ it('a published snapshot is served since its latest proof, and another list sinc
   await bench.mirror('ai-signals');
   expect(servedSince(connection, 'ai-signals')).toBe(isoTime(orderSeqs(bench).at(-1) ?? 0));
   expect(servedSince(connection, 'news')).toBeUndefined();
+});
+
+it('with what glances brought since, the last order tells how many rows there are', async () => {
+  const bench = await setup({ rows: 150, walked: ['news'] });
+  const connection = openReadOnly(bench.store.file);
+  onTestFinished(() => void connection.close());
+  for (const rows of [153, 155]) {
+    insert(0, rows - bench.table('news').size)(bench.upstream('news'));
+    expect(await bench.glance('news')).toMatchObject({ kind: 'glance' });
+    expect(countRows(connection, 'news', 'news_rows')).toBe(rows);
+  }
 });
 
 describe('the order of rows', () => {

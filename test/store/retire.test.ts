@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { faults, type Row, sampleKey, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
 import { openConnection } from '../../src/store/connection.ts';
+import { countRows, openReadOnly } from '../../src/store/read.ts';
 import type { WalkRow } from '../../src/store.ts';
 import { both, insert, publish, remove, replaceAll } from '../helpers/edits.ts';
 import { runMain } from '../helpers/main.ts';
@@ -427,6 +428,9 @@ describe('a removal of thousands of rows', () => {
     stop.abort(new Error('enough'));
     await expect(run).rejects.toThrow('enough');
     expect(bench.table('news').size).toBeGreaterThan(ROWS);
+    const connection = openReadOnly(bench.store.file);
+    expect(countRows(connection, 'news', 'news_rows')).toBe(bench.table('news').size);
+    connection.close();
     expect(await bench.mirror('news')).toMatchObject({ id: 3, deleted: ROWS });
   });
 });
