@@ -24,7 +24,7 @@ const rooms: Record<string, Room> = {
   governor: {
     code: ['src/governor.ts', 'src/governor/**/*.ts'],
     tests: ['test/governor/**/*.test.ts'],
-    without: ['test/governor/{worlds,over-http,late-responses}.test.ts'],
+    without: ['test/governor/{worlds,over-http}.test.ts'],
   },
   store: {
     code: ['src/store/{session,group-commit,rows,retire,orders,rowids}.ts'],

@@ -73,7 +73,7 @@ function unblockRefused(state: State): void {
 /** A person may have corrected the address or the network: each failed endpoint is tried once now, but not before its Retry-After. */
 function endOutagePauses(state: State, now: number): void {
   const outages = Object.values(state.jobs).flatMap(({ outage }) => outage ?? []);
-  for (const outage of outages) outage.resumeAt = Math.max(now, outage.toldAt ?? 0);
+  for (const outage of outages) outage.resumeAt = Math.max(now, outage.toldAt);
   state.retryCredit = Math.min(MAX_RETRY_CREDIT, Math.max(state.retryCredit, outages.length));
 }
 
@@ -151,16 +151,16 @@ function unavailable(
   now: number,
 ): void {
   const known = state.jobs[job];
-  const told = toldMs === null ? 0 : withJitter(toldMs, roll);
+  const toldAt = now + (toldMs === null ? 0 : withJitter(toldMs, roll));
   if (known?.outage && now < known.outage.resumeAt) {
     // This request was in flight when the outage began: it is the same failure.
-    known.outage.resumeAt = Math.max(known.outage.resumeAt, now + told);
-    if (told > 0) known.outage.toldAt = Math.max(known.outage.toldAt ?? 0, now + told);
+    known.outage.resumeAt = Math.max(known.outage.resumeAt, toldAt);
+    known.outage.toldAt = Math.max(known.outage.toldAt, toldAt);
     return;
   }
   state.retryCredit = Math.max(0, state.retryCredit - 1);
   if (!known) return;
   const failures = (known.outage?.failures ?? 0) + 1;
   const pause = doubledMs(failures, OUTAGE_PAUSES) * (1 + roll);
-  known.outage = { failures, resumeAt: now + Math.max(pause, told), toldAt: told > 0 ? now + told : null };
+  known.outage = { failures, resumeAt: Math.max(now + pause, toldAt), toldAt };
 }

@@ -71,8 +71,8 @@ export type Pause = {
 export type JobState = {
   /** The key lacks the scope of this endpoint; one request may try again at `retryAt`. */
   forbidden: { retryAt: number } | null;
-  /** The endpoint failed `failures` times in a row; it is left alone until `resumeAt`, and by its Retry-After until `toldAt`. */
-  outage: { failures: number; resumeAt: number; toldAt: number | null } | null;
+  /** The endpoint failed `failures` times in a row; it is left alone until `resumeAt`, whoever asks until `toldAt`: the end of its Retry-After. */
+  outage: { failures: number; resumeAt: number; toldAt: number } | null;
   /** Whether its responses carry what is left of the quota. */
   seesQuota: boolean;
   askedAt: number;

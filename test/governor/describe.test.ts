@@ -34,7 +34,16 @@ describe('what is shown of the governor', () => {
     const { refill } = machine.shown.quota;
     expect(refill).toMatchObject({ kind: 'window', periodMs: 60 * MINUTE, confidence: 'sure' });
     expect(refill.evidence).toContain('seen to reset');
-    expect(refill.kind === 'window' && refill.nextBy - machine.now).toBeLessThan(66 * MINUTE);
+    const nextBy = refill.kind === 'window' ? refill.nextBy : 0;
+    expect(nextBy - machine.now).toBeLessThan(66 * MINUTE);
+    for (const [lateMs, periods] of [
+      [0, 0],
+      [1, 1],
+      [10 * 60 * MINUTE, 10],
+    ] as const)
+      expect(describeState(machine.state, nextBy + lateMs).quota.refill, 'or the one after').toMatchObject({
+        nextBy: nextBy + periods * 60 * MINUTE,
+      });
   });
 
   it('says no period, nor a time, before two resets agree, and of how many it knows', () => {
@@ -111,11 +120,12 @@ describe('what is shown of the governor', () => {
     const waits = (machine: ReturnType<typeof drive>) => describeKept(kept(machine), machine.now).waits;
     const crowded = drive();
     crowded.on({ type: 'holds', owner: 'desk:7', permits: 3, maxInFlight: 2, inFlight: 1 });
+    crowded.pass(1);
     crowded.on({ type: 'holds', owner: 'desk:8', permits: 1, maxInFlight: 1, inFlight: 1 });
     const heardAt = crowded.now;
-    crowded.pass(10_000);
+    crowded.pass(9_999);
     expect(waits(crowded), 'hardly any response takes longer').toEqual([]);
-    crowded.pass(1);
+    crowded.pass(2);
     const why = 'took permits for 4 calls and fell silent; by then they count as used';
     expect(waits(crowded)).toEqual([
       { job: null, until: heardAt + 2 * MINUTE, reason: 'concurrency', why: `desk:7 and desk:8 ${why}` },
@@ -131,7 +141,7 @@ describe('what is shown of the governor', () => {
     refused.call({ status: 429, retryAfterMs: 20_000 }, 'usage');
     refused.pass(15_000);
     expect(waits(refused), 'until the pause is over').toMatchObject([{ reason: 'retry_after' }]);
-    refused.pass(10_000);
+    refused.pass((refused.state.pause?.resumeAt ?? 0) - refused.now);
     expect(waits(refused)).toEqual([
       {
         job: null,

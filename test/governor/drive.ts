@@ -15,6 +15,7 @@ export type Told = {
   inFlight?: number;
   othersInFlight?: number;
   responsesBefore?: number;
+  latencyMs?: number;
 };
 
 export function drive(state: State = initialState(), begin = T0) {
@@ -32,9 +33,9 @@ export function drive(state: State = initialState(), begin = T0) {
     return decision;
   };
   const answer = (told: Told = {}, job = 'news', owner = 'me') => {
-    const { status = 200, limit = null, remaining = null, retryAfterMs = null } = told;
+    const { status = 200, limit = null, remaining = null, retryAfterMs = null, latencyMs = 50 } = told;
     const { inFlight = 1, othersInFlight = 0, responsesBefore = known.get(`${owner} ${job}`) ?? 0 } = told;
-    const reply = { status, limit, remaining, retryAfterMs, latencyMs: 50, key: null };
+    const reply = { status, limit, remaining, retryAfterMs, latencyMs, key: null };
     on({ type: 'response', owner, job, inFlight, othersInFlight, responsesBefore, roll: 0.5, ...reply });
   };
   return {

@@ -199,6 +199,18 @@ describe('the governor', () => {
     expect(shared.state?.leases).toEqual({});
   });
 
+  it('changes the state no more where it has nothing to report, or was closed', async () => {
+    const { governor, shared, clock } = setup();
+    await governor.acquire('news', never);
+    await callFine(governor);
+    await clock.sleep(1_000);
+    const before = shared.transactions;
+    await governor.close();
+    governor.complete('news', fine);
+    await clock.sleep(1_000);
+    expect(shared.transactions).toBe(before);
+  });
+
   it('does not let permits that one job no longer uses hold up another at the reserve', async () => {
     const { governor, clock } = setup();
     for (let remaining = 99; remaining > 10; remaining -= 1) {
@@ -254,6 +266,7 @@ describe('a state on another machine', () => {
     for (let call = 0; call < 30; call += 1) await callFine(governor);
     expect(clock.now() - begin).toBeLessThan(3_000);
     await governor.acquire('news', never);
+    expect(shared.state?.seenAt).toBe(shared.now());
     governor.complete('news', { ...fine, status: 429, retryAfterMs: 60_000 });
     const until = clock.now() + 62_500 + 5 * 100;
     await expect(governor.acquire('news', never)).rejects.toMatchObject({ until: expect.closeTo(until, -4) });

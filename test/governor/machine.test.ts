@@ -41,13 +41,13 @@ describe('when the key is refused', () => {
 });
 
 describe('when an endpoint is unavailable', () => {
-  it('it alone waits, and twice as long after each failure', () => {
+  it.each([500, 503])('it alone waits after a %i, and twice as long after each failure', (status) => {
     const machine = drive();
-    machine.call({ status: 503 }, 'news');
+    machine.call({ status }, 'news');
     expect(machine.ask('news')).toMatchObject({ wait: { reason: 'unavailable' } });
     expect(machine.call({}, 'usage')).toBeLessThan(500);
-    const first = machine.call({ status: 503 }, 'news');
-    const second = machine.call({ status: 503 }, 'news');
+    const first = machine.call({ status }, 'news');
+    const second = machine.call({ status }, 'news');
     expect(second).toBeGreaterThan(1.5 * first);
   });
 
@@ -70,6 +70,15 @@ describe('when an endpoint is unavailable', () => {
       expect(machine.call({ status: 502 }, job)).toBeLessThan(500);
       expect(machine.ask(job)).toHaveProperty('wait.reason', 'unavailable');
     }
+    expect(machine.state.retryCredit, 'and no oftener').toBe(0);
+  });
+
+  it('a person need not wait at all where the API did not say for how long', () => {
+    const machine = drive();
+    machine.call({ status: 503 });
+    machine.on({ type: 'start', owner: 'another', again: true });
+    machine.pass(100);
+    expect(machine.ask()).toHaveProperty('permits');
   });
 
   it('a Retry-After holds for a person, too', () => {
@@ -153,6 +162,23 @@ describe('the number at once', () => {
 });
 
 describe('with several processes', () => {
+  it('who waits for a place asks again after about as long as a response takes', () => {
+    const machine = drive();
+    machine.call({ latencyMs: 50 });
+    const waits = () => {
+      for (const owner of ['one', 'two']) {
+        machine.pass(1_000);
+        expect(machine.ask('news', owner)).toHaveProperty('permits');
+      }
+      const decision = machine.ask('news', 'three');
+      return 'wait' in decision && [decision.wait.reason, decision.wait.until - machine.now];
+    };
+    expect(waits()).toEqual(['concurrency', 50]);
+    machine.answer({ latencyMs: 150 }, 'news', 'one');
+    machine.answer({ latencyMs: 60 }, 'news', 'two');
+    expect(waits()).toEqual(['concurrency', 60]);
+  });
+
   it('what a crashed process had in hand counts as spent', () => {
     const machine = drive();
     machine.call({ limit: 1_000, remaining: 500 });
@@ -207,6 +233,16 @@ describe('the kept state', () => {
   ])('%s is taken for that of a newer release as it should', (_, kept, newer) => {
     expect(isNewer(kept)).toBe(newer);
   });
+
+  it.each([200, 401, 403, 429, 503, null])(
+    'counts a call that it does not know of, as when it was lost meanwhile: one that ends with %s',
+    (status) => {
+      const machine = drive();
+      if (status === null) machine.on({ type: 'lost', owner: 'me', job: 'news', roll: 0.5 });
+      else machine.answer({ status });
+      expect(machine.state.quota.responses).toBe(1);
+    },
+  );
 
   it('knows no more of the quota when the clock is set back', () => {
     const machine = drive();

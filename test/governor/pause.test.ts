@@ -166,6 +166,18 @@ describe('after an answer 429', () => {
     expect(machine.ask('usage')).toMatchObject({ permits: 1 });
   });
 
+  it.each([
+    ['news', 'another'],
+    ['usage', 'me'],
+  ])('the answer to a late call of %s by %s is not that of the probe', (job, owner) => {
+    const machine = drive();
+    machine.call({ status: 429 });
+    machine.pass(2_000);
+    expect(machine.ask('news', 'me')).toMatchObject({ permits: 1 });
+    for (const status of [200, 429]) machine.answer({ status }, job, owner);
+    expect(machine.state.pause).toMatchObject({ failures: 0, probe: { owner: 'me', job: 'news' } });
+  });
+
   it.each([1, 24, 7 * 24])(
     '%i hours in which nobody asked say nothing of the pace, and lengthen no wait',
     (hours) => {

@@ -172,6 +172,16 @@ describe('no prefetch is sent', () => {
     expect(left(3_500, 900)).toBe(0);
   });
 
+  it.each([
+    [2_650, 4],
+    [2_649, 0],
+  ])('where one less is left than those upcoming, the reserve and a quarter: of %i, %i', (level, given) => {
+    const state = initialState();
+    const quota = { ...state.quota, source: 'header' as const, limit: 10_000, level };
+    const concurrency = { ...state.concurrency, proven: 4 };
+    expect(budget(drive({ ...state, quota, concurrency }), 100)).toBe(given);
+  });
+
   it('where less is left than is usually called until the quota resets: in a day, unless the period is known', () => {
     const left = (isPeriodKnown: boolean) => {
       const machine = acquainted(2_000);
@@ -234,6 +244,21 @@ describe('an outage that meets several calls of one endpoint', () => {
   });
 
   it.each([
+    [null, 20 * 60_000],
+    [20 * 60_000, null],
+    [20 * 60_000, 60_000],
+  ])('lasts for the longest Retry-After of them, also for a person: of %j and %j ms', (first, second) => {
+    const machine = acquainted(100);
+    machine.ask('news', 'me', 2);
+    for (const retryAfterMs of [first, second]) machine.answer({ status: 503, retryAfterMs });
+    machine.on({ type: 'start', owner: 'another', again: true });
+    machine.pass(20 * 60_000);
+    expect(machine.ask()).toHaveProperty('wait.reason', 'unavailable');
+    machine.pass(60_000);
+    expect(machine.ask()).toHaveProperty('permits');
+  });
+
+  it.each([
     ['before', 'no other', 1, 1],
     ['when', 'another', 0, 2],
   ])('meets one that is answered %s the next may go: %s failure', (_when, _which, earlyMs, failures) => {
@@ -286,6 +311,17 @@ describe('the governor', () => {
     expect(await nextBudget()).toBe(3);
     for (let call = 0; call < 4; call += 1) governor.endPrefetch(true);
     expect(await nextBudget()).toBe(4);
+  });
+
+  it('keeps no budget that comes back when nobody calls any longer', async () => {
+    const { governor, shared, clock } = await underWay();
+    expect(governor.reservePrefetch()).toBe(true);
+    governor.complete('news', fine);
+    await clock.sleep(2_000);
+    expect(shared.state?.prefetch.wasted).toBeCloseTo(1, 2);
+    governor.endPrefetch(true);
+    await clock.sleep(2_000);
+    expect(shared.state?.prefetch.wasted).toBeCloseTo(0, 2);
   });
 
   it('asks for budget where a walk wants prefetches, though it holds permits', async () => {

@@ -19,7 +19,13 @@ describe('the quota', () => {
     machine.pass(1_000);
     expect(machine.ask('news', 'one')).toMatchObject({ permits: 1 });
     machine.pass(1_000);
-    expect(machine.ask('usage', 'two')).toMatchObject({ wait: { reason: 'reserve' } });
+    const waiting = machine.ask('usage', 'two');
+    expect(waiting).toMatchObject({ wait: { reason: 'reserve' } });
+    const answered = drive(
+      { ...machine.state, leases: {}, quota: { ...machine.state.quota, level: 8 } },
+      machine.now,
+    );
+    expect(waiting, 'until one is worth a try, as if it were answered').toEqual(answered.ask('usage', 'two'));
   });
 
   it('at zero nothing is called until a quota probe is worth a refusal', () => {
@@ -182,6 +188,15 @@ describe('the quota', () => {
     expect(machine.state.quota.members).toEqual({});
   });
 
+  it('learns nothing of the pool of an endpoint where the next header counts some of its calls', () => {
+    const machine = drive();
+    for (let left = 90, round = 0; round < 4; round += 1, left -= 2) {
+      machine.call({ limit: 100, remaining: left }, 'ai-signals');
+      for (let call = 0; call < 3; call += 1) machine.call({}, 'usage');
+    }
+    expect(machine.state.quota.members).toEqual({});
+  });
+
   it('takes a pair of headers that contradict each other for none', () => {
     const machine = drive();
     machine.call({ limit: 100, remaining: 500 });
@@ -210,15 +225,47 @@ describe('the quota', () => {
   });
 
   it.each([
-    [89, 'rate'],
-    [90, 'quota'],
-  ])('that was counted as a hundred: a refusal after %i is for the %s', (spent, reason) => {
-    const state = initialState();
-    const quota = { ...state.quota, source: 'count' as const, limit: 100, level: 20, spent };
-    const machine = drive({ ...state, quota });
+    [89, 20, 'rate'],
+    [90, 20, 'quota'],
+    [89, 2, 'rate'],
+    [89, 1, 'quota'],
+  ])(
+    'that was counted as a hundred: a refusal after %i, where %i are left, is for the %s',
+    (spent, level, reason) => {
+      const state = initialState();
+      const quota = { ...state.quota, source: 'count' as const, limit: 100, level, spent };
+      const machine = drive({ ...state, quota });
+      machine.call({ status: 429 });
+      expect(machine.shown.waits[0]?.reason).toBe(reason);
+    },
+  );
+
+  it.each([
+    [9, 'rate'],
+    [8, 'quota'],
+  ])('of which eight are kept: a refusal where %i are left is for the %s', (remaining, reason) => {
+    const machine = drive();
+    machine.call({ limit: 100, remaining });
     machine.call({ status: 429 });
     expect(machine.shown.waits[0]?.reason).toBe(reason);
   });
+
+  it.each([
+    ['half of the only usual one', [1_000, 16_000, 61_000, 76_000], 'unknown'],
+    ['less than half of it', [1_000, 16_000, 61_000, 75_999], 'window'],
+    ['where none fits, a twentieth', [1_000, 151_000, 5_851_000, 6_001_000], 'unknown'],
+    ['less than a twentieth', [1_000, 151_000, 5_851_000, 6_000_999], 'window'],
+  ])(
+    'of which two resets leave the period open by %s: it is taken for known as it should',
+    (_, times, kind) => {
+      const machine = drive();
+      for (const [at, remaining] of [50, 99, 60, 99].entries()) {
+        machine.pass(T0 + (times[at] ?? 0) - 50 - machine.now);
+        machine.call({ limit: 100, remaining });
+      }
+      expect(machine.shown.quota.refill.kind).toBe(kind);
+    },
+  );
 
   it('of which two resets were seen has no longer period than from one to the other, however many passed unseen', () => {
     const machine = drive();

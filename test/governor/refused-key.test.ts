@@ -25,8 +25,17 @@ describe.each([
       return passed;
     };
 
-  it('is not tried again by the next process, but for one call from time to time; the line says when, and how to try now', async () => {
+  /** An account whose key another endpoint has accepted. */
+  const allWell = async () => {
     const first = setup();
+    await first.governor.acquire('usage', never);
+    first.governor.complete('usage', fine);
+    await first.governor.close();
+    return first;
+  };
+
+  it('is not tried again by the next process, but for one call from time to time; the line says when, and how to try now', async () => {
+    const first = await allWell();
     const run = refusedBy(first);
     expect(await run('revoked')).toBeUndefined();
     const refused = await run('revoked');
@@ -39,8 +48,17 @@ describe.each([
     expect(await run('revoked')).toBeInstanceOf(Failure);
   });
 
+  it('stays refused where another call of the same process fails otherwise', async () => {
+    const first = setup({ keyDigest: (salt) => `${salt.length}revoked` });
+    for (const job of ['news', 'usage']) await first.governor.acquire(job, never);
+    first.governor.complete('news', { ...fine, status });
+    first.governor.complete('usage', { ...fine, status: 503 });
+    await first.governor.close();
+    expect(await refusedBy(first)('revoked')).toBeInstanceOf(Failure);
+  });
+
   it('is tried at once where a person wants it, and another key in any case', async () => {
-    const run = refusedBy(setup());
+    const run = refusedBy(await allWell());
     await run('revoked');
     expect(await run('revoked')).toBeInstanceOf(Failure);
     expect(await run('revoked', { again: true })).toBeUndefined();
