@@ -292,7 +292,6 @@ function withoutOldFacts({ event, heardAt }: PendingEvent, now: number): Event {
 
 /** The decision with its time so many milliseconds earlier. */
 function earlier(decision: Decision, ms: number): Decision {
-  if (ms === 0 || 'permits' in decision || 'noted' in decision) return decision;
   if ('wait' in decision) return { wait: { ...decision.wait, until: decision.wait.until - ms } };
-  return { ...decision, until: decision.until - ms };
+  return 'refused' in decision ? { ...decision, until: decision.until - ms } : decision;
 }

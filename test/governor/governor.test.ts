@@ -230,6 +230,20 @@ describe('the governor', () => {
     expect(shared.transactions - before).toBeLessThan(250);
   });
 
+  it.each([
+    [199, 1],
+    [200, 0],
+    [299, 0],
+    [300, 1],
+    [null, 1],
+  ])('tells of what was not accepted at once: of a %s in %i transactions', async (status, transactions) => {
+    const { governor, shared } = setup();
+    await governor.acquire('news', never);
+    const before = shared.transactions;
+    governor.complete('news', { ...fine, status });
+    expect(shared.transactions - before).toBe(transactions);
+  });
+
   it('tells every other process of a refusal at once', async () => {
     const { governor, open } = setup();
     const { governor: other } = open('second');

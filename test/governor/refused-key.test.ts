@@ -66,4 +66,12 @@ describe.each([
     expect(await run('good')).toBeUndefined();
     expect(await run('good')).toBeUndefined();
   });
+
+  it('is taken for another one where nobody noted which it was', async () => {
+    const first = setup();
+    await first.governor.acquire('news', never);
+    first.governor.complete('news', { ...fine, status });
+    await first.governor.close();
+    expect(await refusedBy(first)('revoked')).toBeUndefined();
+  });
 });
