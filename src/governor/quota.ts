@@ -198,7 +198,7 @@ export function observe(quota: Quota, report: QuotaReport, unanswered: number, n
     return;
   }
   const isFull = remaining >= limit - 1 - others;
-  if (reported.alone && unanswered === 0 && rise <= 0 && quota.unexplained.calls <= 0)
+  if (reported.alone && unanswered === 0 && quota.unexplained.calls <= 0)
     noteFall(quota, reported.since, -rise);
   if (!isFull && (change <= 0 || rise > 0)) noteUnexplained(quota, change, now);
   if (rise > others) quota.risenAt = now;
@@ -282,7 +282,7 @@ function refilled(quota: Quota, now: number): void {
 /** Between two headers the pool fell by `fall` beside them, while `calls` of other endpoints were accepted. */
 function noteFall({ members }: Quota, calls: Record<string, number>, fall: number): void {
   const total = Object.values(calls).reduce((sum, times) => sum + times, 0);
-  // The fall may count none of them, all of them, or some.
+  // The fall may count none of them, all of them, or some; and where more came back, it tells of none.
   const membership = fall === 0 ? 'apart' : fall >= total ? 'shared' : null;
   if (!membership) return;
   for (const job of Object.keys(calls)) {

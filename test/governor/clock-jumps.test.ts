@@ -73,6 +73,15 @@ it('a jump that is told throws away what was reckoned across it, though the cloc
   });
 });
 
+it('a jump that is told has an account probed soon again that was dry from its first call on', () => {
+  const machine = drive();
+  for (let failed = 0; failed < 5; failed += 1) machine.call({ status: 429 });
+  machine.pass(3 * DAY);
+  machine.on({ type: 'clock' });
+  machine.call({ status: 429 });
+  expect(machine.call()).toBeLessThan(15 * MINUTE);
+});
+
 describe('what others seem to take', () => {
   it('keeps a call waiting for a minute at most, where the API last told of more than a tenth of the pool', () => {
     const machine = crowded(3_500);

@@ -74,6 +74,8 @@ describe('after an answer 429', () => {
     expect(waits[0]).toBeLessThan(15 * 61_000);
     expect(waits[1]).toBeLessThan(HOUR);
     expect(waits[2]).toBeLessThan(DAY);
+    machine.call();
+    expect(machine.call(), 'and its size is not known by that').toBeLessThan(1_000);
   });
 
   it('one alone is not refused for the number under way', () => {

@@ -57,6 +57,32 @@ describe('the quota', () => {
     machine.pass(2 * MINUTE);
     machine.call({ limit: 32, remaining: 26 }, 'ai-signals');
     expect(machine.state.quota.window).toMatchObject({ periods: 0, most: null });
+    expect(machine.state.quota.members, 'what was left then nobody told').toEqual({});
+  });
+
+  it.each([
+    [0, null],
+    [1, 99],
+    [7, 99],
+    [8, null],
+    [9, 99],
+  ])('that was counted, and met %i times since: where a call goes again, %j more may', (confirmed, level) => {
+    const state = initialState();
+    const seen = { source: 'count' as const, limit: 100, level: 0, confirmed, risenAt: T0, asOfAt: T0 };
+    const machine = drive({ ...state, quota: { ...state.quota, ...seen } });
+    machine.call();
+    expect(machine.state.quota.level).toBe(level);
+  });
+
+  it.each([
+    [980, 0],
+    [981, 1],
+  ])('that was counted as a thousand is met again at %i, which confirms it %i times', (spent, confirmed) => {
+    const state = initialState();
+    const quota = { ...state.quota, source: 'count' as const, limit: 1_000, level: 1, spent };
+    const machine = drive({ ...state, quota });
+    machine.call({ status: 429 });
+    expect(machine.state.quota).toMatchObject({ limit: spent, confirmed });
   });
 
   it('one quota probe serves all who wait: they go at once when it found more', () => {
@@ -123,7 +149,26 @@ describe('the quota', () => {
     expect(latest[50]).toBeGreaterThan(50);
     expect(latest[50]).toBeLessThan(70);
     expect(machine.shown.quota.refill.confidence).not.toBe('sure');
+    expect(machine.shown.quota.refill.kind).toBe('trickle');
+    machine.pass(DAY);
+    expect(machine.shown.quota.remaining, 'it is full at last').toBe(60);
   });
+
+  it.each([
+    [6, 6_000, 3_000, 'trickle'],
+    [6, 6_000, 3_001, 'unknown'],
+    [5, 6_000, 3_000, 'unknown'],
+    [6, 1_000, 500, 'trickle'],
+    [6, 999, 499, 'unknown'],
+  ])(
+    'to which %i calls came back in %i ms, the last of them %i ms ago: its refill is as it seems (%s)',
+    (calls, ms, ago, kind) => {
+      const state = initialState();
+      const seen = { source: 'header' as const, limit: 100, level: 50, asOfAt: T0, risenAt: T0 - ago };
+      const quota = { ...state.quota, ...seen, unexplained: { sinceAt: T0 - ms, calls } };
+      expect(drive({ ...state, quota }).shown.quota.refill.kind).toBe(kind);
+    },
+  );
 
   it('notices that others use the same account', () => {
     const machine = drive();
@@ -146,6 +191,20 @@ describe('the quota', () => {
     expect(machine.shown.quota.remaining).toBe(54);
   });
 
+  it.each([
+    [0, 2, false],
+    [0, 3, true],
+    [1, 3, false],
+    [1, 4, true],
+  ])(
+    'on which the calls of an endpoint showed %i times and %i times not: apart is %s',
+    (shared, apart, isApart) => {
+      const state = initialState();
+      const quota = { ...state.quota, members: { usage: { shared, apart } } };
+      expect(drive({ ...state, quota }).shown.quota.apart).toEqual(isApart ? ['usage'] : []);
+    },
+  );
+
   it('learns that an endpoint draws on another pool', () => {
     const machine = drive();
     for (let left = 90, round = 0; round < 4; round += 1, left -= 1) {
@@ -157,24 +216,31 @@ describe('the quota', () => {
     expect(machine.shown.quota.remaining).toBe(86);
   });
 
-  it('that was emptied only by a request which the API may not have counted did not reset where the next one goes', () => {
-    const machine = drive();
-    const send = (job: string) => {
-      for (let asked = machine.ask(job); !('permits' in asked); asked = machine.ask(job))
-        machine.pass('wait' in asked ? Math.max(1, asked.wait.until - machine.now) : 1);
-      machine.pass(50);
-    };
-    machine.call({ limit: 100, remaining: 1 }, 'ai-signals');
-    send('news');
-    machine.on({ type: 'lost', owner: 'me', job: 'news', roll: 0.5, stopped: true });
-    expect(machine.shown.quota.remaining).toBe(0);
-    send('usage');
-    machine.answer({}, 'usage');
-    expect(machine.state.quota.window.last, 'one was left').toBeNull();
-    send('usage');
-    machine.answer({}, 'usage');
-    expect(machine.state.quota.window.last, 'none was').not.toBeNull();
-  });
+  it.each([1, 2])(
+    'that was emptied only by %i requests which the API may not have counted did not reset where as many go',
+    (lost) => {
+      const machine = drive();
+      const send = (job: string) => {
+        for (let asked = machine.ask(job); !('permits' in asked); asked = machine.ask(job))
+          machine.pass('wait' in asked ? Math.max(1, asked.wait.until - machine.now) : 1);
+        machine.pass(50);
+      };
+      machine.call({ limit: 100, remaining: lost }, 'ai-signals');
+      for (let call = 0; call < lost; call += 1) {
+        send('news');
+        machine.on({ type: 'lost', owner: 'me', job: 'news', roll: 0.5, stopped: true });
+      }
+      expect(machine.shown.quota.remaining).toBe(0);
+      for (let call = 0; call < lost; call += 1) {
+        send('usage');
+        machine.answer({}, 'usage');
+      }
+      expect(machine.state.quota.window.last, 'so many were left').toBeNull();
+      send('usage');
+      machine.answer({}, 'usage');
+      expect(machine.state.quota.window.last, 'none was').not.toBeNull();
+    },
+  );
 
   it('learns nothing of the pool of an endpoint across a request that may have been counted', () => {
     const machine = drive();
@@ -184,6 +250,20 @@ describe('the quota', () => {
       machine.pass(1_000);
       machine.ask('ai-signals');
       machine.on({ type: 'lost', owner: 'me', job: 'ai-signals', roll: 0.5, stopped: true });
+    }
+    expect(machine.state.quota.members).toEqual({});
+  });
+
+  it('learns nothing of the pool of an endpoint whose call was under way as the header was told', () => {
+    const machine = drive();
+    for (let left = 90, round = 0; round < 4; round += 1, left -= 2) {
+      machine.pass(1_000);
+      machine.ask('ai-signals');
+      machine.pass(1_000);
+      expect(machine.ask('usage', 'another')).toHaveProperty('permits');
+      machine.answer({ limit: 100, remaining: left }, 'ai-signals');
+      machine.answer({}, 'usage', 'another');
+      machine.call({ limit: 100, remaining: left - 1 }, 'ai-signals');
     }
     expect(machine.state.quota.members).toEqual({});
   });
@@ -343,6 +423,24 @@ describe('the quota', () => {
     machine.call({ limit: 200, remaining: 199 });
     expect(machine.state.quota.window.last).not.toBeNull();
   });
+
+  it.each([
+    [200, 8, HOUR, false],
+    [200, 9, HOUR, true],
+    [200, 9, 3_000, true],
+    [200, 9, 2_999, false],
+    [2_000, 20, HOUR, false],
+    [2_000, 21, HOUR, true],
+  ])(
+    'of %i, to which %i calls come back at once after %i ms, seems to have reset: %s',
+    (limit, back, ms, isReset) => {
+      const machine = drive();
+      machine.call({ limit, remaining: 100 });
+      machine.pass(ms - 50);
+      machine.call({ limit, remaining: 99 + back });
+      expect(machine.state.quota.window.last !== null).toBe(isReset);
+    },
+  );
 
   it.each([
     ['told', true],
