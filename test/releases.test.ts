@@ -4,7 +4,7 @@ import { releasing } from '../src/releases.ts';
 test('what was opened last is released first, and what goes together at once', async () => {
   const order: string[] = [];
   const slow = async () => {
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise(setImmediate);
     order.push('slow');
   };
   const result = await releasing(async ({ add }) => {

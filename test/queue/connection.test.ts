@@ -164,6 +164,6 @@ test('a greeting that is stopped before it begins ends with that reason, and not
   const greeting = greet(parseRedisUrl(`redis://127.0.0.1:${port}`), AbortSignal.abort(reason));
   await expect(greeting).rejects.toBe(reason);
   // A rejection that nobody handles is told before the next timers run.
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await new Promise(setImmediate);
   expect(failed).toEqual([]);
 });
