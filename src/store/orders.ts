@@ -200,7 +200,7 @@ export function pruneOrders(connection: Connection, now: number | undefined): Ba
       if (excess <= 0) return false;
       const due = superseded.all(Number.MAX_SAFE_INTEGER, ROWS_AT_ONCE);
       for (const order of due) {
-        if (excess <= 0) return false;
+        if (excess <= 0) break;
         evict(order);
         excess -= order.bytes;
       }

@@ -40,6 +40,7 @@ describe('pages that come one after the other', () => {
     const told: Progress[] = [];
     const walk = await bench.mirror('news', (at) => void told.push({ ...at, walk: { ...at.walk } }));
     expect(walk).toMatchObject({ verdict: 'verified', rows: ROWS, distinctKeys: ROWS, anomalies: '{}' });
+    expect(walk).toMatchObject({ total: ROWS, totalFirst: ROWS });
     expect(commits(bench)).toEqual([ROWS]);
     expect(told).toMatchObject([{ walk: { rows: ROWS, pages: 6 }, saved: { inserted: ROWS } }]);
     expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));

@@ -143,6 +143,13 @@ describe('while a page waits', () => {
     });
   });
 
+  it('a refused row of another key waits with it', async () => {
+    const { bench, save, upstream } = await setupWaiting(2);
+    save(pageOf({ ...upstream.rows[0], headline: 'corrected' }));
+    save(refusedPage('another'));
+    expect(bench.sql("SELECT 1 FROM news WHERE headline = 'corrected'")).toEqual([]);
+  });
+
   it('a refused row is not known under a key that nothing has, and not met without a key', async () => {
     const { session, save } = await setupWaiting(2);
     expect(save(refusedPage('another'))).toEqual({ met: [false], known: [false] });
