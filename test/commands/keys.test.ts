@@ -64,6 +64,12 @@ describe('create', () => {
     });
   });
 
+  test('leaves all of it in one file, which may be copied', async () => {
+    const { run, dir } = setup();
+    await run('create', '--name', 'reports');
+    expect(readdirSync(dir)).toEqual(['serve.db']);
+  });
+
   test('joins an account that is there, and refuses limits for it: 64', async () => {
     const { run, json } = setup();
     await run('create', '--name', 'one', '--quota', '5/1h');
