@@ -59,6 +59,14 @@ test('a day has one snapshot of each dataset, with a receipt that proves it', as
   expect(proof.source.completeAsOf > receipt.source.completeAsOf).toBe(true);
 });
 
+test('a dataset that is proven to be empty has a snapshot, and no change', async () => {
+  const { sync, lake, there } = await setup({ rows: 0 });
+  await sync('news');
+  const laid = { job: 'news', seq: null, files: [expect.stringMatching(/news\.parquet$/)], changes: 0 };
+  expect(JSON.parse((await lake('news', '--json')).stdout)).toMatchObject([{ exitCode: 0, laid }]);
+  expect(readdirSync(join(there, 'news')).sort()).toEqual(['_proof.json', 'snapshots']);
+});
+
 test('a receipt that is lacking, for a lake was killed before it, is made of the file', async () => {
   const { sync, lake, there, file, clock, model } = await setupMirrored();
   await lake();
