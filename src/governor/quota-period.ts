@@ -56,7 +56,7 @@ export function reset(window: Window, bracket: Bracket): Window {
   const { last, first, most } = window;
   const quiet = bracket.afterAt - window.quietSinceAt;
   const next = { ...window, last: bracket, quietSinceAt: bracket.beforeAt };
-  const passed = last && first && periodsBetween(window, last, bracket);
+  const passed = last && periodsBetween(window, last, bracket);
   if (!last || !first || passed === null) {
     // One passed at least since the latest, so the period is no longer than all that time.
     const longest = last ? Math.min(most ?? Number.POSITIVE_INFINITY, bracket.beforeAt - last.afterAt) : most;

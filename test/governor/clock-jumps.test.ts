@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { virtualClock } from '../../lab/simulate/clock.ts';
 import { callFine, fine, never, setup } from './bench.ts';
-import { drive } from './drive.ts';
+import { drive, T0 } from './drive.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -71,6 +71,25 @@ it('a jump that is told throws away what was reckoned across it, though the cloc
     othersPerHour: 0,
     refill: { kind: 'unknown' },
   });
+});
+
+it.each([
+  [2, null],
+  [3, HOUR],
+])('a jump that is told leaves the period of %i resets: %j ms', (resets, most) => {
+  const machine = drive();
+  for (let hour = 1; hour <= resets; hour += 1)
+    for (const [late, remaining] of [
+      [-SECOND, 50],
+      [0, 99],
+    ] as const) {
+      machine.pass(T0 + hour * HOUR + late - 50 - machine.now);
+      machine.call({ limit: 100, remaining });
+    }
+  machine.on({ type: 'clock' });
+  const { window } = machine.state.quota;
+  expect(window).toMatchObject({ last: null, periods: 0 });
+  expect(window.most && Math.floor(window.most / MINUTE) * MINUTE).toBe(most);
 });
 
 it('a jump that is told has an account probed soon again that was dry from its first call on', () => {

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { initialState } from '../../src/governor/state.ts';
 import { callFine, fine, never, setup } from './bench.ts';
-import { drive } from './drive.ts';
+import { drive, T0 } from './drive.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -197,6 +197,24 @@ describe('no prefetch is sent', () => {
       return budget(machine);
     };
     expect([left(true), left(false)]).toEqual([5, 0]);
+  });
+
+  it.each([
+    [944, 5],
+    [943, 0],
+  ])('where the next usual period is over in 50 minutes, and %i are left for it: %i', (level, given) => {
+    const state = initialState();
+    // It reset once, and never in 50 minutes: each hour, as far as is known.
+    const resetAt = T0 - 70 * 60_000;
+    const last = { afterAt: resetAt, beforeAt: resetAt };
+    const window = { last, first: last, periods: 0, least: 50 * 60_000, most: null, quietSinceAt: resetAt };
+    const machine = drive({
+      ...state,
+      concurrency: { ...state.concurrency, proven: 4 },
+      prefetch: { requests: 2_000, wasted: 0, allowance: 0, asOfAt: T0 },
+      quota: { ...state.quota, source: 'header', limit: 3_000, level, asOfAt: T0, window },
+    });
+    expect(budget(machine)).toBe(given);
   });
 
   it('at a quota of which nobody tells, once a call was refused for want of it', () => {

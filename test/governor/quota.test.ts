@@ -335,6 +335,7 @@ describe('the quota', () => {
     ['less than half of it', [1_000, 16_000, 61_000, 75_999], 'window'],
     ['where none fits, a twentieth', [1_000, 151_000, 5_851_000, 6_001_000], 'unknown'],
     ['less than a twentieth', [1_000, 151_000, 5_851_000, 6_000_999], 'window'],
+    ['two usual ones', [1_000, 154_000, 1_051_000, 1_204_000], 'unknown'],
   ])(
     'of which two resets leave the period open by %s: it is taken for known as it should',
     (_, times, kind) => {
@@ -346,6 +347,46 @@ describe('the quota', () => {
       expect(machine.shown.quota.refill.kind).toBe(kind);
     },
   );
+
+  describe('that is known to reset each minute', () => {
+    const known = (limit = 100, watchedFor = 1) => {
+      const machine = drive();
+      const at = (second: number, remaining: number) => {
+        machine.pass(T0 + second * 1_000 - 50 - machine.now);
+        machine.call({ limit, remaining });
+      };
+      for (const minute of [1, 2, 3]) {
+        at(minute * 60 - watchedFor, limit / 2);
+        at(minute * 60, limit - 1);
+      }
+      return { machine, at };
+    };
+
+    it('is known to have reset twice where the full pool did not show the first time', () => {
+      const { machine, at } = known();
+      at(250, 99);
+      at(251, 40);
+      at(350, 99);
+      expect(machine.state.quota.window).toMatchObject({ periods: 4, least: 59_500, most: 60_500 });
+    });
+
+    it.each([
+      [100, 6, 1],
+      [100, 7, 4],
+      [500, 6, 3],
+      [2_000, 6, 4],
+    ])('and has %i calls, and when it does to %i s: %i are kept', (limit, watchedFor, kept) => {
+      expect(known(limit, watchedFor).machine.shown.quota.reserve).toBe(kept);
+    });
+
+    it('may reset somewhat later than a minute after the last time', () => {
+      const { machine, at } = known();
+      at(240.2, 50);
+      at(241.2, 99);
+      const last = { afterAt: T0 + 240_200, beforeAt: T0 + 241_200 };
+      expect(machine.state.quota.window).toMatchObject({ last, periods: 3, least: 60_200 });
+    });
+  });
 
   it('of which two resets were seen has no longer period than from one to the other, however many passed unseen', () => {
     const machine = drive();
