@@ -36,7 +36,7 @@ async function setup() {
   const cwd = mkdtempSync(join(tmpdir(), 'mirror-after-'));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true, maxRetries: 10 }));
   mkdirSync(join(cwd, 'bin'));
-  symlinkSync(cliFile, join(cwd, 'bin/market-mirror'));
+  symlinkSync(cliFile(), join(cwd, 'bin/market-mirror'));
   symlinkSync(resolve('node_modules'), join(cwd, 'node_modules'));
   const model = await startModelApi({ rows: 30, keys: [{ id: 'test', key: CANARY, scopes }] });
   onTestFinished(() => model.close());

@@ -187,7 +187,7 @@ describe('at a terminal', () => {
       HOME: cwd,
       TERM: 'dumb',
       NODE: process.execPath,
-      CLI: cliFile,
+      CLI: cliFile(),
     };
     const child = spawn('script', ['-qec', '"$NODE" "$CLI" init', '/dev/null'], { cwd, env });
     let shown = '';

@@ -68,7 +68,7 @@ async function setupSpy() {
 
 async function loadedBy(...args: string[]) {
   const { dir, env, found } = await setupSpy();
-  const { status, stderr } = spawnSync(process.execPath, [cliFile, ...args], {
+  const { status, stderr } = spawnSync(process.execPath, [cliFile(), ...args], {
     cwd: dir,
     env,
     encoding: 'utf8',
@@ -79,7 +79,7 @@ async function loadedBy(...args: string[]) {
 /** By the process that `query` and `export` start, which is asked as they do. */
 async function loadedByQuery(sql: string) {
   const { dir, env, found } = await setupSpy();
-  const program = join(dirname(cliFile), 'worker-main.js');
+  const program = join(dirname(cliFile()), 'worker-main.js');
   const child = fork(program, ['query'], { cwd: dir, env, serialization: 'advanced' });
   const question = { dir, sql, params: {}, tables: { ai_signals: 'ai-signals' }, asOf: null };
   const answers: unknown[] = [];

@@ -65,7 +65,7 @@ export function keepDaemon({ folder, mirrorDir, environment, log }: DaemonParts)
     counts.starts += 1;
     isKilled = false;
     // A core dump would hold the key, which is in the memory of the process.
-    const command = ['-c', 'ulimit -c 0; exec "$@"', 'sh', process.execPath, cliFile, 'start'];
+    const command = ['-c', 'ulimit -c 0; exec "$@"', 'sh', process.execPath, cliFile(), 'start'];
     const started = spawn('sh', command, {
       cwd: folder,
       env: environment(),
