@@ -179,6 +179,22 @@ describe('with several processes', () => {
     expect(waits()).toEqual(['concurrency', 60]);
   });
 
+  it.each([
+    [1, 2, 2, 0],
+    [2, 1, 2, 0],
+    [2, 2, 1, 0],
+    [2, 2, 2, 1],
+  ])(
+    'where another holds permits for %i calls, had %i in flight, and %i when the call was sent: it proves three at once %i times',
+    (permits, inFlight, othersInFlight, streak) => {
+      const state = initialState();
+      const machine = drive({ ...state, concurrency: { ...state.concurrency, proven: 2 } });
+      machine.on({ type: 'holds', owner: 'another', permits, maxInFlight: 2, inFlight });
+      machine.answer({ othersInFlight });
+      expect(machine.state.concurrency.streak).toBe(streak);
+    },
+  );
+
   it('what a crashed process had in hand counts as spent', () => {
     const machine = drive();
     machine.call({ limit: 1_000, remaining: 500 });

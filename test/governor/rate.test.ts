@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { mean, median } from '../../lab/figures.ts';
 import { hasSettled } from '../../src/governor/rate.ts';
-import { drive } from './drive.ts';
+import { initialState } from '../../src/governor/state.ts';
+import { drive, T0 } from './drive.ts';
 
 const DAY = 86_400_000;
 
@@ -56,22 +57,75 @@ describe('the pace', () => {
   });
 
   it('that lasts and is refused after a rest falls by a twentieth; refused twice within twenty calls, it is measured anew', () => {
-    const after = (restMs: number) => {
+    const after = (restMs: number, calls: number) => {
       const { machine, api } = learnt(5, 10);
       while (machine.state.rate.trial) api.call();
       const before = machine.state.rate.perSecond;
       for (let refusal = 0; refusal < 2; refusal += 1) {
         machine.pass(restMs);
-        for (let call = 0; call < 5; call += 1) machine.call();
+        for (let call = 0; call < calls; call += 1) machine.call();
         machine.call({ status: 429 });
         machine.call();
       }
       const { rate } = machine.state;
       return [hasSettled(rate), rate.perSecond / before];
     };
-    expect(after(60_000)).toEqual([true, expect.closeTo(0.95 ** 2, 5)]);
-    expect(after(0)[0]).toBe(false);
+    expect(after(60_000, 5)).toEqual([true, expect.closeTo(0.95 ** 2, 5)]);
+    expect(after(0, 20)).toEqual([true, expect.closeTo(0.95 ** 2, 5)]);
+    expect(after(0, 19)[0]).toBe(false);
   });
+
+  it.each([
+    [199, 12],
+    [200, 10],
+  ])(
+    'is felt by calls that come as soon as they may: one %i ms after the first makes it %i',
+    (ms, perSecond) => {
+      const machine = drive();
+      machine.ask();
+      machine.pass(ms);
+      machine.ask('usage');
+      machine.answer();
+      machine.answer({}, 'usage');
+      expect(machine.state.rate.perSecond).toBe(perSecond);
+    },
+  );
+
+  it('that is being tried is known to last as soon after a rest as without', () => {
+    const { rate, ...state } = initialState();
+    const opening = { calls: 10, seconds: 1, recovery: 1 };
+    const trial = { sinceAt: T0 - 1_000, calls: 5 };
+    const machine = drive({
+      ...state,
+      rate: { ...rate, perSecond: 5, least: 4, most: 7, opening, trial, freeAt: T0 },
+    });
+    machine.pass(60_000);
+    let calls = 0;
+    for (; machine.state.rate.least < 5; calls += 1) machine.call();
+    expect(calls).toBeLessThan(100);
+  });
+
+  it.each([
+    ['as probes were refused', 2, null, 7_000, 70_000],
+    ['as the API told', 0, 40_000, 1_000, 3_000],
+  ])(
+    'that once took long to recover from, %s, is then probed as it should',
+    (_, refused, retryAfterMs, least, most) => {
+      const machine = drive();
+      const told = { limit: 10_000, remaining: 9_000 };
+      const throttle = (failed: number, retryAfterMs: number | null = null) => {
+        for (let call = 0; call < 30; call += 1) machine.call(told);
+        machine.call({ status: 429, retryAfterMs });
+        for (let probe = 0; probe < failed; probe += 1) machine.call({ status: 429 });
+        return machine.call(told);
+      };
+      throttle(0);
+      throttle(refused, retryAfterMs);
+      const waited = throttle(0);
+      expect(waited).toBeGreaterThanOrEqual(least);
+      expect(waited).toBeLessThan(most);
+    },
+  );
 
   it('that was refused though it had lasted is tried again after ten seconds, not after one', () => {
     const { machine } = learnt(5, 10);
