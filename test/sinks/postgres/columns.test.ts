@@ -75,6 +75,17 @@ test('a column on which a view of somebody rests keeps its type, and is named; a
   await expectEqual(bench.file, bench.there);
 });
 
+test('a column of another type than ours, on which a view of somebody rests, gets its values all the same', async () => {
+  const bench = await setup(12);
+  await publish(bench, [1, 2]);
+  await bench.ship();
+  await bench.there.query('ALTER TABLE news ALTER COLUMN strength TYPE numeric USING NULL');
+  await bench.there.query('CREATE VIEW theirs AS SELECT strength FROM news');
+  const { code, stdout } = await bench.ship('news');
+  expect([code, stdout]).toEqual([75, expect.stringContaining('news.strength cannot be bigint')]);
+  expect(await strengths(bench)).toEqual(['1', '2']);
+});
+
 test('a table or a column that somebody dropped there is made again, with all that was in it', async () => {
   const bench = await setupShipped();
   await bench.there.query('DROP TABLE news CASCADE');
