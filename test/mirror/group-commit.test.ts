@@ -54,6 +54,9 @@ describe('pages that come one after the other', () => {
     expect(bench.sql('SELECT DISTINCT _changed_at AS at FROM news')).toEqual([
       { at: new Date(Number(lastSeq)).toISOString() },
     ]);
+    // Of one row, on one of the pages.
+    change(10, { headline: 'corrected' })(bench.upstream('news'));
+    expect((await bench.mirror('news')).lastSeq).toBeGreaterThan(Number(lastSeq));
   });
 
   it('are at most twenty, or 1,300 rows to write', async () => {

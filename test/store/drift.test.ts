@@ -177,6 +177,16 @@ describe('a difference from a contract', () => {
     expect(bench.sql('SELECT DISTINCT extra FROM ai_signals')).toEqual([{ extra: '{"lane":"hot"}' }]);
   });
 
+  it('is counted also where its walk breaks off and all of its pages are saved', async () => {
+    const odd = faults.editRows((rows) => rows.map((row) => ({ ...row, lane: 'hot' })));
+    const bench = await setup({
+      rows: 250,
+      faults: [when({ to: 2 }, odd), when({ from: 3 }, faults.status(500))],
+    });
+    await expect(bench.mirror('ai-signals')).rejects.toThrow();
+    expect(bench.sql('SELECT times FROM drift')).toEqual([{ times: 200 }]);
+  });
+
   it('lets pages that bring nothing else wait for company, as those that bring nothing at all do', async () => {
     const { editRows, editPage } = faults;
     const odd = editRows((rows) => rows.map((row) => ({ ...row, lane: 'hot' })));
