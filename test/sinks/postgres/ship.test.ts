@@ -58,6 +58,20 @@ describe('a mirror that is shipped', () => {
     );
   });
 
+  test('keeps there a row that went, came back, and has not changed since', async () => {
+    const bench = await setupShipped();
+    const { rows } = bench.model.data.aiSignals;
+    const [row = {}] = rows;
+    for (const change of [() => rows.shift(), () => rows.unshift(row), () => edit(bench, 3)]) {
+      change();
+      await bench.clock.sleep(200_000);
+      bench.model.data.aiSignals.generatedAt = new Date(bench.clock.now()).toISOString();
+      await bench.sync('ai-signals');
+      expect((await bench.ship()).stdout).toMatch(/^ai-signals: \d+ changes? sent/m);
+      await expectEqual(bench.file, bench.there);
+    }
+  });
+
   test('is proven equal by --verify, and compared by --check, which writes nothing: the first mends what somebody changed there', async () => {
     const { ship, there, file } = await setupMirrored();
     expect(await ship('--check')).toMatchObject({
