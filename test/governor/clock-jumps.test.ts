@@ -162,6 +162,21 @@ describe('the governor, when the clock was set', () => {
     expect(time.now() - begin).toBeLessThan(3_000);
   });
 
+  it('who waits when it is set back a little is not kept waiting for that as well', async () => {
+    const time = virtualClock();
+    let behind = 0;
+    const clock = { ...time, now: () => time.now() - behind };
+    const { governor } = setup({}, clock);
+    await governor.acquire('news', never);
+    governor.complete('news', { ...fine, status: 503 });
+    const begin = time.now();
+    const waiting = governor.acquire('news', never);
+    await time.sleep(SECOND);
+    behind = 2 * SECOND;
+    await waiting;
+    expect(time.now() - begin).toBeLessThan(3.2 * SECOND);
+  });
+
   it('a permit that was given by a clock that was ahead is given back', async () => {
     const time = virtualClock();
     let ahead = 0;

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { virtualClock } from '../../lab/simulate/clock.ts';
 import { Failure, Snooze } from '../../src/errors.ts';
+import { initialState } from '../../src/governor/state.ts';
 import { callFine, fine, never, setup } from './bench.ts';
 
 const HOUR = 3_600_000;
@@ -30,6 +31,17 @@ describe('the governor', () => {
       if (isWaitedFor) expect(clock.now()).toBeCloseTo(until, 3);
       else expect(ended).toMatchObject({ until: expect.closeTo(until, 3), reason: 'retry_after' });
     }
+  });
+
+  it('waits for three seconds exactly, and asks twice', async () => {
+    const { clock, governor, shared } = setup();
+    const begin = clock.now();
+    const outage = { failures: 1, resumeAt: begin + 3_000, toldAt: begin };
+    const news = { forbidden: null, outage, seesQuota: false, askedAt: begin };
+    shared.state = { ...initialState(), seenAt: begin, jobs: { news } };
+    await governor.acquire('news', never);
+    expect(clock.now() - begin).toBe(3_000);
+    expect(shared.transactions).toBe(2);
   });
 
   it('ends a wait when its signal is aborted', async () => {
