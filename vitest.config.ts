@@ -17,8 +17,8 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },
-    // One more than the cores of the machine that they have to be quick on: a third of the time of two is spent waiting for processes.
-    maxWorkers: 3,
+    // Two for each core of the machine that they have to be quick on: they often wait for processes.
+    maxWorkers: 4,
     // Modules are loaded and warmed up once a worker, not once a file: that took a third of the time. Tests keep no state in them.
     isolate: false,
     sequence: { sequencer: LongestFirst },
