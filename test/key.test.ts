@@ -15,6 +15,8 @@ beforeEach(() => {
 });
 
 function write(text: string, mode = 0o600): void {
+  // Whoever is not root may not write over one that is read-only.
+  rmSync(file, { force: true });
   writeFileSync(file, text);
   chmodSync(file, mode);
 }

@@ -1,20 +1,26 @@
 /** The demo, as it runs for people at a terminal, and for programs. */
 
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { expect, onTestFinished, test } from 'vitest';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { DAY_MS, isoTime, systemClock } from '../../src/clock.ts';
 import type { Overview } from '../../src/serve/ui/wire.ts';
 import { runMain, startMain } from '../helpers/main.ts';
 
 const within = { timeout: 60_000, interval: 20 };
 
-const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith('market-mirror-demo-'));
-
 function demo(isTTY: boolean, ...options: string[]) {
-  const before = new Set(folders());
+  const folder = mkdtempSync(join(tmpdir(), 'mirror-demo-test-'));
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true });
+  });
+  // Others on this machine may run the demo, too.
+  vi.stubEnv('TMPDIR', folder);
   const { stdout, stop, ended } = startMain(['demo', ...options], {}, isTTY);
-  return { said: stdout, stop, ended, left: () => folders().filter((name) => !before.has(name)) };
+  const left = () => readdirSync(folder).filter((name) => name.startsWith('market-mirror-demo-'));
+  return { said: stdout, stop, ended, left };
 }
 
 test('at a terminal it makes a past, and stays with a key, a curl line and a link that work, until Ctrl-C', async () => {
