@@ -106,7 +106,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
   let restoring: Promise<void> | undefined;
   /** Jobs that are to run at once, kept until there are runs. */
   const dueAtOpen: string[] = [];
-  const isWell = () => breaker.outage() === null && !closing.signal.aborted;
+  const isWell = () => link !== undefined && breaker.outage() === null && !closing.signal.aborted;
   const timers = [
     setInterval(() => isWell() && void restore(), timing.restore),
     setInterval(() => isWell() && void link?.ping(), timing.look),

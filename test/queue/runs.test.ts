@@ -224,6 +224,12 @@ test.each([
   },
 );
 
+test('a start that takes long is no outage of Redis', async () => {
+  const { runs, said } = await running({ timing: { restore: 1 }, lastRun: () => null });
+  await until('the run', () => runs.length > 0);
+  expect(said(/Redis/)).toEqual([]);
+});
+
 describe('what is in Redis', () => {
   const timing = { restore: 100 };
 
