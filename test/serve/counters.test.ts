@@ -11,6 +11,7 @@ import {
   quotaAt,
   quotaKinds,
   takeCall,
+  takeMore,
   undoCall,
   unlimited,
 } from '../../src/serve/service/limits.ts';
@@ -204,6 +205,25 @@ test('a sliding window of a millisecond a slot is exact: a call is free when its
     true,
   ]);
 });
+
+test.each([
+  ['sliding', 1, 400],
+  ['sliding', 2, 410],
+  ['sliding', 3, 420],
+  ['sliding', 9, 420],
+  ['fixed', 2, 400],
+] as const)(
+  'of a %s window of three calls, taken ten milliseconds apart, %i more may come after %i',
+  (kind, calls, after) => {
+    const limits = { ...unlimited, quota: { calls: 3, periodMs: 400, kind } };
+    let state: AccountState = nothingCounted;
+    for (let n = 0; n < 3; n += 1) ({ state } = ask(state, START + n * 10, limits, 0, true));
+    expect(takeMore(state, START + 30, limits, calls).exceeded?.readyAt).toBe(START + after);
+    expect(takeMore(nothingCounted, START + 30, limits, 4).exceeded?.readyAt, 'never all of four').toBe(
+      START + 30,
+    );
+  },
+);
 
 test('a sliding window of a month holds a few hundred numbers, whatever came in it', () => {
   const limits = {
