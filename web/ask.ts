@@ -138,13 +138,9 @@ function useFetched<T>(
 /** A question that failed while the service was away is asked again once the service is back. */
 function useRetryWhenBack(problem: QueryProblem | null, again: () => void): void {
   const isAway = problem?.kind === 'away';
-  const { overview: drawn } = live.get();
+  const drawn = live.get();
   useEffect(() => {
     if (!isAway) return;
-    const retryOnceBack = () => live.get().overview !== drawn && again();
-    const end = live.subscribe(retryOnceBack);
-    // It may have come between drawing and now.
-    retryOnceBack();
-    return end;
+    return live.subscribe(drawn, () => live.get().overview !== drawn.overview && again());
   }, [isAway]);
 }

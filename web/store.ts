@@ -5,8 +5,11 @@ import { useEffect, useState } from 'preact/hooks';
 export type Store<T> = {
   get(): T;
   set(value: T): void;
-  /** @returns what ends it. */
-  subscribe(listener: () => void): () => void;
+  /**
+   * @param seen what was shown last: where it has changed since, the listener is called at once.
+   * @returns what ends it.
+   */
+  subscribe(seen: T, listener: () => void): () => void;
 };
 
 export function store<T>(initial: T): Store<T> {
@@ -19,8 +22,9 @@ export function store<T>(initial: T): Store<T> {
       value = next;
       for (const listener of [...listeners]) listener();
     },
-    subscribe(listener) {
+    subscribe(seen, listener) {
       listeners.add(listener);
+      if (!Object.is(seen, value)) listener();
       return () => listeners.delete(listener);
     },
   };
@@ -29,12 +33,7 @@ export function store<T>(initial: T): Store<T> {
 export function useStore<T>(from: Store<T>): T {
   const [, render] = useState({});
   const drawn = from.get();
-  useEffect(() => {
-    const end = from.subscribe(() => render({}));
-    // It may have changed between drawing and now.
-    if (!Object.is(drawn, from.get())) render({});
-    return end;
-  }, [from]);
+  useEffect(() => from.subscribe(drawn, () => render({})), [from]);
   return drawn;
 }
 
