@@ -8,6 +8,7 @@ import { main } from '../../src/main.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { isLock, tryLock } from '../../src/store.ts';
 import { runCli, startCli } from '../helpers/cli.ts';
+import { gate } from '../helpers/gate.ts';
 import { runMain } from '../helpers/main.ts';
 import { CANARY, idsOf, read, setupSync as setup, truth } from '../helpers/sync-bench.ts';
 import { sharedClock } from '../helpers/virtual-clock.ts';
@@ -266,18 +267,15 @@ test.each([
   'kill -9 behind %i calls for %s loses nothing, and only calls in flight are repeated',
   async (after, job, table) => {
     const { cwd, environment, sync, model, file } = await setup({ rows: 850 }, sharedClock());
-    let letGo = () => {};
-    const held = new Promise<void>((resolve) => {
-      letGo = resolve;
-    });
-    model.beforeAnswer = () => (model.calls.length > after ? held : undefined);
+    const held = gate();
+    model.beforeAnswer = () => (model.calls.length > after ? held.passed : undefined);
     const killed = startCli(['sync', job], environment, cwd);
     await expect.poll(() => model.calls.length).toBeGreaterThan(after);
     await expect.poll(() => read(file, 'SELECT 1 FROM requests')).toHaveLength(after);
     killed.child.kill('SIGKILL');
     await killed.ended;
     const inFlight = model.calls.length - after;
-    letGo();
+    held.open();
     expect((await sync(job)).code).toBe(0);
     expect(idsOf(file, table)).toHaveLength(850);
     expect(inFlight).toBeLessThanOrEqual(2);
@@ -299,15 +297,12 @@ test('SIGTERM stops a sync at the next page with 75, and the next run goes on', 
 
 test('two syncs at once never walk one job twice', async () => {
   const { cwd, environment, run, model, file } = await setup({ rows: 450 }, sharedClock());
-  let letGo = () => {};
-  const held = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
-  model.beforeAnswer = () => held;
+  const held = gate();
+  model.beforeAnswer = () => held.passed;
   const first = startCli(['sync', 'ai-signals'], environment, cwd);
   await expect.poll(() => model.calls.length, { interval: 5 }).toBe(1);
   const second = await run(['sync', 'ai-signals']);
-  letGo();
+  held.open();
   expect(second.code).toBe(75);
   expect(second.stderr).toContain(`process ${first.child.pid}`);
   expect((await first.ended).code).toBe(0);

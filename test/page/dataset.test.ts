@@ -2,6 +2,7 @@
 
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
+import { gate } from '../helpers/gate.ts';
 import { openLived } from './lived.ts';
 import { go, settled, tableIn } from './support.ts';
 
@@ -260,12 +261,9 @@ test('a column of numbers is charted by day, as SQL counts it', async () => {
   );
 
   // Until the numbers of another choice are there, the chart is pale, and says what its numbers are of.
-  let answer = () => {};
-  const held = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
+  const held = gate();
   await page.route('**/page/query', async (route) => {
-    await held;
+    await held.passed;
     await route.continue();
   });
   await page.getByRole('combobox', { name: 'Show' }).selectOption('entry_price');
@@ -273,7 +271,7 @@ test('a column of numbers is charted by day, as SQL counts it', async () => {
   const card = page.locator('.card', { has: page.getByRole('figure') });
   await page.locator('.card.old').waitFor();
   expect(await card.innerText()).toContain('confidence of ai-signals by day');
-  answer();
+  held.open();
   await page.getByText('entry_price of ai-signals by hour').waitFor();
   await page.unroute('**/page/query');
   expect(await page.locator('.card.old').count()).toBe(0);

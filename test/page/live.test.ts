@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
 import { openWindow } from '../helpers/browser.ts';
+import { gate } from '../helpers/gate.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
 import { datasetLine, faultsOf, openSight, rowsOf, settled, sweep } from './support.ts';
 
@@ -68,24 +69,21 @@ describe('a mirror that is written', () => {
   test('shows a walk as it goes, page by page', async () => {
     const { page } = await sight.visit('/');
     const line = datasetLine(page, 'meme-signals');
-    let goOn = () => {};
-    const gate = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
+    const held = gate();
     const { memeSignals } = bench.model.data;
     memeSignals.rows.unshift(...memeSignals.make(120));
     bench.clock.advance(HOUR_MS);
     let calls = 0;
     bench.model.beforeAnswer = async () => {
       calls += 1;
-      if (calls === 2) await gate;
+      if (calls === 2) await held.passed;
     };
     const walked = bench.mirror('meme-signals');
     try {
       await line.getByText('walk running, page 2').waitFor();
       expect(await line.getByRole('progressbar').getAttribute('title')).toMatch(/^100 /);
     } finally {
-      goOn();
+      held.open();
       await walked;
       bench.model.beforeAnswer = undefined;
     }

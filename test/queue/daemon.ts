@@ -3,8 +3,9 @@
 import pino from 'pino';
 import { startPrivateRedis } from '../../src/queue/private-redis.ts';
 import { startQueue } from '../../src/queue.ts';
+import { gate } from '../helpers/gate.ts';
 import { freePort } from '../helpers/loopback.ts';
-import { gate, untilAborted } from './setup.ts';
+import { untilAborted } from './setup.ts';
 
 const [where, dir = ''] = process.argv.slice(2);
 const log = pino({ enabled: false });

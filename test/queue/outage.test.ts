@@ -6,8 +6,9 @@ import { Worker } from 'bullmq';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Outage } from '../../src/queue.ts';
 import { diagnose } from '../../src/redis.ts';
+import { gate } from '../helpers/gate.ts';
 import { freePort } from '../helpers/loopback.ts';
-import { gate, HOUR, redisServer, running, type Server, start, until } from './setup.ts';
+import { HOUR, redisServer, running, type Server, start, until } from './setup.ts';
 
 const prefix = 'market-mirror';
 

@@ -5,7 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { Failure, Snooze } from '../../src/errors.ts';
 import type { Schedule } from '../../src/schedule.ts';
-import { gate, HOUR, redisServer, running, until, untilAborted, wakesIn } from './setup.ts';
+import { gate } from '../helpers/gate.ts';
+import { HOUR, redisServer, running, until, untilAborted, wakesIn } from './setup.ts';
 
 const DAY = 24 * HOUR;
 const hourly = { every: HOUR };

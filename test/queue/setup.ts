@@ -181,13 +181,3 @@ export function untilAborted(signal: AbortSignal): Promise<never> {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
   );
 }
-
-export type Gate = { open(): void; passed: Promise<void> };
-
-export function gate(): Gate {
-  let open = () => {};
-  const passed = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { open, passed };
-}
