@@ -122,6 +122,20 @@ describe('after an answer 429', () => {
     expect(machine.shown.quota).toMatchObject({ source: 'count', limit: 20 });
   });
 
+  it('where others used up the quota during a pause, it was empty from the refusal on, until the accepted call', () => {
+    const machine = drive();
+    // Others make nine calls a second.
+    for (let remaining = 190; remaining >= 30; remaining -= 20) {
+      machine.call({ limit: 200, remaining });
+      machine.pass(2_000);
+    }
+    machine.call({ status: 429 });
+    const refusedAt = machine.now;
+    expect(machine.shown.waits[0]?.reason).toBe('rate');
+    machine.call();
+    expect(machine.state.quota.window.last).toEqual({ afterAt: refusedAt, beforeAt: machine.now });
+  });
+
   it('a machine that slept through the pause learnt nothing of how long it had to be', () => {
     const machine = drive();
     for (let call = 0; call < 20; call += 1) machine.call();
