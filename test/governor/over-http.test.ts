@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { virtualClock } from '../../lab/simulate/clock.ts';
 import { type ModelApi, type ModelOptions, retryAfterSeconds } from '../../model-api/index.ts';
-import { type Clock, systemClock } from '../../src/clock.ts';
+import type { Clock } from '../../src/clock.ts';
 import { describeKept } from '../../src/governor/describe.ts';
 import { createGovernor } from '../../src/governor.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
@@ -33,7 +33,7 @@ describe('over real HTTP', () => {
   });
 
   it('two at once are found and used, and two processes on one folder do not exceed them together', async () => {
-    const world = await setup({ concurrency: 2, latencyMs: 4 }, tenfold());
+    const world = await setup({ concurrency: 2 }, 40);
     const [one, two] = [world.process('one'), world.process('two')];
     await Promise.all([one.walk('ai-signals', 50), one.walk('news', 50), one.walk('news', 50)]);
     expect(world.learnt().concurrency.evidence).toBe('3 at once were refused; 2 are proven');
@@ -48,20 +48,17 @@ describe('over real HTTP', () => {
   });
 });
 
-/** Real time, ten times as fast. */
-function tenfold(): Clock {
-  return {
-    now: () => performance.now() * 10,
-    monotonic: () => performance.now() * 10,
-    sleep: (ms, signal) => systemClock.sleep(ms / 10, signal),
-    after: (ms, work) => systemClock.after(ms / 10, work),
-  };
-}
-
-async function setup(options: ModelOptions, given?: Clock) {
+/** @param answerMs how long the model takes for an answer. */
+async function setup(options: ModelOptions, answerMs = 0) {
   let underWay = 0;
-  const clock = given ?? virtualClock(undefined, () => underWay > 0);
-  const model = await openModel({ rows: 3, now: clock.now, ...options });
+  let answering = 0;
+  const clock = virtualClock(undefined, () => underWay > answering);
+  const beforeAnswer = async () => {
+    answering += 1;
+    await clock.sleep(answerMs);
+    answering -= 1;
+  };
+  const model = await openModel({ rows: 3, now: clock.now, beforeAnswer, ...options });
   const dir = mkdtempSync(join(tmpdir(), 'mm-governor-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const begunAt = clock.now();
