@@ -1,6 +1,7 @@
 /** The model API under the suite. Its limits are those of one account, so every account is a model of its own. */
 
 import { faults, type ModelApi, type ModelOptions, startModelApi } from '../../model-api/index.ts';
+import { gate } from '../helpers/gate.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 import type { Account, AccountLimits, Held, Resume, Service } from './implementation.ts';
 
@@ -64,14 +65,11 @@ function accountOf(model: ModelApi, now: () => number): Account {
 
 function hold(models: readonly ModelApi[]): Held {
   let count = 0;
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { open: release, passed } = gate();
   for (const model of models)
     model.beforeAnswer = async () => {
       count += 1;
-      await released;
+      await passed;
       count -= 1;
     };
   return { count: () => count, release };

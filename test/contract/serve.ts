@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { gate } from '../helpers/gate.ts';
 import { openServeBench, type ServeBench } from '../helpers/serve-bench.ts';
 import type { Account, AccountLimits, Held, Resume, Service } from './implementation.ts';
 
@@ -11,8 +12,8 @@ const rows = { aiSignals: 123, news: 112, smartWallets: 101, memeSignals: 134 };
 const LOOK_EVERY_MS = 1_000;
 
 export async function startServe(): Promise<Service> {
-  const gate = createGate();
-  const serve = await openServeBench({ rows, beforeAnswer: gate.pass });
+  const calls = createHolder();
+  const serve = await openServeBench({ rows, beforeAnswer: calls.pass });
   const { bench, url } = serve;
   const { data } = bench.model;
   let accounts = 0;
@@ -28,7 +29,7 @@ export async function startServe(): Promise<Service> {
       return accountOf(serve, url, `account-${accounts}`, limits);
     },
     advance: (ms) => bench.clock.advance(ms),
-    hold: gate.hold,
+    hold: calls.hold,
     interrupt: () => interrupt(serve),
     recorded: () => [serve.log(), ...filesIn(bench.dir)].join('\n'),
     close: serve.close,
@@ -56,7 +57,7 @@ function accountOf(serve: ServeBench, url: string, account: string, limits: Acco
   };
 }
 
-function createGate() {
+function createHolder() {
   let held = 0;
   let closed: Promise<void> | undefined;
   return {
@@ -67,10 +68,8 @@ function createGate() {
       held -= 1;
     },
     hold(): Held {
-      let open = () => {};
-      closed = new Promise((resolve) => {
-        open = resolve;
-      });
+      const { open, passed } = gate();
+      closed = passed;
       return {
         count: () => held,
         release() {

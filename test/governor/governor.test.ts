@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { virtualClock } from '../../lab/simulate/clock.ts';
 import { Failure, Snooze } from '../../src/errors.ts';
 import { initialState } from '../../src/governor/state.ts';
+import { gate } from '../helpers/gate.ts';
 import { callFine, fine, never, setup } from './bench.ts';
 
 const HOUR = 3_600_000;
@@ -338,10 +339,8 @@ describe('a state on another machine', () => {
     const { clock, governor, shared } = setup({ isRemote: true });
     await callFine(governor);
     await clock.sleep(1_000);
-    let comesBack = () => {};
-    shared.away = new Promise((resolve) => {
-      comesBack = resolve;
-    });
+    const back = gate();
+    shared.away = back.passed;
     const before = shared.begun;
     const waiting = governor.acquire('news', never);
     governor.keyChanged();
@@ -349,7 +348,7 @@ describe('a state on another machine', () => {
     for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
     expect(shared.begun - before).toBe(1);
     shared.away = undefined;
-    comesBack();
+    back.open();
     await waiting;
     await clock.sleep(1);
     expect(shared.begun - before).toBeGreaterThan(1);
@@ -359,10 +358,8 @@ describe('a state on another machine', () => {
     const { clock, governor, shared } = setup({ isRemote: true });
     await callFine(governor);
     await clock.sleep(5_000);
-    let comesBack = () => {};
-    shared.away = new Promise((resolve) => {
-      comesBack = resolve;
-    });
+    const back = gate();
+    shared.away = back.passed;
     const begin = clock.now();
     const refused = { reason: 'account', until: begin + 5_000 };
     await expect(governor.acquire('news', never)).rejects.toMatchObject(refused);
@@ -370,7 +367,7 @@ describe('a state on another machine', () => {
     await expect(governor.acquire('usage', never)).rejects.toMatchObject(refused);
     expect(clock.now() - begin, 'nor the next one at all').toBe(3_000);
     shared.away = undefined;
-    comesBack();
+    back.open();
     await clock.sleep(1);
     for (let call = 0; call < 5; call += 1) await callFine(governor);
   });
@@ -379,14 +376,12 @@ describe('a state on another machine', () => {
     const { clock, governor, shared } = setup({ isRemote: true });
     await governor.acquire('news', never);
     await clock.sleep(500);
-    let comesBack = () => {};
-    shared.away = new Promise((resolve) => {
-      comesBack = resolve;
-    });
+    const back = gate();
+    shared.away = back.passed;
     const next = governor.acquire('usage', never);
     governor.complete('news', { ...fine, status: 429, retryAfterMs: 60_000 });
     shared.away = undefined;
-    comesBack();
+    back.open();
     await expect(next).rejects.toMatchObject({ reason: 'retry_after' });
     await governor.close();
     expect(shared.state?.leases).toEqual({});
