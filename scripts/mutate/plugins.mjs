@@ -31,7 +31,8 @@ const pathOf = (fileName) => fileName.slice(fileName.lastIndexOf('src/'));
 
 const createPrinter = () => ({
   onMutantTested({ fileName, location, replacement = '', status }) {
-    if (status !== 'Survived' && status !== 'NoCoverage') return;
+    // One that ended the tests' process itself is counted as not noticed, so it is told of, too.
+    if (['Killed', 'Timeout', 'Ignored', 'CompileError'].includes(status)) return;
     const path = pathOf(fileName);
     const line = readFileSync(path, 'utf8').split('\n')[location.start.line - 1]?.trim();
     const change = replacement.replace(/\s+/g, ' ').slice(0, 80);
