@@ -162,6 +162,21 @@ describe('the governor, when the clock was set', () => {
     expect(time.now() - begin).toBeLessThan(3_000);
   });
 
+  it('what was reckoned across that is thrown away, and nothing else', async () => {
+    const time = virtualClock();
+    let ahead = 0;
+    const clock = { ...time, now: () => time.now() + ahead };
+    const { governor, shared } = setup({}, clock);
+    for (let left = 9; left > 0; left -= 1) {
+      await governor.acquire('news', never);
+      governor.complete('news', { ...fine, limit: 1_000, remaining: left * 100 });
+    }
+    ahead = 3 * 86_400_000;
+    governor.clockJumped();
+    const unexplained = { sinceAt: clock.now(), calls: 0 };
+    expect(shared.state?.quota).toMatchObject({ responses: 9, level: 100, unexplained });
+  });
+
   it('who waits when it is set back a little is not kept waiting for that as well', async () => {
     const time = virtualClock();
     let behind = 0;

@@ -67,6 +67,19 @@ describe.each([
     expect(await run('good')).toBeUndefined();
   });
 
+  it('is tried at once by a process that is told of another one, and nothing else is learnt by that', async () => {
+    const { governor, shared } = setup();
+    await governor.acquire('usage', never);
+    governor.complete('usage', fine);
+    await governor.acquire('news', never);
+    governor.complete('news', { ...fine, status });
+    await expect(governor.acquire('news', never)).rejects.toBeInstanceOf(Failure);
+    const quota = shared.state?.quota;
+    governor.keyChanged();
+    expect(shared.state?.quota).toEqual(quota);
+    await governor.acquire('news', never);
+  });
+
   it('is taken for another one where nobody noted which it was', async () => {
     const first = setup();
     await first.governor.acquire('news', never);
