@@ -46,6 +46,7 @@ const ofNews: Case[] = [
   ['one page returns more rows than it says', page(2, returnedOff(-1)), NEWS, { returned: 1, repeat: 1 }],
   ['one page returns fewer rows than it says', page(2, returnedOff(7)), NEWS, { returned: 1 }],
   ['the total rises with every page', allPages(changingTotal()), NEWS + 3, { total: 2 }],
+  ['the total is far too small', allPages(pagination({ total: 150 })), NEWS],
   [
     'the total falls to nothing for one page',
     page(3, shortPage(0), pagination({ total: 0, ...end })),
@@ -72,6 +73,7 @@ const ofSnapshot: Case[] = [
   ['one page returns fewer rows than it says', page(2, returnedOff(7)), SIGNALS, { returned: 1 }],
   ['the total rises with every page', allPages(changingTotal()), SIGNALS + 1, { total: 1 }],
   ['the total is too small', allPages(pagination({ total: ROWS - 1 })), SIGNALS, { total: 1 }],
+  ['the total is far too small', allPages(pagination({ total: 150 })), SIGNALS, { total: 1 }],
   ['a page shows a row twice', page(2, duplicateRow()), SIGNALS, { repeat: 1, total: 1, missing: 1 }],
   [
     'an offset is taken for another',
