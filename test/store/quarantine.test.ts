@@ -76,6 +76,18 @@ describe('a row that breaks the contract', () => {
     ]);
   });
 
+  it('is resolved once it comes and fits, also by a walk that proves nothing of the others', async () => {
+    const { bench, keys } = await setupRefusing(1, 2);
+    change(1, { confidence: 0.5 })(bench.upstream(job));
+    remove(2)(bench.upstream(job));
+    bench.model.faults = [() => [faults.changingTotal()]];
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'union' });
+    expect(quarantined(bench)).toEqual([
+      { key: keys[0], times: 1, resolved: 1 },
+      { key: keys[1], times: 1, resolved: 0 },
+    ]);
+  });
+
   it('is resolved by the walk that proves it gone upstream', async () => {
     const { bench, keys } = await setupRefusing(1, 2);
     remove(1)(bench.upstream(job));
