@@ -186,6 +186,13 @@ describe('hostile names', () => {
     ]);
   });
 
+  it('hide no field that came in an earlier walk', async () => {
+    const bench = await setupRows();
+    await bench.mirrorRows('news', '{"id":"a","b":1}');
+    await bench.mirrorRows('news', '{"id":"a","b":1,"B":2}');
+    expect(bench.sql('SELECT b, b_2 FROM news')).toEqual([{ b: 1, b_2: 2 }]);
+  });
+
   it('break no reader with another SQLite, such as Python’s', async () => {
     needs('python3');
     const bench = await setupRows();
