@@ -108,6 +108,17 @@ test('the last proof stays, and what it rests on, however old it is', async () =
   expect(missing(bench)).toEqual([]);
 });
 
+test('the last proof stays, though later walks proved nothing', async () => {
+  const bench = await setup({ rows: 10 });
+  const [, proof] = [await bench.mirror('news'), await bench.mirror('news')];
+  bench.model.faults = [() => [faults.withoutPagination('hasMore')]];
+  for (let walk = 0; walk < 3; walk += 1)
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'union' });
+  passDays(bench, 10);
+  await bench.store.prune(bench.job('news'), keepFor({ walks: 1 }));
+  expect(walksOf(bench, 'news').map(({ id }) => id)).toContain(proof?.id);
+});
+
 test('a walk on which a renewal rests stays as long as that', async () => {
   const bench = await setupPaged();
   const walks = [];
@@ -127,6 +138,20 @@ test('a walk on which a renewal rests stays as long as that', async () => {
   await bench.store.prune(bench.job('ai-signals'), keepFor({ walks: 47.5 / 24 }));
   const kept = walks.filter((_, at) => at !== 2);
   expect(walksOf(bench, 'ai-signals').map(({ id }) => id)).toEqual(kept.map(({ id }) => id));
+});
+
+test('a walk on which a renewal rests stays, where something refers to the renewal alone', async () => {
+  const bench = await setupPaged();
+  for (const hours of [24, 1, 23, 24, 240]) {
+    await bench.mirror('ai-signals');
+    bench.clock.advance((hours * DAY) / 24);
+  }
+  bench.tamper(`INSERT INTO drift (job, kind, path, detail, times, walk_id, first_seen_at, last_seen_at)
+    SELECT job, 'extra-property', '', '', 1, id, '', '9' FROM walks WHERE renewal_of IS NOT NULL`);
+  await bench.mirror('ai-signals');
+  await bench.store.prune(bench.job('ai-signals'), keepFor({ walks: 1, drift: 1 }));
+  expect(walksOf(bench, 'ai-signals').filter((walk) => walk.renewal_of)).toHaveLength(1);
+  expect(missing(bench)).toEqual([]);
 });
 
 test('the first walk stays, though it found nothing, since it tells since when there is a mirror', async () => {
