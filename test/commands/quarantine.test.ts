@@ -64,6 +64,15 @@ describe('quarantine list', () => {
       `news a row without a key, "${'x'.repeat(79)}…\n  the row: expected an object`,
     );
   });
+
+  it('writes out what a terminal would obey in such a row, and in the name of what is wrong', async () => {
+    const bench = await setupRows();
+    await bench.mirrorRows('news', '{"id":1}', '{"a\u009bb":"\\ud800"}');
+    const { stdout } = await run(bench);
+    expect(stdout).toContain(
+      'a row without a key, {"a\\u{9b}b":"\\ud800"}\n  a\\u{9b}b: expected well-formed',
+    );
+  });
 });
 
 describe('quarantine retry', () => {
