@@ -186,6 +186,7 @@ test('a walk that did nothing but remove a row stays as long as the history show
 test('walks whose changes no row shows any longer go too, once a history is bounded', async () => {
   const bench = await setupPaged();
   await live(bench, 8);
+  const [first] = walksOf(bench, 'usage');
   // A sweep comes every ten thousand walks.
   bench.tamper(`UPDATE sqlite_sequence SET seq = 20000 WHERE name = 'walks'`);
   await live(bench, 8);
@@ -195,6 +196,7 @@ test('walks whose changes no row shows any longer go too, once a history is boun
   const left = [...walksOf(bench, 'ai-signals'), ...walksOf(bench, 'usage')];
   expect(left.length).toBeLessThan(before / 2);
   expect(walksOf(bench, 'usage').length).toBeLessThan(8);
+  expect(walksOf(bench, 'usage')[0]).toEqual(first);
 });
 
 test('glances go like walks that changed nothing; those that changed something stay, and stop nobody', async () => {
