@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  closeSync,
   existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -14,6 +16,7 @@ import {
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { openAtomicFile } from '../src/atomic-file.ts';
 
@@ -35,6 +38,11 @@ const takers: Record<string, (path: string) => unknown> = {
   'a link to a device': (path) => symlinkSync('/dev/full', path),
   'a link to a folder': (path) => symlinkSync(tmpdir(), path),
   'a link to what a process has open': (path) => symlinkSync('/proc/self/fd/0', path),
+  'a link to a file that a process has open': (path) => {
+    const open = openSync(fileURLToPath(import.meta.url), 'r');
+    onTestFinished(() => closeSync(open));
+    symlinkSync(`/proc/self/fd/${open}`, path);
+  },
 };
 
 test.each(Object.entries(takers))(
