@@ -105,7 +105,9 @@ test('a run that ends in a file that is gone is put back, whatever it came to', 
     throw new Error('the walk failed');
   });
   await expect(failing).rejects.toEqual(new Snooze(5, 'shutdown'));
-  await expect(file.during(async () => undefined)).rejects.toBeInstanceOf(Snooze);
+  const began: string[] = [];
+  await expect(file.during(async () => void began.push('a walk'))).rejects.toBeInstanceOf(Snooze);
+  expect(began).toEqual([]);
   expect(() => file.ifHere(() => 'status')).toThrow(gone);
   expect(file.gone.reason).toBe(gone);
 });
