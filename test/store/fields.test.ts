@@ -4,6 +4,7 @@ import type { Job } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { createDriftLog } from '../../src/store/drift.ts';
 import { watchFields } from '../../src/store/fields.ts';
+import { change } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { needs } from '../helpers/tools.ts';
@@ -93,6 +94,18 @@ describe('a field that no specification names', () => {
       { column: 'id', first_seen_at: first, last_seen_at: second },
       { column: 'x', first_seen_at: first, last_seen_at: first },
     ]);
+  });
+
+  it('was last seen when a row came back that was held, though it is as it is stored', async () => {
+    const bench = await setup({ rows: 150 });
+    const upstream = bench.upstream('news');
+    change(120, { rare: 1 })(upstream);
+    await bench.mirror('news');
+    const [row] = upstream.rows.splice(120, 1);
+    expect(await bench.mirror('news')).toMatchObject({ held: 1 });
+    upstream.rows.splice(120, 0, row as Row);
+    const { id } = await bench.mirror('news');
+    expect(bench.sql(`SELECT walk_id AS id FROM fields WHERE path = '$.rare'`)).toEqual([{ id }]);
   });
 
   it('is written once a walk, however many pages show it', async () => {
