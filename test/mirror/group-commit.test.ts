@@ -45,6 +45,8 @@ describe('pages that come one after the other', () => {
     expect(told).toMatchObject([{ walk: { rows: ROWS, pages: 6 }, saved: { inserted: ROWS } }]);
     expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
     expect(bench.sql('SELECT count(*) AS calls FROM requests')).toEqual([{ calls: 6 }]);
+    const inOrder = bench.upstream('news').rows.map(({ id }) => ({ id }));
+    expect(bench.sql('SELECT _key AS id FROM news_rows ORDER BY rowid')).toEqual(inOrder);
   });
 
   it('are the same change, under one number', async () => {
