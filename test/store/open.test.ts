@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { relaxed } from '../../src/store/commits.ts';
-import { openConnection } from '../../src/store/connection.ts';
+import { openConnection, openReadOnly } from '../../src/store/connection.ts';
 import { storeFailure } from '../../src/store/failure.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { openStore } from '../../src/store.ts';
@@ -40,6 +40,19 @@ test('every open sets the same pragmas, also on a file that exists', () => {
     expect(value('trusted_schema')).toBe(0);
     connection.close();
   }
+});
+
+test('a connection for reading cannot write, nor trust what a schema calls', () => {
+  const file = join(folder(), 'mirror.db');
+  openConnection(file).close();
+  const reader = openReadOnly(file);
+  const values = ['query_only', 'trusted_schema'].map((name) => reader.pragma(name, { simple: true }));
+  reader.close();
+  expect(values).toEqual([1, 0]);
+});
+
+test('a pragma that SQLite does not take is a failure', () => {
+  expect(() => openConnection(':memory:')).toThrow('SQLite did not take journal_mode = wal (it is memory)');
 });
 
 test('only work that says so is committed without waiting for the disk, and never within a page', () => {
