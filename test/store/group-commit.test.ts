@@ -158,6 +158,15 @@ describe('while a page waits', () => {
     expect(session.row).toMatchObject({ distinctKeys: 1, quarantined: 2 });
   });
 
+  it('a row that it refused, as an earlier walk did, is no longer one that the mirror knew', async () => {
+    const { bench, session, save } = await setupWaiting(2);
+    save(refusedPage('another'));
+    session.commit();
+    bench.tamper('UPDATE quarantine SET walk_id = 1');
+    expect(save(refusedPage('another'))).toEqual({ met: [true], known: [true] });
+    expect(session.lookUp(refusedPage('another'))).toEqual({ met: [true], known: [false] });
+  });
+
   it('a row of which it showed another version has both, though they differ in one column', async () => {
     const { bench, session, save } = await setupWaiting(1, 'ai-signals');
     for (const confidence of [0.5, 0.25, 0.125]) save(checkSignals(signalPage([signal({ confidence })])));
