@@ -306,6 +306,8 @@ test('a full disk is told once; what could not be written then is written when t
   };
   const kept = () => connection.prepare('SELECT count(*) FROM counters').pluck().get();
 
+  // Until then, days to be forgotten are a reason to write again.
+  written.flush();
   connection.pragma(`max_page_count = ${connection.pragma('page_count', { simple: true })}`);
   const { state } = takeCall(nothingCounted, 1, limits, 0, true);
   for (const account of accounts) written.saveState(account, state, 1);
@@ -453,6 +455,14 @@ describe('limits of an account', () => {
     expect(before.giveBack().remaining).toBe(1);
     keyring.setLimits('desk', { quota: null });
     expect(outcome(call(key))).toBe('1000000000 left');
+  });
+
+  test('are given nothing back of a window that is over', () => {
+    const { create, call, clock } = setupAdmission();
+    const { key } = create({}, limitsOf('5/1h'));
+    const before = call(key) as Permit;
+    clock.advance(3_600_000);
+    expect([outcome(call(key)), before.giveBack().remaining]).toEqual(['4 left', 4]);
   });
 
   test('are reported without costing a call', () => {
