@@ -17,6 +17,22 @@ test('two that ship at once neither lose nor double a change', async () => {
   }
 });
 
+test('one that waits for another reads the mirror as it is once its turn has come', async () => {
+  const bench = await setupShipped();
+  const { query } = bench.there;
+  await query('BEGIN');
+  await query(`SELECT 1 FROM _positions WHERE job = 'ai-signals' FOR UPDATE`);
+  const ended = bench.ship('ai-signals');
+  const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted AND transactionid = pg_current_xact_id()::xid';
+  await expect.poll(() => query(waiting)).toHaveLength(1);
+  edit(bench, 0);
+  await bench.clock.sleep(200_000);
+  await bench.sync('ai-signals');
+  await query('COMMIT');
+  expect((await ended).code).toBe(0);
+  await expectEqual(bench.file, bench.there);
+});
+
 test('a connection that is lost anywhere leaves all of a dataset or nothing, and the next run goes on', async () => {
   const bench = await setupMirrored(12);
   let at = 0;
