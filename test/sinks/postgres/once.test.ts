@@ -98,6 +98,30 @@ test('a mirror that is put back to an earlier state, and goes on from there, is 
   await expectEqual(bench.file, bench.there);
 });
 
+test('a mirror whose file is put back, and whose rows stay as they were, sends the walks that it made since', async () => {
+  const bench = await setupShipped();
+  const copy = join(bench.cwd, 'copy.db');
+  copyFileSync(bench.file, copy);
+  for (const isPutBack of [false, true]) {
+    if (isPutBack) copyFileSync(copy, bench.file);
+    await bench.clock.sleep(200_000);
+    await bench.sync('ai-signals');
+    expect((await bench.ship()).code).toBe(0);
+  }
+  expect((await bench.ship('--verify')).stdout).not.toContain('mended');
+});
+
+test('where changes were forgotten before they came there, both sides are compared', async () => {
+  const bench = await setupShipped();
+  for (let round = 1; round <= 6; round += 1) {
+    bench.clock.advance(24 * 3_600_000);
+    edit(bench, round);
+    await bench.run(['sync', 'ai-signals'], { MIRROR_KEEP_HISTORY: '1d', MIRROR_KEEP_REQUESTS: '1d' });
+  }
+  expect((await bench.ship()).code).toBe(0);
+  await expectEqual(bench.file, bench.there);
+});
+
 test('a backup that is restored elsewhere is the same mirror, on a course of its own', async () => {
   const bench = await setupShipped();
   const restored = join(bench.cwd, 'restored');
