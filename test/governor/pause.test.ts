@@ -79,6 +79,9 @@ describe('after an answer 429', () => {
   });
 
   it('one alone is not refused for the number under way', () => {
+    const alone = drive();
+    alone.call({ status: 429 });
+    expect(alone.shown.waits[0]?.reason).toBe('rate');
     const machine = drive();
     machine.call();
     machine.ask();

@@ -58,11 +58,14 @@ describe.each(['mirror.db', 'serve.db'] as const)('%s', (file) => {
   });
 });
 
+const seqIn = (head: string) => /^x-mirror-seq: (\d+)/im.exec(head)?.[1];
+
 describe('the mirror', () => {
   test('of another, put in its place, is what is served from then on', async () => {
     const abused = await setupAbuse();
     const { get, serve } = abused;
-    await get(NEWS);
+    // What is read twice is kept.
+    const [before] = [await get(NEWS), await get(NEWS)];
     const other = (await setupAbuse({ rows: 3, seed: 2 })).serve.bench;
     const [row] = other.sql<{ _body: string }>('SELECT _body FROM news LIMIT 1');
     takeAway(serve.bench.dir, 'mirror.db');
@@ -70,8 +73,9 @@ describe('the mirror', () => {
       .exec(`VACUUM INTO '${join(serve.bench.dir, 'mirror.db')}'`)
       .close();
     serve.bench.clock.advance(A_LOOK);
-    const { status, body } = await get(NEWS);
+    const { status, head, body } = await get(NEWS);
     expect(status).toBe(200);
+    expect(seqIn(head), 'only the mirror is another').toBe(seqIn(before.head));
     expect(JSON.parse(body).pagination.total).toBe(3);
     expect(body).toContain(row?._body);
   });
