@@ -129,16 +129,20 @@ test('a question whose client has gone is ended, and makes room', async () => {
   const { post, ask } = await openedPage();
   for (let round = 0; round < 2; round += 1) {
     const leaving = new AbortController();
-    const asked = Array.from({ length: 4 }, () =>
-      post('/page/query', { sql: ENDLESS, limit: 1 }, {}, leaving.signal).then((answer) => answer.text()),
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => post('/page/query', { sql: ENDLESS, limit: 1 }, {}, leaving.signal)),
     );
+    // Each has begun its answer, and writes no more: only its end frees its place.
+    const readers = answers.map(({ body }) => body?.getReader());
+    await Promise.all(readers.map((reader) => reader?.read()));
     // All four places are taken; the one behind them is answered once they are free.
     const next = ask({ sql: 'SELECT 1' });
     leaving.abort();
-    expect((await Promise.allSettled(asked)).map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
+    const asked = await Promise.allSettled(readers.map((reader) => reader?.read()));
+    expect(asked.map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
     expect(rowsIn(await next)).toEqual([[1]]);
   }
-});
+}, 45_000);
 
 test('a question that takes too long is ended, and told so', async () => {
   const { ask } = await setupPage({ walked: [], questionMs: 500 });
