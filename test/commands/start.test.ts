@@ -60,7 +60,7 @@ test('mirrors every dataset, goes on by schedule, keeps others off its folder an
 
   const socket = (readdirSync(join(cwd, 'data'), { recursive: true }) as string[])
     .map((name) => join(cwd, 'data', name))
-    .find((name) => statSync(name).isSocket() && name.includes('redis'));
+    .find((name) => name.includes('redis') && statSync(name).isSocket());
   const redis = new Redis({ path: socket ?? '' });
   redis.on('error', () => undefined);
   releases.push(() => redis.disconnect());
