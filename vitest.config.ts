@@ -16,7 +16,7 @@ export default defineConfig({
     // Deadlines are there for what hangs: no test may fail because the machine has other work.
     testTimeout: 240_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 60_000, interval: 20 } },
+    expect: { poll: { timeout: 110_000, interval: 20 } },
     // Two for each core of the machine that they have to be quick on: they often wait for processes.
     maxWorkers: 4,
     // Modules are loaded and warmed up once a worker, not once a file: that took a third of the time. Tests keep no state in them.

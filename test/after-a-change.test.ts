@@ -26,7 +26,6 @@ import { isAlive } from './queue/setup.ts';
 import { ndjson } from './reading/support.ts';
 
 const CANARY = 'canary-key-41d0c2';
-const within = { timeout: 60_000, interval: 25 };
 
 const [, page = ''] = readFileSync('docs/reports.md', 'utf8').split('## After a change');
 const example = (fence: string) => page.split(`\`\`\`${fence}\n`)[1]?.split('```')[0] ?? '';
@@ -89,7 +88,7 @@ describe('after a change', () => {
     const stop = new AbortController();
     const MIRROR_ON_CHANGE = `echo $$ > '${file('pid')}'; sleep 60`;
     const ended = runMain(['sync', 'usage'], { ...environment, MIRROR_ON_CHANGE }, systemClock, stop.signal);
-    await expect.poll(() => text('pid'), within).not.toBe('');
+    await expect.poll(() => text('pid')).not.toBe('');
     stop.abort();
     expect((await ended).code).toBe(0);
     expect(isAlive(Number(text('pid')))).toBe(false);
@@ -122,7 +121,7 @@ describe('after a change', () => {
       stop.abort();
       await daemon;
     });
-    await expect.poll(() => text('data/queue.json'), within).toContain('mirror-changes');
+    await expect.poll(() => text('data/queue.json')).toContain('mirror-changes');
     expect(JSON.parse(text('data/queue.json'))).toEqual({
       queue: 'mirror-changes',
       prefix: `market-mirror-${text('data/mirror.id').trim()}`,
@@ -141,10 +140,10 @@ describe('after a change', () => {
       await gone;
     });
     const changes = () => ndjson(text('ai-signals.ndjson')).map((row) => row['_change']);
-    await expect.poll(changes, within).toHaveLength(30);
+    await expect.poll(changes).toHaveLength(30);
     insert(0, 2)(model.data.aiSignals);
     publish(new Date().toISOString())(model.data.aiSignals);
-    await expect.poll(changes, within).toHaveLength(32);
+    await expect.poll(changes).toHaveLength(32);
     expect(changes().slice(-2)).toEqual(['insert', 'insert']);
 
     expect(lines).toContainEqual(

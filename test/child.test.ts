@@ -10,8 +10,6 @@ import { generalEnvironment } from '../src/environment.ts';
 import { isAlive } from '../src/process-name.ts';
 import { nodeOfSources, sourceAddress } from './helpers/sources.ts';
 
-const within = { timeout: 60_000, interval: 10 };
-
 function folder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'mirror-child-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
@@ -59,7 +57,7 @@ test('programs end when their parent is killed by kill -9, with what they starte
   const programs = ['exec sleep 600', "trap '' TERM; while :; do sleep 1; done", 'sleep 600 & wait'];
   const files = programs.map((_, at) => join(dir, `${at}`));
   const parent = parentOf(programs.map((program, at) => `echo $$ > '${files[at]}'; ${program}`));
-  await expect.poll(() => files.every((file) => numberIn(file) > 0), within).toBe(true);
+  await expect.poll(() => files.every((file) => numberIn(file) > 0)).toBe(true);
   const groups = files.map(numberIn);
   onTestFinished(() => {
     for (const group of groups) if (isAlive(group)) process.kill(-group, 'SIGKILL');
@@ -72,7 +70,7 @@ test('programs end when their parent is killed by kill -9, with what they starte
       return false;
     }
   };
-  await expect.poll(() => programs.filter((_, at) => lives(groups[at] ?? 0)), within).toEqual([]);
+  await expect.poll(() => programs.filter((_, at) => lives(groups[at] ?? 0))).toEqual([]);
 });
 
 test('what a program leaves behind lives on when its parent is killed later', async () => {

@@ -77,7 +77,7 @@ test('what the README shows is what comes, line by line, and the report proves i
 /** Until it answers. */
 async function serveOnce(args: string[], environment: Record<string, string>, folder: string): Promise<void> {
   const { child, output, ended } = startCli(args, environment, folder);
-  await expect.poll(output, { timeout: 10_000 }).toMatch(/"url":"http:[^"]+"/);
+  await expect.poll(output).toMatch(/"url":"http:[^"]+"/);
   const [, url = ''] = /"url":"([^"]+)"/.exec(output()) ?? [];
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   child.kill('SIGTERM');

@@ -50,8 +50,6 @@ function setup(command: string, timing: Partial<Timing> = {}) {
   return { dir, said, open, written, ...open() };
 }
 
-const within = { timeout: 60_000, interval: 10 };
-
 describe('the command of MIRROR_ON_CHANGE', () => {
   it('is given the facts in its environment', async () => {
     const { start, idle, written, said, dir } = setup('env | grep -E "^(CHANGE|MIRROR)_" | sort > facts');
@@ -110,7 +108,7 @@ describe('the command of MIRROR_ON_CHANGE', () => {
     await idle();
     expect(said).toEqual([['warn', 'news', 'MIRROR_ON_CHANGE took longer than 1s and was ended']]);
     const child = Number(written('child'));
-    await expect.poll(() => isAlive(child), within).toBe(false);
+    await expect.poll(() => isAlive(child)).toBe(false);
   });
 
   it('that is ended is left time to put away what it has begun', async () => {
@@ -134,11 +132,11 @@ describe('the command of MIRROR_ON_CHANGE', () => {
   it('never runs twice at once for one job: what changes meanwhile is one run more', async () => {
     const { start, idle, written, dir } = setup(`${logged}; ${untilGo}`);
     start(change);
-    await expect.poll(() => written('log'), within).toContain('100 to 110, 3 new');
+    await expect.poll(() => written('log')).toContain('100 to 110, 3 new');
     start(later);
     start(latest);
     start({ ...latest, job: 'usage', firstSeq: 1 });
-    await expect.poll(() => written('log'), within).toContain('1 to 150');
+    await expect.poll(() => written('log')).toContain('1 to 150');
     expect(written('log')).not.toContain('120 to');
     writeFileSync(join(dir, 'go'), '');
     await idle();
@@ -149,7 +147,7 @@ describe('the command of MIRROR_ON_CHANGE', () => {
     const { start, idle, written, dir, open } = setup(`${logged}; ${untilGo}; echo end >> log`);
     const other = open();
     start(change);
-    await expect.poll(() => written('log'), within).toContain('100 to');
+    await expect.poll(() => written('log')).toContain('100 to');
     other.start(later);
     writeFileSync(join(dir, 'go'), '');
     await Promise.all([idle(), other.idle()]);
@@ -161,7 +159,7 @@ describe('the command of MIRROR_ON_CHANGE', () => {
       grace: 100,
     });
     start(change);
-    await expect.poll(() => written('child'), within).not.toBe('');
+    await expect.poll(() => written('child')).not.toBe('');
     start(later);
     await close();
     expect(isAlive(Number(written('child')))).toBe(false);

@@ -12,8 +12,6 @@ import { hasEnded, isAlive, nameProcess } from '../src/process-name.ts';
 import { openStore } from '../src/store.ts';
 import { nodeOfSources, sourceAddress } from './helpers/sources.ts';
 
-const within = { timeout: 60_000, interval: 10 };
-
 describe('the name of a process', () => {
   const name = nameProcess(() => 0.5);
   const [host = '', pid = '', numbering = '', started = '', chance = ''] = name.split(':');
@@ -41,7 +39,7 @@ describe('the name of a process', () => {
     onTestFinished(() => void parent.kill('SIGKILL'));
     const [line] = await once(parent.stdout, 'data');
     const ended = () => hasEnded([host, Number(`${line}`), numbering, '', chance].join(':'));
-    await expect.poll(ended, within).toBe(true);
+    await expect.poll(ended).toBe(true);
   });
 });
 

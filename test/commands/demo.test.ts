@@ -8,8 +8,6 @@ import { DAY_MS, isoTime, systemClock } from '../../src/clock.ts';
 import type { Overview } from '../../src/serve/ui/wire.ts';
 import { runMain, startMain } from '../helpers/main.ts';
 
-const within = { timeout: 60_000, interval: 20 };
-
 function demo(isTTY: boolean, ...options: string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'mirror-demo-test-'));
   onTestFinished(() => {
@@ -25,7 +23,7 @@ function demo(isTTY: boolean, ...options: string[]) {
 
 test('at a terminal it makes a past, and stays with a key, a curl line and a link that work, until Ctrl-C', async () => {
   const { said, stop, ended } = demo(true, '--keep');
-  await expect.poll(said, within).toContain('Ctrl-C ends it.');
+  await expect.poll(said).toContain('Ctrl-C ends it.');
   const [, dir = ''] = /MIRROR_DIR=(\S+)/.exec(said()) ?? [];
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const [, key, address = ''] =
@@ -66,7 +64,7 @@ test('at a terminal it makes a past, and stays with a key, a curl line and a lin
 
 test('told to end while it makes its past, it ends, says so and leaves no folder', async () => {
   const { said, stop, ended, left } = demo(true);
-  await expect.poll(said, within).toContain('sample history');
+  await expect.poll(said).toContain('sample history');
   expect(left()).toHaveLength(1);
   stop();
   expect(await ended).toBe(75);

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import { afterEach, expect, test } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { Database } from '../../src/store/sqlite.ts';
-import { CANARY, releaseAll, setup, within } from '../helpers/daemon-bench.ts';
+import { CANARY, releaseAll, setup } from '../helpers/daemon-bench.ts';
 
 afterEach(releaseAll);
 
@@ -51,8 +51,8 @@ test('the key is in no file, no log, no output and nowhere in Redis', async () =
       return 0;
     }
   };
-  await expect.poll(() => count("SELECT count(*) FROM walks WHERE status = 'complete'"), within).toBe(3);
-  await expect.poll(() => count("SELECT count(*) FROM walks WHERE status = 'failed'"), within).toBe(2);
+  await expect.poll(() => count("SELECT count(*) FROM walks WHERE status = 'complete'")).toBe(3);
+  await expect.poll(() => count("SELECT count(*) FROM walks WHERE status = 'failed'")).toBe(2);
 
   expect(count(`SELECT count(*) FROM news WHERE note = 'Bearer [key]'`)).toBe(1);
   expect(count(`SELECT count(*) FROM ai_signals WHERE rationale = '[key]'`)).toBe(1);
@@ -60,7 +60,7 @@ test('the key is in no file, no log, no output and nowhere in Redis', async () =
   expect(count(`SELECT count(*) FROM requests WHERE request_id LIKE '%[key]%'`)).toBeGreaterThan(5);
 
   const queueFile = join(cwd, 'data/queue.json');
-  await expect.poll(() => existsSync(queueFile), within).toBe(true);
+  await expect.poll(() => existsSync(queueFile)).toBe(true);
   const { prefix, socket } = JSON.parse(readFileSync(queueFile, 'utf8'));
   const redis = new Redis({ path: socket });
   const keys = await redis.keys(`${prefix}*`);

@@ -200,7 +200,7 @@ describe('the program itself', () => {
   const queryProcessOf = async (parent: number) => {
     const child = () => Number(read(parent, `task/${parent}/children`).trim());
     const hundredths = () => (child() > 0 ? Number(read(child(), 'stat').split(' ')[13]) : 0);
-    await expect.poll(hundredths, { timeout: 60_000 }).toBeGreaterThan(60);
+    await expect.poll(hundredths).toBeGreaterThan(60);
     expect(read(child(), 'cmdline')).toContain('worker-main.js');
     return child();
   };

@@ -25,7 +25,7 @@ async function emptyMirror(): Promise<string> {
 test('a person at a terminal gets a link that works', async () => {
   const { output: said } = serveAtTerminal(await emptyMirror());
   const link = () => /The page: (http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43})\n/.exec(said())?.[1];
-  await expect.poll(link, { timeout: 10_000 }).toBeDefined();
+  await expect.poll(link).toBeDefined();
   const answer = await fetch(link() ?? '');
   expect([answer.status, answer.headers.get('set-cookie')]).toEqual([
     200,
@@ -35,7 +35,7 @@ test('a person at a terminal gets a link that works', async () => {
 
 test('where everybody on this machine sees it, the address is enough', async () => {
   const { output: said } = serveAtTerminal(await emptyMirror(), { MIRROR_SERVE_PAGE: 'open' });
-  await expect.poll(said, { timeout: 10_000 }).toMatch(/The page: http:\/\/127\.0\.0\.1:\d+\n/);
+  await expect.poll(said).toMatch(/The page: http:\/\/127\.0\.0\.1:\d+\n/);
 });
 
 test('one that the daemon started prints none, nor one without a page', async () => {
@@ -44,7 +44,7 @@ test('one that the daemon started prints none, nor one without a page', async ()
     word = told;
   };
   const { output: said } = serveAtTerminal(await emptyMirror(), {}, { sendToParent });
-  await expect.poll(() => word, { timeout: 10_000 }).toBeDefined();
+  await expect.poll(() => word).toBeDefined();
   expect(said()).not.toContain('token');
 });
 

@@ -41,7 +41,7 @@ function serving(cwd: string, settings: Record<string, string> = {}, args = ['--
 
 async function urlOf({ output }: Running): Promise<string> {
   const url = () => /"url":"(https?:[^"]+)"/.exec(output())?.[1];
-  await expect.poll(url, { timeout: 20_000 }).toBeDefined();
+  await expect.poll(url).toBeDefined();
   return url() as string;
 }
 

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { isAlive } from '../../src/process-name.ts';
-import { CANARY, redisServers, releaseAll, setup, within } from '../helpers/daemon-bench.ts';
+import { CANARY, redisServers, releaseAll, setup } from '../helpers/daemon-bench.ts';
 import { freePort } from '../helpers/loopback.ts';
 
 afterEach(releaseAll);
@@ -69,7 +69,7 @@ test('no child of the daemon finds a secret; its command finds what MIRROR_ON_CH
   });
   writeFileSync(join(cwd, '.env'), 'AWS_PROFILE=canary-aws-id\n', { mode: 0o600 });
   const first = start();
-  await expect.poll(lives, within).toBe(200);
+  await expect.poll(lives).toBe(200);
   const { serve } = await status();
   expect(serve).toMatchObject({ url: `http://127.0.0.1:${port}`, since: expect.any(String) });
   const pid = serve?.pid as number;
@@ -78,7 +78,7 @@ test('no child of the daemon finds a secret; its command finds what MIRROR_ON_CH
   expect(settings).toEqual(expect.arrayContaining(['MARKET_API_KEY=', 'REDIS_URL=']));
 
   const hookFile = join(cwd, 'usage.env');
-  await expect.poll(() => existsSync(hookFile), within).toBe(true);
+  await expect.poll(() => existsSync(hookFile)).toBe(true);
   expect(redisServers(cwd)).not.toEqual([]);
   // Redis writes its title over its environment; the watcher beside it was given the same.
   const children = descendants(first.child.pid ?? 0).filter(({ command }) => !/sleep 600/.test(command));
@@ -92,8 +92,8 @@ test('no child of the daemon finds a secret; its command finds what MIRROR_ON_CH
   expect(told).toContain('CHANGE_JOB=usage');
 
   const another = async (before: number) => {
-    await expect.poll(async () => (await status()).serve?.pid ?? before, within).not.toBe(before);
-    await expect.poll(lives, within).toBe(200);
+    await expect.poll(async () => (await status()).serve?.pid ?? before).not.toBe(before);
+    await expect.poll(lives).toBe(200);
     return (await status()).serve?.pid as number;
   };
   process.kill(pid, 'SIGKILL');
@@ -103,7 +103,7 @@ test('no child of the daemon finds a secret; its command finds what MIRROR_ON_CH
   // The next daemon can start it: it is gone with the one that was killed.
   first.child.kill('SIGKILL');
   await first.ended.catch(() => undefined);
-  await expect.poll(() => isAlive(second), within).toBe(false);
+  await expect.poll(() => isAlive(second)).toBe(false);
   const daemon = start();
   const third = await another(second);
   daemon.child.kill('SIGTERM');
@@ -119,14 +119,14 @@ test('mirroring goes on where the service cannot run, and status says why', asyn
   };
   const { start, run, status, file } = await setupServing(certificate);
   const daemon = start();
-  await expect.poll(() => read(file), within).not.toBe('');
+  await expect.poll(() => read(file)).not.toBe('');
   await expect
-    .poll(async () => (await status()).daemon?.serve, within)
+    .poll(async () => (await status()).daemon?.serve)
     .toMatchObject({
       message: expect.stringContaining('MIRROR_SERVE_TLS_CERT: /none cannot be read'),
     });
   const fresh = async () => (await status()).datasets?.find(({ job }) => job === 'news')?.fresh;
-  await expect.poll(fresh, within).toBe(true);
+  await expect.poll(fresh).toBe(true);
   const { problems } = await status();
   expect(problems).toContainEqual(expect.objectContaining({ code: 'serve-down', level: 'warning' }));
   expect((await run('status')).stdout).toContain('the service does not run since');

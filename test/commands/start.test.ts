@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Database } from '../../src/store/sqlite.ts';
-import { CANARY, get, redisServers, releaseAll, releases, setup, within } from '../helpers/daemon-bench.ts';
+import { CANARY, get, redisServers, releaseAll, releases, setup } from '../helpers/daemon-bench.ts';
 import { freePort, listenOnLoopback } from '../helpers/loopback.ts';
 
 afterEach(releaseAll);
@@ -45,9 +45,9 @@ test('mirrors every dataset, goes on by schedule, keeps others off its folder an
   const schedule = { MIRROR_SCHEDULE_AI_SIGNALS: 'every 1s' };
   const { start, run, status, complete, model, cwd } = await setup({}, { ...schedule, ...systemd.settings });
   const daemon = start();
-  await expect.poll(complete, within).toBe(5);
+  await expect.poll(complete).toBe(5);
   const calls = () => model.callsTo('/api/v1/ai-signals').length;
-  await expect.poll(calls, within).toBeGreaterThanOrEqual(4);
+  await expect.poll(calls).toBeGreaterThanOrEqual(4);
   const second = await run('start');
   expect(second.code).toBe(75);
   expect(second.stderr).toContain(`process ${daemon.child.pid}`);
@@ -73,7 +73,7 @@ test('mirrors every dataset, goes on by schedule, keeps others off its folder an
   const others = { account: null, serve: null, ship: null, lake: null };
   expect((await status()).status.daemon).toEqual({ pid, queue: null, ...others });
   await redis.config('SET', 'maxmemory', '1');
-  await expect.poll(async () => (await status()).code, within).toBe(75);
+  await expect.poll(async () => (await status()).code).toBe(75);
   const { status: stuck } = await status();
   const trouble = { code: 'OOM', message: 'Redis is at its memory limit', errors: expect.any(Number) };
   expect(stuck.daemon?.queue).toMatchObject({ ...trouble, since: expect.stringMatching(/Z$/) });
@@ -86,8 +86,8 @@ test('mirrors every dataset, goes on by schedule, keeps others off its folder an
   expect(doctor.stdout).toMatch(/redis-live.*memory limit/);
   await redis.config('SET', 'maxmemory', '0');
   const before = calls();
-  await expect.poll(calls, within).toBeGreaterThan(before + 1);
-  await expect.poll(async () => (await status()).status.daemon?.queue, within).toBeNull();
+  await expect.poll(calls).toBeGreaterThan(before + 1);
+  await expect.poll(async () => (await status()).status.daemon?.queue).toBeNull();
   expect((await get(join(cwd, 'data/http.sock'), '/health')).code).toBe(200);
 
   const began = Date.now();
@@ -106,13 +106,13 @@ test('mirrors every dataset, goes on by schedule, keeps others off its folder an
 test('kill -9 of the daemon takes its Redis along, and the next start goes on where it was', async () => {
   const { start, status, complete, cwd, model, file } = await setup({ rows: 650, latencyMs: 20 });
   const daemon = start();
-  await expect.poll(() => model.calls.length, within).toBeGreaterThanOrEqual(14);
+  await expect.poll(() => model.calls.length).toBeGreaterThanOrEqual(14);
   daemon.child.kill('SIGKILL');
   await daemon.ended;
-  await expect.poll(() => redisServers(cwd), within).toEqual([]);
+  await expect.poll(() => redisServers(cwd)).toEqual([]);
   expect((await status()).status.daemon).toBeNull();
   start();
-  await expect.poll(complete, within).toBe(5);
+  await expect.poll(complete).toBe(5);
   const db = new Database(file, { readonly: true });
   expect(db.prepare('SELECT count(*) AS rows FROM ai_signals').get()).toEqual({ rows: 650 });
   // Two walks of one job never ran at once, so the calls are those of one walk each and a few repeated.
@@ -123,9 +123,9 @@ test('kill -9 of the daemon takes its Redis along, and the next start goes on wh
 test('a sync beside the daemon is safe: whoever comes second to a job gives way', async () => {
   const { start, run, complete, model } = await setup({ rows: 450, latencyMs: 20 });
   start();
-  await expect.poll(() => model.calls.length, within).toBeGreaterThanOrEqual(1);
+  await expect.poll(() => model.calls.length).toBeGreaterThanOrEqual(1);
   expect([0, 75]).toContain((await run('sync')).code);
-  await expect.poll(complete, within).toBe(5);
+  await expect.poll(complete).toBe(5);
   const offsets = model.callsTo('/api/v1/ai-signals').map(({ query }) => Number(query['offset']));
   // Pages may be asked for ahead, in any order; a second walk beside the first would ask for some of them again.
   const walks = offsets.join(' ').split(/\b(?=0\b)/);
@@ -149,16 +149,16 @@ test('says that a Redis of the user is not there, waits, and goes on when one th
   const settings = { REDIS_URL: `redis://127.0.0.1:${port}`, MIRROR_SCHEDULE_AI_SIGNALS: 'every 1s' };
   const { start, complete, model } = await setup({}, settings);
   const daemon = start();
-  await expect.poll(daemon.output, within).toMatch(/redis/i);
+  await expect.poll(daemon.output).toMatch(/redis/i);
   const server = run();
-  await expect.poll(complete, within).toBe(5);
+  await expect.poll(complete).toBe(5);
   server.kill('SIGKILL');
   await once(server, 'exit');
   run();
   const before = model.callsTo('/api/v1/ai-signals').length;
-  await expect.poll(() => model.callsTo('/api/v1/ai-signals').length, within).toBeGreaterThan(before + 1);
+  await expect.poll(() => model.callsTo('/api/v1/ai-signals').length).toBeGreaterThan(before + 1);
   for (const key of model.keys) key.active = false;
-  await expect.poll(daemon.output, within).toMatch(/refused the key/);
+  await expect.poll(daemon.output).toMatch(/refused the key/);
   const refused = () => model.calls.filter(({ status }) => status === 401).length;
   expect(refused()).toBeLessThanOrEqual(5);
   expect(daemon.child.exitCode).toBeNull();
@@ -196,7 +196,7 @@ describe('SIGTERM', () => {
     releases.push(close);
     const { start } = await setup({}, { REDIS_URL: `redis://127.0.0.1:${port}` });
     const daemon = start();
-    await expect.poll(() => connected, within).toBeGreaterThan(0);
+    await expect.poll(() => connected).toBeGreaterThan(0);
     const began = Date.now();
     daemon.child.kill('SIGTERM');
     const { code, stderr } = await daemon.ended;
@@ -210,11 +210,11 @@ describe('SIGTERM', () => {
   ])('as soon as %s ends a daemon that starts, and takes its Redis along', async (_, isSo) => {
     const { start, cwd } = await setup();
     const daemon = start();
-    await expect.poll(() => isSo(cwd), { ...within, interval: 2 }).toBe(true);
+    await expect.poll(() => isSo(cwd), { interval: 2 }).toBe(true);
     daemon.child.kill('SIGTERM');
     const { code, stderr } = await daemon.ended;
     // Before there is a handler the signal itself ends it.
     expect([0, null], stderr).toContain(code);
-    await expect.poll(() => redisServers(cwd), within).toEqual([]);
+    await expect.poll(() => redisServers(cwd)).toEqual([]);
   });
 });

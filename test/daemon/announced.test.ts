@@ -13,8 +13,6 @@ import { setupSync } from '../helpers/sync-bench.ts';
 import { sharedClock } from '../helpers/virtual-clock.ts';
 import { othersOff } from '../helpers/virtual-life.ts';
 
-const within = { timeout: 60_000, interval: 25 };
-
 it('changes are announced though nobody can tell when the dataset is due next', async () => {
   const { environment, file } = await setupSync({ rows: 30 }, sharedClock());
   const edit = (sql: string) => {
@@ -46,11 +44,9 @@ it('changes are announced though nobody can tell when the dataset is due next', 
     stop.abort();
     await daemon;
   });
-  await expect
-    .poll(() => lines.map(({ msg }) => msg), within)
-    .toContain('nobody can tell when it is due next');
+  await expect.poll(() => lines.map(({ msg }) => msg)).toContain('nobody can tell when it is due next');
   const told = join(dirname(file), 'queue.json');
-  await expect.poll(() => existsSync(told), within).toBe(true);
+  await expect.poll(() => existsSync(told)).toBe(true);
   const { queue: name, prefix, socket } = JSON.parse(readFileSync(told, 'utf8'));
   const connection = new Redis({ path: socket, maxRetriesPerRequest: null });
   const queue = new Queue(name, { connection, prefix });
@@ -58,6 +54,6 @@ it('changes are announced though nobody can tell when the dataset is due next', 
     await queue.close();
     connection.disconnect();
   });
-  await expect.poll(async () => (await queue.getJobs()).map(({ name }) => name), within).toEqual(['news']);
+  await expect.poll(async () => (await queue.getJobs()).map(({ name }) => name)).toEqual(['news']);
   expect(lines.map(({ msg }) => msg)).not.toContain('failed');
 });

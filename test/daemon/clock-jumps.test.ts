@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { watchClock } from '../../src/daemon/clock-jumps.ts';
 import { runDaemon } from '../../src/daemon.ts';
@@ -62,15 +62,14 @@ it('a daemon whose clock was days ahead mirrors at once when it is set right, an
   });
   const status = async () =>
     JSON.parse((await runMain(['status', '--json'], settings, clock)).stdout) as Status;
-  const within = { timeout: 60_000 };
 
   const both = (from: number) =>
-    vi.waitFor(() => expect(new Set(walks().slice(from))).toEqual(new Set(['ai-signals', 'news'])), within);
+    expect.poll(() => new Set(walks().slice(from))).toEqual(new Set(['ai-signals', 'news']));
   await both(0);
-  await vi.waitFor(() => expect(lines.some(({ msg }) => msg.startsWith('mirroring'))).toBe(true), within);
+  await expect.poll(() => lines.some(({ msg }) => msg.startsWith('mirroring'))).toBe(true);
   const before = walks().length;
   ahead = 0;
-  await vi.waitFor(() => expect(lines.some(({ msg }) => /clock/.test(msg))).toBe(true), within);
+  await expect.poll(() => lines.some(({ msg }) => /clock/.test(msg))).toBe(true);
   await both(before);
 
   expect(lines.filter(({ msg }) => /clock/.test(msg))).toEqual([

@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { runDaemon } from '../../src/daemon.ts';
 import type { PlanJson } from '../../src/plan.ts';
@@ -128,9 +128,7 @@ it('the daemon passes the kind on, and its log tells glances from walks', async 
     stop.abort();
     await daemon;
   });
-  await vi.waitFor(() => expect(lines.filter(({ msg }) => msg === 'glance complete')).toHaveLength(2), {
-    timeout: 60_000,
-  });
+  await expect.poll(() => lines.filter(({ msg }) => msg === 'glance complete')).toHaveLength(2);
   expect(lines.find(({ msg }) => msg === 'glance complete')).toMatchObject({
     job: 'news',
     inserted: 5,

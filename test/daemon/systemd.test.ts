@@ -9,7 +9,6 @@ import { createLog } from '../../src/log.ts';
 import { needs } from '../helpers/tools.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 
-const within = { timeout: 60_000, interval: 10 };
 const KEY = 'canary-key-51d0aa';
 
 function temporaryFolder(): string {
@@ -47,7 +46,7 @@ describe('systemd', () => {
   it('is told that the daemon is ready, that it is well time and again, and that it stops', async () => {
     const { manager, told, environment } = standIn(underSystemd);
     await manager.ready('mirroring', () => true);
-    await expect.poll(told, within).toEqual(expect.arrayContaining(['WATCHDOG=1|']));
+    await expect.poll(told).toEqual(expect.arrayContaining(['WATCHDOG=1|']));
     await manager.stopping();
     expect(told()[0]).toBe('READY=1|STATUS=mirroring|');
     expect(told().at(-1)).toBe('STOPPING=1|');
@@ -62,7 +61,7 @@ describe('systemd', () => {
       asked += 1;
       return false;
     });
-    await expect.poll(() => asked, within).toBeGreaterThan(3);
+    await expect.poll(() => asked).toBeGreaterThan(3);
     await manager.stopping();
     expect(told()).toEqual(['READY=1|STATUS=mirroring|', 'STOPPING=1|']);
   });
@@ -72,11 +71,11 @@ describe('systemd', () => {
     await well.manager.ready('mirroring', () => true);
     well.hang();
     const before = well.told().length;
-    await expect.poll(() => well.told().length, within).toBeGreaterThan(before);
+    await expect.poll(() => well.told().length).toBeGreaterThan(before);
     const begins = standIn(underSystemd);
     begins.hang();
     const ready = begins.manager.ready('mirroring', () => true);
-    await expect.poll(() => begins.told().length, within).toBe(1);
+    await expect.poll(() => begins.told().length).toBe(1);
     const began = Date.now();
     await Promise.all([well.manager.stopping(), begins.manager.stopping(), ready]);
     expect(Date.now() - began).toBeLessThan(20_000);
@@ -122,12 +121,12 @@ while True:
     python.stdout.on('data', (text) => {
       heard += text;
     });
-    await expect.poll(() => heard, within).toContain('listening');
+    await expect.poll(() => heard).toContain('listening');
     const environment = { PATH: process.env['PATH'], NOTIFY_SOCKET: socket };
     const manager = serviceManager({ environment, log: createLog('silent', false), clock: virtualClock() });
     await manager.ready('mirroring https://api.example.com', () => true);
     await manager.stopping();
-    await expect.poll(() => heard, within).toContain('STOPPING=1');
+    await expect.poll(() => heard).toContain('STOPPING=1');
     expect(heard).toContain('"READY=1\\nSTATUS=mirroring https://api.example.com"');
   });
 });

@@ -63,7 +63,7 @@ export async function applyLooks(
 export async function createWindow(browser: Browser, origin: string): Promise<Window> {
   const context = await browser.newContext({ timezoneId: 'Europe/Zurich', locale: 'en-GB' });
   // As all deadlines of tests: for what hangs.
-  context.setDefaultTimeout(60_000);
+  context.setDefaultTimeout(110_000);
   const messages: string[] = [];
   const elsewhere: string[] = [];
   const page = await context.newPage();

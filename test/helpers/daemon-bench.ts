@@ -14,8 +14,6 @@ import { sharedClock } from './virtual-clock.ts';
 export const CANARY = 'canary-key-7c21f0';
 /** Run after each test, the last first. */
 export const releases: (() => unknown)[] = [];
-/** For a poll. */
-export const within = { timeout: 110_000, interval: 25 };
 
 export async function releaseAll(): Promise<void> {
   for (const release of releases.splice(0).reverse()) await release();

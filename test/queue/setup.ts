@@ -36,7 +36,11 @@ export function temporaryFolder(): string {
 }
 
 /** Resolves with the first value of `read` that is not false, null or undefined. */
-export async function until<T>(what: string, read: () => T | Promise<T>, withinMs = 60_000): Promise<T & {}> {
+export async function until<T>(
+  what: string,
+  read: () => T | Promise<T>,
+  withinMs = 110_000,
+): Promise<T & {}> {
   const deadline = Date.now() + withinMs;
   for (;;) {
     const value = await read();

@@ -118,7 +118,7 @@ test('one whose client goes leaves its place to others', async () => {
   expect((await get(path)).status).toBe(503);
   leaving.abort();
   await Promise.allSettled(readers.map((reader) => reader.read()));
-  await expect.poll(async () => (await get(path)).status, { timeout: 10_000 }).toBe(200);
+  await expect.poll(async () => (await get(path)).status).toBe(200);
 });
 
 test.each([

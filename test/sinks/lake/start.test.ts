@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { within as often, releaseAll, releases, setup } from '../../helpers/daemon-bench.ts';
+import { releaseAll, releases, setup } from '../../helpers/daemon-bench.ts';
 import { roomOf } from '../../helpers/mirror-bench.ts';
 import { expectEqual } from './bench.ts';
 
 afterEach(releaseAll);
 
-const within = { ...often, interval: 200 };
+/** Each look starts a command. */
+const sparingly = { interval: 200 };
 
 test('the daemon lays a lake after its proofs, mirrors on where it cannot, says so, and goes on by itself', async () => {
   const there = mkdtempSync(join(roomOf(), 'mm-lake-'));
@@ -18,16 +19,16 @@ test('the daemon lays a lake after its proofs, mirrors on where it cannot, says 
   );
   writeFileSync(join(there, '_partial'), 'no folder');
   const daemon = start();
-  await expect.poll(complete, within).toBe(5);
+  await expect.poll(complete, sparingly).toBe(5);
   await expect
-    .poll(async () => (await status()).status.lake?.trouble?.message, within)
+    .poll(async () => (await status()).status.lake?.trouble?.message, sparingly)
     .toContain('cannot be');
   const { problems, lake } = (await status()).status;
   expect(problems).toContainEqual(expect.objectContaining({ code: 'lake-behind', level: 'warning' }));
   expect(lake?.changes).toBeGreaterThan(130);
   rmSync(join(there, '_partial'));
   await expect
-    .poll(async () => (await status()).status.lake, within)
+    .poll(async () => (await status()).status.lake, sparingly)
     .toEqual({ changes: 0, seconds: 0, trouble: null });
   daemon.child.kill('SIGTERM');
   expect((await daemon.ended).code).toBe(0);

@@ -1,10 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
-import { within as often, releaseAll, setup } from '../../helpers/daemon-bench.ts';
+import { releaseAll, setup } from '../../helpers/daemon-bench.ts';
 import { cuttingProxy, postgres } from '../../helpers/postgres.ts';
 
 afterEach(releaseAll);
 
-const within = { ...often, interval: 200 };
+/** Each look starts a command. */
+const sparingly = { interval: 200 };
 
 test('the daemon ships after every walk, mirrors on where Postgres is down, says so, and goes on by itself', async () => {
   const there = await postgres();
@@ -12,9 +13,9 @@ test('the daemon ships after every walk, mirrors on where Postgres is down, says
   const way = await cuttingProxy(there, () => (isDown ? 'before' : false));
   const { start, status, complete } = await setup({}, { MIRROR_SHIP: way.url });
   const daemon = start();
-  await expect.poll(complete, within).toBe(5);
+  await expect.poll(complete, sparingly).toBe(5);
   await expect
-    .poll(async () => (await status()).status.ship?.trouble?.message, within)
+    .poll(async () => (await status()).status.ship?.trouble?.message, sparingly)
     .toContain('is not there');
   const { problems, ship } = (await status()).status;
   expect(problems).toContainEqual(expect.objectContaining({ code: 'ship-behind', level: 'warning' }));
@@ -22,9 +23,9 @@ test('the daemon ships after every walk, mirrors on where Postgres is down, says
   isDown = false;
   const fresh = () =>
     there.query('SELECT job FROM freshness WHERE complete_as_of IS NOT NULL').catch(() => []);
-  await expect.poll(async () => (await fresh()).length, within).toBe(5);
+  await expect.poll(async () => (await fresh()).length, sparingly).toBe(5);
   await expect
-    .poll(async () => (await status()).status.ship, within)
+    .poll(async () => (await status()).status.ship, sparingly)
     .toEqual({ changes: 0, seconds: 0, trouble: null });
   daemon.child.kill('SIGTERM');
   expect((await daemon.ended).code).toBe(0);
