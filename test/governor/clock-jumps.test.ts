@@ -143,19 +143,16 @@ describe('a start', () => {
 
 describe('the governor, when the clock was set', () => {
   it('who waits is served by the clock as it is now, and the others hear of it', async () => {
-    const time = virtualClock();
-    let ahead = 0;
-    const clock = { ...time, now: () => time.now() + ahead };
-    const { governor } = setup({}, clock);
+    const { governor, time, set } = setupClock();
     for (let left = 5; left > 3; left -= 1) {
       await governor.acquire('news', never);
       governor.complete('news', { ...fine, limit: 1_000, remaining: left * 150 });
     }
-    ahead = 3 * 86_400_000;
+    set.ahead = 3 * DAY;
     governor.clockJumped();
     await governor.acquire('news', never);
     governor.complete('news', { ...fine, limit: 1_000, remaining: 3 });
-    ahead = 0;
+    set.ahead = 0;
     governor.clockJumped();
     const begin = time.now();
     await governor.acquire('news', never);
@@ -163,49 +160,47 @@ describe('the governor, when the clock was set', () => {
   });
 
   it('what was reckoned across that is thrown away, and nothing else', async () => {
-    const time = virtualClock();
-    let ahead = 0;
-    const clock = { ...time, now: () => time.now() + ahead };
-    const { governor, shared } = setup({}, clock);
+    const { governor, shared, clock, set } = setupClock();
     for (let left = 9; left > 0; left -= 1) {
       await governor.acquire('news', never);
       governor.complete('news', { ...fine, limit: 1_000, remaining: left * 100 });
     }
-    ahead = 3 * 86_400_000;
+    set.ahead = 3 * DAY;
     governor.clockJumped();
     const unexplained = { sinceAt: clock.now(), calls: 0 };
     expect(shared.state?.quota).toMatchObject({ responses: 9, level: 100, unexplained });
   });
 
   it('who waits when it is set back a little is not kept waiting for that as well', async () => {
-    const time = virtualClock();
-    let behind = 0;
-    const clock = { ...time, now: () => time.now() - behind };
-    const { governor } = setup({}, clock);
+    const { governor, time, set } = setupClock();
     await governor.acquire('news', never);
     governor.complete('news', { ...fine, status: 503 });
     const begin = time.now();
     const waiting = governor.acquire('news', never);
     await time.sleep(SECOND);
-    behind = 2 * SECOND;
+    set.ahead = -2 * SECOND;
     await waiting;
     expect(time.now() - begin).toBeLessThan(3.2 * SECOND);
   });
 
   it('a permit that was given by a clock that was ahead is given back', async () => {
-    const time = virtualClock();
-    let ahead = 0;
-    const clock = { ...time, now: () => time.now() + ahead };
-    const { governor, shared } = setup({}, clock);
+    const { governor, shared, set } = setupClock();
     for (let call = 0; call < 30; call += 1) await callFine(governor);
-    ahead = 3 * 86_400_000;
+    set.ahead = 3 * DAY;
     await callFine(governor);
-    ahead = 0;
+    set.ahead = 0;
     const before = shared.transactions;
     await callFine(governor);
     expect(shared.transactions).toBeGreaterThan(before);
   });
 });
+
+/** A governor by a clock that a test sets. */
+function setupClock() {
+  const time = virtualClock();
+  const set = { ahead: 0 };
+  return { ...setup({}, { ...time, now: () => time.now() + set.ahead }), time, set };
+}
 
 /** Others take nearly twenty calls a second of an account of 1,000. */
 function shared() {

@@ -7,7 +7,7 @@ import { expectEqual } from './bench.ts';
 
 afterEach(releaseAll);
 
-/** Each look starts a command. */
+/** For a poll that asks more than a word. */
 const sparingly = { interval: 200 };
 
 test('the daemon lays a lake after its proofs, mirrors on where it cannot, says so, and goes on by itself', async () => {

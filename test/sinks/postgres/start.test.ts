@@ -4,7 +4,7 @@ import { cuttingProxy, postgres } from '../../helpers/postgres.ts';
 
 afterEach(releaseAll);
 
-/** Each look starts a command. */
+/** For a poll that asks more than a word. */
 const sparingly = { interval: 200 };
 
 test('the daemon ships after every walk, mirrors on where Postgres is down, says so, and goes on by itself', async () => {
