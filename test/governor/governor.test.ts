@@ -265,6 +265,28 @@ describe('the governor', () => {
     await expect(other.acquire('usage', never)).rejects.toBeInstanceOf(Snooze);
   });
 
+  it('hears of a refusal of another process within a second, though it holds permits and calls wait for them', async () => {
+    const { governor, open, clock } = setup();
+    // Permits come in blocks where calls were quick.
+    for (let call = 0; call < 300; call += 1) await callFine(governor);
+    const { governor: other } = open('second');
+    await other.acquire('usage', never);
+    let last = 0;
+    const callAgain = async (): Promise<void> => {
+      await governor.acquire('news', never);
+      last = clock.now();
+      await clock.sleep(900);
+      governor.complete('news', fine);
+      return callAgain();
+    };
+    const ended = Promise.allSettled([callAgain(), callAgain(), callAgain()]);
+    await clock.sleep(4_300);
+    other.complete('usage', { ...fine, status: 429, retryAfterMs: 60_000 });
+    const refusedAt = clock.now();
+    await ended;
+    expect(last - refusedAt).toBeLessThanOrEqual(1_000);
+  });
+
   it('does not wait for the answer to a call whose process has died', async () => {
     const { clock, governor, open } = setup({ isGone: (owner) => owner === 'second' });
     await open('second').governor.acquire('news', never);
