@@ -118,7 +118,7 @@ describe('later', () => {
     const counted = count().catch((error: unknown) => error);
     const begun = performance.now();
     await account.close(counted.then(() => undefined));
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(performance.now() - begun).toBeLessThan(20_000);
     expect(await counted).toBeInstanceOf(Failure);
   });
 });

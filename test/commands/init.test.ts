@@ -195,7 +195,7 @@ describe('at a terminal', () => {
       shown += stripVTControlCharacters(String(chunk));
     });
     const ended = new Promise((resolve) => child.once('close', resolve));
-    await until('the first question', () => shown.endsWith(address), 15_000);
+    await until('the first question', () => shown.endsWith(address));
     child.stdin.write(`${url}\r`);
     await until('the second question', () => shown.endsWith(key));
     child.stdin.write(`${CANARY}\r`);

@@ -64,27 +64,29 @@ test('each trouble is one line when it begins and one when it ends, with little 
 
 async function passes(code: string, { make, mend }: Trouble): Promise<void> {
   const isSilent = code === 'silent';
+  // Each trial waits for an answer.
+  const several = isSilent ? 2 : 4;
   const told: (Outage | null)[] = [];
   const errors = () => told.at(-1)?.errors ?? 0;
   const { server, runs, isAlive, lines } = await running({
     schedules: { news: { every: 50 } },
     onOutage: (outage) => void told.push(outage && { ...outage }),
-    timing: { look: 50, answer: isSilent ? 300 : 1_000 },
+    // So long that no busy machine is silent.
+    timing: { look: 50, answer: isSilent ? 2_000 : 10_000 },
   });
   await until(`a run before ${code}`, () => runs.length > 0);
   await make(server);
   await until(`${code} to be told`, () => told.at(-1)?.code === code);
-  await until(`several trials in ${code}`, () => errors() >= 4);
+  await until(`several trials in ${code}`, () => errors() >= several);
   expect(isAlive()).toBe(true);
   const [before, asked, tried] = [runs.length, isSilent ? 0 : await commandsOf(server), errors()];
-  await until(`more trials in ${code}`, () => errors() >= tried + 4);
+  await until(`more trials in ${code}`, () => errors() >= tried + several);
   if (!isSilent) expect((await commandsOf(server)) - asked).toBeLessThan(30);
   expect(runs).toHaveLength(before);
 
   await mend(server);
   await until(`the end of ${code}`, () => told.at(-1) === null);
-  // A worker that sleeps may do so for five seconds before it looks again.
-  await until(`runs to go on after ${code}`, () => runs.length >= before + 2, 15_000);
+  await until(`runs to go on after ${code}`, () => runs.length >= before + 2);
   const said = lines.filter(({ level }) => level >= 30);
   expect(said.map(({ msg, reason }) => [msg.replace(/:.*/, ''), reason])).toEqual([
     [expect.stringMatching(/, so runs wait$/), code],

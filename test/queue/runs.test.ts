@@ -30,7 +30,7 @@ describe('a dataset with an interval', () => {
     await server.client.zrem(key('delayed'), id);
     await server.client.lpush(key('active'), id);
     const next = await running({ schedules }, server);
-    await until('runs of the process that follows', () => next.runs.length >= 3, 15_000);
+    await until('runs of the process that follows', () => next.runs.length >= 3, 25_000);
   });
 
   test('never overlaps itself, however slow its runs are', async () => {

@@ -119,5 +119,5 @@ test('all sessions of one account are one viewer', async () => {
       .catch(() => undefined);
   const { ms, ...answer } = await other();
   expect(answer).toEqual(answered);
-  expect(ms).toBeLessThan(4_000);
+  expect(ms).toBeLessThan(20_000);
 });
