@@ -19,6 +19,7 @@ import { Redis } from 'ioredis';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Database } from '../../src/store/sqlite.ts';
 import { CANARY, get, redisServers, releaseAll, releases, setup } from '../helpers/daemon-bench.ts';
+import { removeFolder } from '../helpers/folder.ts';
 import { freePort, listenOnLoopback } from '../helpers/loopback.ts';
 
 afterEach(releaseAll);
@@ -26,7 +27,7 @@ afterEach(releaseAll);
 /** A program in place of `systemd-notify`, which notes what it is told, and whether the daemon answers by then. */
 function standInForSystemd() {
   const folder = mkdtempSync(join(tmpdir(), 'mm-systemd-'));
-  releases.push(() => rmSync(folder, { recursive: true, force: true }));
+  releases.push(() => removeFolder(folder));
   const notes = join(folder, 'notes');
   const script = `#!/bin/sh\n[ -S data/http.sock ] && state=answering\necho "$1 $state" >> '${notes}'\n`;
   writeFileSync(join(folder, 'systemd-notify'), script, { mode: 0o755 });

@@ -3,7 +3,7 @@
  * Upstream is edited while all of them read; then it rests, and every level must hold what the one above holds.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Dataset, sampleKey, seededRandom, startModelApi } from '../../model-api/index.ts';
 import { type App, openApp } from '../../src/app.ts';
@@ -12,6 +12,7 @@ import { parseQuota } from '../../src/serve/service/limits.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import type { WalkRow } from '../../src/store.ts';
 import { both, bump, change, type Edit, insert, move, publish, remove } from './edits.ts';
+import { removeFolder } from './folder.ts';
 import { datasetOf, roomOf } from './mirror-bench.ts';
 import { listNames, serveMirror } from './serve-bench.ts';
 import { differences, mirroredForm } from './truth.ts';
@@ -74,7 +75,7 @@ async function openChain({ depth, rows, quota }: ChainLife, random: () => number
   let above: { url: string; key: string } = { url: model.url, key: sampleKey.key };
   for (let level = 0; level < depth; level += 1) {
     const dir = mkdtempSync(join(roomOf(), 'mirror-bench-'));
-    ends.push(() => rmSync(dir, { recursive: true, force: true }));
+    ends.push(() => removeFolder(dir));
     const environment = { MARKET_API_URL: above.url, MARKET_API_KEY: above.key, MIRROR_DIR: dir };
     const app = await openApp({ environment, clock, random });
     ends.push(app.close);

@@ -1,12 +1,13 @@
 /** The command line within this process: the same commands, settings and exit codes, on a virtual clock. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { main } from '../../src/main.ts';
 import type { Ended } from './cli.ts';
+import { removeFolder } from './folder.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 export async function runMain(
@@ -59,7 +60,7 @@ export function startMain(
 
 /** `keys`, in a folder of its own. */
 export function setupKeys(dir = mkdtempSync(join(tmpdir(), 'mm-keys-'))) {
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(dir));
   const clock = virtualClock();
   const runWith = (settings: Record<string, string>, ...args: string[]) =>
     runMain(['keys', ...args], { MIRROR_DIR: dir, ...settings }, clock);

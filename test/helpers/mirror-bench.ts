@@ -1,6 +1,6 @@
 /** A mirror of a model API: real HTTP, a real store in a folder of its own, and time that a test moves. */
 
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Statement } from 'better-sqlite3';
@@ -20,6 +20,7 @@ import { mirror, type Progress } from '../../src/mirror.ts';
 import { type Connection, openConnection, openReadOnly } from '../../src/store/connection.ts';
 import { openStore, type Store, type WalkRow } from '../../src/store.ts';
 import type { WalkKind } from '../../src/walk.ts';
+import { removeFolder } from './folder.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
 export type BenchOptions = ModelOptions & {
@@ -167,7 +168,7 @@ export async function openBench({
       store.close();
       await api.close();
       await model.close();
-      rmSync(dir, { recursive: true, force: true });
+      removeFolder(dir);
     },
   };
   if (!copied) for (const job of walked) await bench.mirror(job);

@@ -27,7 +27,7 @@ test('a pass brings every row, as the bare loop does, and a second one no change
 });
 
 test('an API that allows two calls at once refuses a third', async () => {
-  await withLargeApi({ rows: 250, latencyMs: 50, atOnce: 2 }, async (url) => {
+  await withLargeApi({ rows: 250, latencyMs: 1_000, atOnce: 2 }, async (url) => {
     const ask = async () => (await fetch(`${url}/api/v1/news?offset=0&limit=100`)).status;
     expect((await Promise.all([ask(), ask(), ask()])).sort()).toEqual([200, 200, 429]);
   });

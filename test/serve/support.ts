@@ -1,6 +1,6 @@
 /** A folder with keys, on a clock of its own, and the process that serves from there. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Failure } from '../../src/errors.ts';
@@ -13,12 +13,13 @@ import {
 import { openServeDatabase } from '../../src/serve/service/database.ts';
 import { type KeyTerms, openKeyring } from '../../src/serve/service/keys.ts';
 import { type Limits, parseQuota, parseRate } from '../../src/serve/service/limits.ts';
+import { removeFolder } from '../helpers/folder.ts';
 import { roomOf } from '../helpers/mirror-bench.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 
 export function folder(): string {
   const dir = mkdtempSync(join(roomOf(), 'mm-serve-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(dir));
   return dir;
 }
 

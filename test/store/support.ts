@@ -1,6 +1,6 @@
 /** Stores for tests of one part: a mirror of an API that answers with just these rows, and tables without any mirror around it. */
 
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -9,6 +9,7 @@ import { isoTime } from '../../src/clock.ts';
 import type { Job } from '../../src/job.ts';
 import { type Connection, openConnection } from '../../src/store/connection.ts';
 import { type Keep, openStore, type WalkRow } from '../../src/store.ts';
+import { removeFolder } from '../helpers/folder.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 
@@ -41,7 +42,7 @@ export function openTables(jobs: readonly Job[]): Connection {
   const connection = openConnection(join(dir, 'mirror.db'));
   onTestFinished(() => {
     connection.close();
-    rmSync(dir, { recursive: true, force: true });
+    removeFolder(dir);
   });
   return connection;
 }

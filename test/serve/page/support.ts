@@ -1,10 +1,11 @@
 /** The service with a page, and a browser that has come by a link. */
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, onTestFinished } from 'vitest';
 import { openSessions } from '../../../src/serve/ui/sessions.ts';
 import type { PageQuestion, QueryLine } from '../../../src/serve/ui/wire.ts';
+import { removeFolder } from '../../helpers/folder.ts';
 import { roomOf } from '../../helpers/mirror-bench.ts';
 import { openServeBench, type ServeBenchOptions } from '../../helpers/serve-bench.ts';
 
@@ -35,7 +36,7 @@ async function openPage({ settings, ...options }: ServeBenchOptions) {
   const close = async () => {
     tokens.close();
     await serve.close();
-    rmSync(pageFolder, { recursive: true });
+    removeFolder(pageFolder);
   };
   const link = () => `/?token=${tokens.issueLink(bench.clock.now()).token}`;
 

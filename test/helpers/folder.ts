@@ -1,0 +1,18 @@
+/** Folders that tests make, and that go with them. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** An empty one, until the test has ended. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mirror-test-'));
+  onTestFinished(() => removeFolder(folder));
+  return folder;
+}
+
+/** A process that was killed a moment ago may still put files there. */
+export function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+}
