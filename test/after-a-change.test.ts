@@ -2,16 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import pino from 'pino';
@@ -21,6 +12,7 @@ import { systemClock } from '../src/clock.ts';
 import { runDaemon } from '../src/daemon.ts';
 import { cliFile } from './helpers/cli.ts';
 import { insert, publish } from './helpers/edits.ts';
+import { temporaryFolder } from './helpers/folder.ts';
 import { runMain } from './helpers/main.ts';
 import { isAlive } from './queue/setup.ts';
 import { ndjson } from './reading/support.ts';
@@ -32,8 +24,7 @@ const example = (fence: string) => page.split(`\`\`\`${fence}\n`)[1]?.split('```
 
 /** A folder to work in, with `market-mirror` in the PATH, and a model of the API. */
 async function setup() {
-  const cwd = mkdtempSync(join(tmpdir(), 'mirror-after-'));
-  onTestFinished(() => rmSync(cwd, { recursive: true, force: true, maxRetries: 10 }));
+  const cwd = temporaryFolder();
   mkdirSync(join(cwd, 'bin'));
   symlinkSync(cliFile(), join(cwd, 'bin/market-mirror'));
   symlinkSync(resolve('node_modules'), join(cwd, 'node_modules'));

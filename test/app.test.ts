@@ -1,16 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sampleKey, startModelApi } from '../model-api/index.ts';
 import { openApp } from '../src/app.ts';
 import { DAY_MS } from '../src/clock.ts';
 import { Database } from '../src/store/sqlite.ts';
+import { temporaryFolder } from './helpers/folder.ts';
 import { virtualClock } from './helpers/virtual-clock.ts';
 
 async function setup(environment: Record<string, string>) {
-  const dir = mkdtempSync(join(tmpdir(), 'mm-app-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = temporaryFolder();
   const model = await startModelApi({ rows: 5 });
   onTestFinished(() => model.close());
   // However slow the machine, no time passes by itself.

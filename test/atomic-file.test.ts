@@ -5,7 +5,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -19,12 +18,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { openAtomicFile } from '../src/atomic-file.ts';
-
-function folder(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'mm-place-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
+import { temporaryFolder } from './helpers/folder.ts';
 
 /** What may stand where a file is to go, and is none. */
 const takers: Record<string, (path: string) => unknown> = {
@@ -48,7 +42,7 @@ const takers: Record<string, (path: string) => unknown> = {
 test.each(Object.entries(takers))(
   '%s is never replaced, whatever is forced, nor where it took the place meanwhile',
   async (_, take) => {
-    const dir = folder();
+    const dir = temporaryFolder();
     const file = join(dir, 'taken');
     for (const force of [true, false]) {
       const atomic = await openAtomicFile(file, force);
@@ -73,7 +67,7 @@ test('a device is never replaced: nothing is made beside it', async () => {
 });
 
 test('a file that came meanwhile is kept, unless it may be replaced', async () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   const file = join(dir, 'a.csv');
   for (const force of [false, true]) {
     const atomic = await openAtomicFile(file, force);
@@ -89,7 +83,7 @@ test('a file that came meanwhile is kept, unless it may be replaced', async () =
 });
 
 test('a link is something that is there: replaced only by force, and what it leads to stays as it is', async () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   const [target, link, nowhere] = ['target', 'link', 'nowhere'].map((name) => join(dir, name)) as [
     string,
     string,

@@ -1,11 +1,11 @@
 /** What CI makes of the answers of a registry about advisories. */
 
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from './helpers/folder.ts';
 import { listenOnLoopback } from './helpers/loopback.ts';
 
 /** A project that needs `leaky` 1.0.0, beside a registry that answers so. */
@@ -18,8 +18,7 @@ async function audit(status: number, body: object) {
   });
   const { url, close } = await listenOnLoopback(registry);
   onTestFinished(close);
-  const cwd = mkdtempSync(join(tmpdir(), 'mirror-audit-'));
-  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+  const cwd = temporaryFolder();
   const root = { name: 'project', version: '1.0.0', dependencies: { leaky: '1.0.0' } };
   const packages = { '': root, 'node_modules/leaky': { version: '1.0.0' } };
   const lock = { name: 'project', version: '1.0.0', lockfileVersion: 3, requires: true, packages };

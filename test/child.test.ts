@@ -1,20 +1,14 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { startChild } from '../src/child.ts';
 import { generalEnvironment } from '../src/environment.ts';
 import { isAlive } from '../src/process-name.ts';
+import { temporaryFolder } from './helpers/folder.ts';
 import { nodeOfSources, sourceAddress } from './helpers/sources.ts';
-
-function folder(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'mirror-child-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
-  return dir;
-}
 
 /** The number that a process has written into the file; 0 before. */
 const numberIn = (file: string) => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0);
@@ -53,7 +47,7 @@ test('a program that cannot be started for want of file descriptors is a failure
 });
 
 test('programs end when their parent is killed by kill -9, with what they started, though they ignore SIGTERM', async () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   const programs = ['exec sleep 600', "trap '' TERM; while :; do sleep 1; done", 'sleep 600 & wait'];
   const files = programs.map((_, at) => join(dir, `${at}`));
   const parent = parentOf(programs.map((program, at) => `echo $$ > '${files[at]}'; ${program}`));
@@ -74,7 +68,7 @@ test('programs end when their parent is killed by kill -9, with what they starte
 });
 
 test('what a program leaves behind lives on when its parent is killed later', async () => {
-  const file = join(folder(), 'pid');
+  const file = join(temporaryFolder(), 'pid');
   const parent = parentOf(
     [`sleep 600 > /dev/null 2>&1 & echo $! > '${file}'`],
     "child.once('exit', () => setImmediate(() => process.stdout.write('ended')));",

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -6,18 +6,13 @@ import { systemClock } from '../src/clock.ts';
 import { allSettings } from '../src/config/settings.ts';
 import { examineSettings, readConfig, readLocalConfig } from '../src/config.ts';
 import { runCli } from './helpers/cli.ts';
+import { temporaryFolder } from './helpers/folder.ts';
 import { runMain } from './helpers/main.ts';
 
 const canary = 'canary-5e0b';
 const DAY = 24 * 3_600_000;
 const good = { MARKET_API_URL: 'https://api.example.com', MARKET_API_KEY: canary };
 const jobs = { 'ai-signals': 'every 2m', news: '*/5 * * * *' };
-
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror-config-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
 
 describe('settings', () => {
   test('need no more than an address and a key', () => {

@@ -1,13 +1,12 @@
-import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { allSettings } from '../src/config/settings.ts';
 import { readDotEnv } from '../src/dot-env.ts';
+import { temporaryFolder } from './helpers/folder.ts';
 
 function fileWith(text: string, mode = 0o600): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror env '));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder('mirror env ');
   const file = join(folder, '.env');
   writeFileSync(file, text);
   chmodSync(file, mode);

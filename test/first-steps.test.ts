@@ -1,13 +1,13 @@
 /** The README as it is pasted: each of its lines in an empty folder, and what it says to expect. */
 
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { expect, onTestFinished, test } from 'vitest';
 import { sampleKey, startModelApi } from '../model-api/index.ts';
 import { runCli, startCli } from './helpers/cli.ts';
+import { temporaryFolder } from './helpers/folder.ts';
 
 type Step = { args: string[]; shown: string[] };
 
@@ -34,8 +34,7 @@ const normalize = (line: string, folder = '/home/me/market') =>
 
 test('what the README shows is what comes, line by line, and the report proves itself', async () => {
   // A path with a space, and nothing else.
-  const folder = mkdtempSync(join(tmpdir(), 'mirror first-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder('mirror first-');
   const model = await startModelApi({ rows: 1_000 });
   onTestFinished(() => model.close());
   const commands = ['init', 'doctor', 'sync', 'query', 'export', 'keys', 'serve', 'backup', 'restore'];

@@ -1,16 +1,15 @@
-import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, inspect } from 'node:util';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Failure } from '../src/errors.ts';
 import { keyFromFile, keyFromValue, secret } from '../src/key.ts';
+import { temporaryFolder } from './helpers/folder.ts';
 
 let file: string;
 
 beforeEach(() => {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror-key-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   file = join(folder, 'key');
 });
 

@@ -4,23 +4,21 @@ import { createHash } from 'node:crypto';
 import {
   closeSync,
   existsSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { loadJobs } from '../src/load-jobs.ts';
 import { openConnection, openReadOnly } from '../src/store/connection.ts';
 import { openStore } from '../src/store.ts';
+import { temporaryFolder } from './helpers/folder.ts';
 import { runMain } from './helpers/main.ts';
 import { copyProgram, copyProject, type ProjectCopy } from './helpers/project-copy.ts';
 
@@ -33,8 +31,7 @@ type Journal = {
 
 /** A mirror as this code leaves it, with one row in it. */
 function mirrorInTemporaryFolder(): { dir: string; file: string } {
-  const dir = mkdtempSync(join(tmpdir(), 'mirror-migrations-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dir = temporaryFolder();
   const store = openStore(dir, jobs, () => Date.UTC(2026, 10, 20));
   store.keepNextDue('news', Date.UTC(2026, 10, 21));
   store.close();
@@ -175,8 +172,7 @@ describe('a database of no release', () => {
     'without a number': 'CREATE TABLE news (_key text)',
   };
   test.each(Object.entries(made))('%s is refused, and not touched: 78', async (_, sql) => {
-    const dir = mkdtempSync(join(tmpdir(), 'mirror-migrations-'));
-    onTestFinished(() => rmSync(dir, { recursive: true }));
+    const dir = temporaryFolder();
     const file = join(dir, 'mirror.db');
     const database = openConnection(file);
     database.exec(sql);

@@ -1,10 +1,10 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { onChange, type Timing } from '../src/on-change.ts';
 import { type Change, isLock, tryLock } from '../src/store.ts';
+import { temporaryFolder } from './helpers/folder.ts';
 import { isAlive } from './queue/setup.ts';
 
 const change: Change = {
@@ -25,8 +25,7 @@ const latest: Change = { ...change, walkId: 9, inserted: 5, firstSeq: 140, lastS
 type Said = [level: string, job: string, text: string];
 
 function setup(command: string, timing: Partial<Timing> = {}) {
-  const dir = mkdtempSync(join(tmpdir(), 'mirror-on-change-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dir = temporaryFolder();
   const said: Said[] = [];
   const open = () => {
     const opened = onChange({

@@ -2,18 +2,17 @@
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { built } from './helpers/built.ts';
+import { temporaryFolder } from './helpers/folder.ts';
 
 built('src/cli.js');
 
 test('the package holds what runs, loads only what it names, and is made of the commit alone', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror pack-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder('mirror pack-');
   const run = (file: string, args: string[]) => execFileSync(file, args, { encoding: 'utf8', stdio: 'pipe' });
   run(process.execPath, ['--import', 'tsx', 'scripts/pack.ts', '--built', '--to', folder]);
   const [file = ''] = readdirSync(folder);

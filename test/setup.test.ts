@@ -6,7 +6,6 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -15,7 +14,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { temporaryFolder } from './helpers/folder.ts';
 import { libfaketime, needs } from './helpers/tools.ts';
 
 /** The checkout, in a folder with a space in its path, and the only folder that programs are looked for in. */
@@ -38,8 +38,7 @@ touch node_modules/.package-lock.json dist/src/cli.js
 chmod +x dist/src/cli.js`;
 
 beforeEach(() => {
-  const root = mkdtempSync(join(tmpdir(), 'mirror setup-'));
-  onTestFinished(() => rmSync(root, { recursive: true }));
+  const root = temporaryFolder('mirror setup-');
   bin = join(root, 'bin');
   folder = join(root, 'a checkout');
   for (const made of [bin, ...['src', 'jobs', 'model-api', 'web'].map((name) => join(folder, name))])

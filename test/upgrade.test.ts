@@ -1,11 +1,11 @@
 /** Mirrors that released versions have written, each with its keys, as `backup` has copied them: this version takes them over. */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
+import { temporaryFolder } from './helpers/folder.ts';
 import { runMain } from './helpers/main.ts';
 import { idsOf, read } from './helpers/sync-bench.ts';
 
@@ -14,8 +14,7 @@ const versions = readdirSync('test/fixtures').filter((name) => name.startsWith('
 test('there is one of each release', () => expect(versions).toContain('mirror-1.0.0'));
 
 test.each(versions)('%s is restored, migrated and read, with its rows, proofs and keys', async (version) => {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror-upgrade-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   for (const name of ['mirror.db', 'mirror.serve.db'])
     writeFileSync(
       join(folder, name),

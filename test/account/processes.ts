@@ -1,12 +1,11 @@
 /** Mirrors that share an account, each in a folder of its own, as commands in processes of their own. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ModelOptions } from '../../model-api/index.ts';
 import type { Status } from '../../src/reading/status.ts';
 import { startCli } from '../helpers/cli.ts';
+import { temporaryFolder } from '../helpers/folder.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { sharedClock } from '../helpers/virtual-clock.ts';
@@ -19,8 +18,7 @@ export async function setup(options: ModelOptions = {}) {
   const account = { REDIS_URL: server.url, MIRROR_ACCOUNT: ACCOUNT };
   /** A folder of a mirror on another machine. */
   const machine = (settings: Record<string, string> = {}) => {
-    const cwd = mkdtempSync(join(tmpdir(), 'mm-account-'));
-    onTestFinished(() => rmSync(cwd, { recursive: true, force: true, maxRetries: 10 }));
+    const cwd = temporaryFolder();
     const folder = { MIRROR_DIR: join(cwd, 'data') };
     const environment = { ...bench.environment, ...account, ...folder, ...settings };
     const start = (...args: string[]) => {

@@ -1,10 +1,9 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
 import { printable, printableJson } from '../../src/printable.ts';
 import { tryLock } from '../../src/store.ts';
 import { change } from '../helpers/edits.ts';
+import { temporaryFolder } from '../helpers/folder.ts';
 import { runMain } from '../helpers/main.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
@@ -115,8 +114,7 @@ describe('quarantine retry', () => {
 });
 
 it('has nothing to list or retry where there is no mirror yet, and makes none: 75', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'mirror-none-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dir = temporaryFolder();
   for (const action of ['list', 'retry']) {
     const { code, stderr } = await runMain(['quarantine', action], { MIRROR_DIR: dir }, virtualClock());
     expect([code, stderr]).toEqual([75, expect.stringMatching(/^[^\n]*does not exist yet[^\n]*\n$/)]);

@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parseDuration, parseTime, queryCommand } from '../../src/commands/query.ts';
 import { isAlive } from '../../src/process-name.ts';
 import { startCli } from '../helpers/cli.ts';
+import { temporaryFolder } from '../helpers/folder.ts';
 import { runMain } from '../helpers/main.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 import { onTerminal } from '../reading/support.ts';
@@ -188,8 +188,7 @@ it('ends with 75 after its time limit', async () => {
 
 describe('the program itself', () => {
   const start = (sql: string, settings: Record<string, string> = {}) => {
-    const cwd = mkdtempSync(join(tmpdir(), 'mirror-query-'));
-    onTestFinished(() => rmSync(cwd, { recursive: true }));
+    const cwd = temporaryFolder();
     const environment = { MIRROR_DIR: bench.dir, ...settings };
     const running = startCli(['query', sql, '--format', 'csv'], environment, cwd);
     onTestFinished(() => void running.child.kill('SIGKILL'));

@@ -7,7 +7,7 @@ import { loadJobs } from '../../src/load-jobs.ts';
 import { openStore } from '../../src/store.ts';
 import { runMain, startMain } from '../helpers/main.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
-import { folder } from '../serve/support.ts';
+import { emptyFolder } from '../serve/support.ts';
 
 const serveAtTerminal = (
   dir: string,
@@ -17,7 +17,7 @@ const serveAtTerminal = (
   startMain(['serve', '--port', '0'], { MIRROR_DIR: dir, LOG_LEVEL: 'silent', ...settings }, true, ...more);
 
 async function emptyMirror(): Promise<string> {
-  const dir = folder();
+  const dir = emptyFolder();
   openStore(dir, await loadJobs(), Date.now).close();
   return dir;
 }
@@ -53,7 +53,12 @@ test.each([
   ['open', '192.0.2.1:4020', 'MIRROR_SERVE_PAGE is open'],
   ['yes', '127.0.0.1:4020', 'MIRROR_SERVE_PAGE is none of token, open and off'],
 ])('a page that is %s at %s is refused', async (MIRROR_SERVE_PAGE, MIRROR_SERVE, line) => {
-  const settings = { MIRROR_DIR: folder(), MIRROR_SERVE, MIRROR_SERVE_PAGE, MIRROR_SERVE_TRUST: '10.0.0.7' };
+  const settings = {
+    MIRROR_DIR: emptyFolder(),
+    MIRROR_SERVE,
+    MIRROR_SERVE_PAGE,
+    MIRROR_SERVE_TRUST: '10.0.0.7',
+  };
   expect(await runMain(['serve'], settings, virtualClock())).toMatchObject({
     code: 78,
     stderr: expect.stringContaining(line),
@@ -61,7 +66,7 @@ test.each([
 });
 
 test('at a terminal it refuses a folder without a mirror, and makes nothing there', async () => {
-  const dir = join(folder(), 'data');
+  const dir = join(emptyFolder(), 'data');
   const { output: said, ended } = serveAtTerminal(dir);
   expect([await ended, said()]).toEqual([
     75,

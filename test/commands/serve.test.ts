@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Running, runCli, startCli } from '../helpers/cli.ts';
+import { temporaryFolder } from '../helpers/folder.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
 import { runMain } from '../helpers/main.ts';
 import { CANARY, setupSync } from '../helpers/sync-bench.ts';
@@ -23,12 +24,6 @@ function fixture(file: string): string {
 }
 
 const tls = { MIRROR_SERVE_TLS_CERT: fixture('first.crt'), MIRROR_SERVE_TLS_KEY: fixture('first.key') };
-
-function emptyFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror-serve-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 function serving(cwd: string, settings: Record<string, string> = {}, args = ['--port', '0']): Running {
   const running = startCli(['serve', ...args], settings, cwd);
@@ -78,7 +73,7 @@ test('answers those who have a key, while no daemon runs, and makes no call', as
 });
 
 test('begins before there is a mirror, lets no second one onto its folder, no crowd keep clients out, and no link into its log', async () => {
-  const cwd = emptyFolder();
+  const cwd = temporaryFolder();
   const running = serving(cwd);
   const url = await urlOf(running);
   expect(running.output()).toMatch(/mirror\.db does not exist yet: run market-mirror sync or start/);
@@ -111,9 +106,9 @@ test('begins before there is a mirror, lets no second one onto its folder, no cr
 
 test('listens where MIRROR_SERVE says; flags go before it, and with a certificate it speaks TLS', async () => {
   const settings = { MIRROR_SERVE: '127.0.0.2:1' };
-  expect(await urlOf(serving(emptyFolder(), settings))).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
+  expect(await urlOf(serving(temporaryFolder(), settings))).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
   const args = ['--host', '0.0.0.0', '--port', '0'];
-  const { port } = new URL(await urlOf(serving(emptyFolder(), { ...settings, ...tls }, args)));
+  const { port } = new URL(await urlOf(serving(temporaryFolder(), { ...settings, ...tls }, args)));
   const asked = request({ port, host: '127.0.0.1', path: '/healthz', rejectUnauthorized: false }).end();
   const [answer] = await once(asked, 'response');
   expect(answer.statusCode).toBe(200);
@@ -126,7 +121,7 @@ test('a port in use ends it with 75 and one line that names who holds it', async
   const { code, stderr } = await runCli(
     ['serve', '--port', String(port)],
     { LOG_LEVEL: 'fatal' },
-    emptyFolder(),
+    temporaryFolder(),
   );
   expect(code).toBe(75);
   expect(stderr).toMatch(
@@ -148,7 +143,7 @@ describe('what is wrong ends it with one line', () => {
   ])('%j %j', async (args, settings, code, line) => {
     const environment = {
       ...settings,
-      MIRROR_DIR: emptyFolder(),
+      MIRROR_DIR: temporaryFolder(),
       LOG_LEVEL: 'fatal',
       MARKET_API_KEY: CANARY,
     };

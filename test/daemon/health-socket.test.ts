@@ -1,19 +1,18 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openHealthSocket } from '../../src/daemon/health-socket.ts';
+import { temporaryFolder } from '../helpers/folder.ts';
 
 async function setup(status: () => { exitCode: number }) {
   return (await open(status)).socket;
 }
 
 async function open(status: () => { exitCode: number }) {
-  const dir = mkdtempSync(join(tmpdir(), 'mm-health-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = temporaryFolder();
   writeFileSync(join(dir, 'http.sock'), 'left by a daemon that was killed');
   const opened = await openHealthSocket({ dir, status });
   if (!opened) throw new Error('no socket');

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -6,13 +6,13 @@ import { isoTime, systemClock } from '../../src/clock.ts';
 import { keepServing, type Timing } from '../../src/daemon/service.ts';
 import { isAlive } from '../../src/process-name.ts';
 import type { Trouble } from '../../src/reading/status.ts';
+import { temporaryFolder } from '../helpers/folder.ts';
 
 const quick: Timing = { firstMs: 8, longestMs: 40, hopelessMs: 77, steady: 60_000, grace: 10_000 };
 
 /** A child that runs `script` in place of the service; time stands still but for pauses. */
 function child(script: string, timing: Partial<Timing> = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror-service-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const troubles: (Trouble | null)[] = [];
   const said: string[] = [];
   const hear = (_: unknown, text: string) => void said.push(text);

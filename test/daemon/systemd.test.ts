@@ -1,21 +1,15 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createPulse, serviceManager } from '../../src/daemon/systemd.ts';
 import { createLog } from '../../src/log.ts';
+import { temporaryFolder } from '../helpers/folder.ts';
 import { needs } from '../helpers/tools.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 
 const KEY = 'canary-key-51d0aa';
-
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mm-notify-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 /** A stand-in for systemd's program, which notes what it is told and with what environment. */
 function standIn(settings: Record<string, string>) {
@@ -111,7 +105,6 @@ while True:
     for fd in fds: os.close(fd)
     print(json.dumps(message.decode()), flush=True)
 `;
-
   it('hears it on its own kind of socket, by its own program', async () => {
     needs('python3', 'systemd-notify');
     const socket = join(temporaryFolder(), 'notify');

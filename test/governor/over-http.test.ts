@@ -1,8 +1,5 @@
 /** Some of the simulator's worlds again, with the real client, the kept state and the model of the API. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { virtualClock } from '../../lab/simulate/clock.ts';
 import { type ModelApi, type ModelOptions, retryAfterSeconds } from '../../model-api/index.ts';
@@ -11,6 +8,7 @@ import { describeKept } from '../../src/governor/describe.ts';
 import { createGovernor } from '../../src/governor.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { openStore } from '../../src/store.ts';
+import { temporaryFolder } from '../helpers/folder.ts';
 import { openModel } from '../model-api/support.ts';
 import { openCaller } from './caller.ts';
 
@@ -59,8 +57,7 @@ async function setup(options: ModelOptions, answerMs = 0) {
     answering -= 1;
   };
   const model = await openModel({ rows: 3, now: clock.now, beforeAnswer, ...options });
-  const dir = mkdtempSync(join(tmpdir(), 'mm-governor-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = temporaryFolder();
   const begunAt = clock.now();
   const processes = new Map<string, ReturnType<typeof openProcess>>();
   const process = (owner: string) => {

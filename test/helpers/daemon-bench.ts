@@ -1,6 +1,6 @@
 /** A daemon of the built program, on a model API of its own, in a folder that goes when the test ends. */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { type ModelOptions, scopes, startModelApi } from '../../model-api/index.
 import type { Status } from '../../src/reading/status.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { type Running, startCli } from './cli.ts';
+import { removeFolder } from './folder.ts';
 import { runMain } from './main.ts';
 import { sharedClock } from './virtual-clock.ts';
 
@@ -21,7 +22,7 @@ export async function releaseAll(): Promise<void> {
 
 export async function setup(options: ModelOptions = {}, settings: Record<string, string> = {}) {
   const cwd = mkdtempSync(join(tmpdir(), 'mm-start-'));
-  releases.push(() => rmSync(cwd, { recursive: true, force: true, maxRetries: 10 }));
+  releases.push(() => removeFolder(cwd));
   const model = await startModelApi({ rows: 130, keys: [{ id: 'test', key: CANARY, scopes }], ...options });
   releases.push(() => model.close());
   const environment = { MARKET_API_URL: model.url, MARKET_API_KEY: CANARY, ...settings };

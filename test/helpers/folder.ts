@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** An empty one, until the test has ended. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror-test-'));
+/** An empty folder, until the test has ended. @param name how its own begins. */
+export function temporaryFolder(name = 'mirror-', root = tmpdir()): string {
+  const folder = mkdtempSync(join(root, name));
   onTestFinished(() => removeFolder(folder));
   return folder;
 }

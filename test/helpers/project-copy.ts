@@ -1,12 +1,11 @@
 /** The project in a folder of its own, where a test may change its files and run its commands. */
 
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
 import type { Ended } from './cli.ts';
+import { temporaryFolder } from './folder.ts';
 import { compiledFolder } from './program-file.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -24,8 +23,7 @@ export type ProjectCopy = {
 
 /** Copies what the program is made of; the copy is removed when the test ends. */
 export function copyProject(...more: string[]): ProjectCopy {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror-project-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const sources = [...copied, ...more];
   for (const name of sources) cpSync(join(root, name), join(folder, name), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
@@ -34,8 +32,7 @@ export function copyProject(...more: string[]): ProjectCopy {
 
 /** The compiled program with its migrations, for a test that changes no source: it starts in a third of the time. */
 export function copyProgram(): ProjectCopy {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror-program-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   cpSync(compiledFolder(), folder, { recursive: true });
   rmSync(join(folder, 'drizzle'));
   cpSync(join(root, 'drizzle'), join(folder, 'drizzle'), { recursive: true });

@@ -1,11 +1,11 @@
 /** `market-mirror sync` against a model API, and what it leaves in the mirror. */
 
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { type ModelApi, type ModelOptions, scopes, startModelApi } from '../../model-api/index.ts';
 import { Database } from '../../src/store/sqlite.ts';
-import { removeFolder } from './folder.ts';
+import { temporaryFolder } from './folder.ts';
 import { runMain } from './main.ts';
 import { roomOf } from './mirror-bench.ts';
 import { virtualClock } from './virtual-clock.ts';
@@ -13,8 +13,7 @@ import { virtualClock } from './virtual-clock.ts';
 export const CANARY = 'canary-key-93ab7e';
 
 export async function setupSync(options: ModelOptions = {}, clock = virtualClock()) {
-  const cwd = mkdtempSync(join(roomOf(), 'mm-sync-'));
-  onTestFinished(() => removeFolder(cwd));
+  const cwd = temporaryFolder('mm-sync-', roomOf());
   const keys = [{ id: 'test', key: CANARY, scopes: [...scopes], active: true }];
   const model = await startModelApi({ rows: 130, keys, now: clock.now, ...options });
   onTestFinished(() => model.close());

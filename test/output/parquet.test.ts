@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
-import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import type { Cell, Column } from '../../src/output/answer.ts';
 import { heldBy, microsOf, surveyRows } from '../../src/output/answer.ts';
 import { parquetTypes, parquetWriter } from '../../src/output/parquet.ts';
 import { prepareReading } from '../../src/reading/query/statement.ts';
 import { Database } from '../../src/store/sqlite.ts';
+import { temporaryFolder } from '../helpers/folder.ts';
 
 /** What a query's answer is as a Parquet file. */
 async function written(sql: string, batchRows = 1_000) {
@@ -25,8 +25,7 @@ async function written(sql: string, batchRows = 1_000) {
   for (let from = 0; from < rows.length; from += batchRows)
     pieces.push(writer.rows(rows.slice(from, from + batchRows)));
   pieces.push(writer.end());
-  const folder = mkdtempSync(join(tmpdir(), 'mirror-parquet-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const path = join(folder, 'answer.parquet');
   writeFileSync(path, Buffer.concat(pieces));
   const file = await asyncBufferFromFile(path);

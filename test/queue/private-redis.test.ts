@@ -20,8 +20,9 @@ import {
   ping,
   startPrivateRedis,
 } from '../../src/queue/private-redis.ts';
+import { temporaryFolder } from '../helpers/folder.ts';
 import { compiledFolder } from '../helpers/program-file.ts';
-import { isAlive, recordingLog, temporaryFolder } from './setup.ts';
+import { isAlive, recordingLog } from './setup.ts';
 
 const recording = recordingLog();
 

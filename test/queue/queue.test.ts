@@ -4,10 +4,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../helpers/folder.ts';
 import { gate } from '../helpers/gate.ts';
 import { freePort } from '../helpers/loopback.ts';
 import { compiledFolder } from '../helpers/program-file.ts';
-import { HOUR, redisServer, running, start, temporaryFolder, until, untilAborted } from './setup.ts';
+import { HOUR, redisServer, running, start, until, untilAborted } from './setup.ts';
 
 /** Within which a queue is closed, unless told otherwise. */
 const IN_TIME_MS = 8_000;

@@ -1,6 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -8,6 +7,7 @@ import pino from 'pino';
 import { onTestFinished } from 'vitest';
 import type { Log } from '../../src/log.ts';
 import { type MirrorQueue, type QueueOptions, startQueue } from '../../src/queue.ts';
+import { temporaryFolder } from '../helpers/folder.ts';
 import { freePort } from '../helpers/loopback.ts';
 
 export const HOUR = 3_600_000;
@@ -27,12 +27,6 @@ export function recordingLog(): { log: Log; lines: Line[]; said(msg: RegExp): Li
   const lines: Line[] = [];
   const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   return { log, lines, said: (msg) => lines.filter((line) => msg.test(line.msg)) };
-}
-
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror-queue-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** Resolves with the first value of `read` that is not false, null or undefined. */

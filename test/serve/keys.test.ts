@@ -22,7 +22,7 @@ import {
   renderRate,
   unlimited,
 } from '../../src/serve/service/limits.ts';
-import { folder, limitsOf, setupKeys } from './support.ts';
+import { emptyFolder, limitsOf, setupKeys } from './support.ts';
 
 const DAY = 86_400_000;
 const usage = (message: RegExp) =>
@@ -176,7 +176,7 @@ test('what is refused leaves nothing behind', () => {
 });
 
 test('two who manage keys at once see what the other did', () => {
-  const dir = folder();
+  const dir = emptyFolder();
   const [one, other] = [setupKeys(dir), setupKeys(dir)];
   const { id } = one.create().record;
   other.keyring.revoke(id, 0);

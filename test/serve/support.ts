@@ -1,7 +1,5 @@
 /** A folder with keys, on a clock of its own, and the process that serves from there. */
 
-import { mkdtempSync } from 'node:fs';
-import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Failure } from '../../src/errors.ts';
 import {
@@ -13,17 +11,13 @@ import {
 import { openServeDatabase } from '../../src/serve/service/database.ts';
 import { type KeyTerms, openKeyring } from '../../src/serve/service/keys.ts';
 import { type Limits, parseQuota, parseRate } from '../../src/serve/service/limits.ts';
-import { removeFolder } from '../helpers/folder.ts';
+import { temporaryFolder } from '../helpers/folder.ts';
 import { roomOf } from '../helpers/mirror-bench.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 
-export function folder(): string {
-  const dir = mkdtempSync(join(roomOf(), 'mm-serve-'));
-  onTestFinished(() => removeFolder(dir));
-  return dir;
-}
+export const emptyFolder = () => temporaryFolder('mirror-', roomOf());
 
-export function setupKeys(dir = folder()) {
+export function setupKeys(dir = emptyFolder()) {
   const keyring = openKeyring(dir);
   onTestFinished(() => keyring.close());
   const clock = virtualClock();

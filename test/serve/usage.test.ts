@@ -9,11 +9,11 @@ import { openServeDatabase, serveFile } from '../../src/serve/service/database.t
 import { openSchemas } from '../../src/serve/service/openapi.ts';
 import { type UsageBody, usageBody } from '../../src/serve/service/usage.ts';
 import { Database } from '../../src/store/sqlite.ts';
-import { folder, limitsOf, setupAdmission } from './support.ts';
+import { emptyFolder, limitsOf, setupAdmission } from './support.ts';
 
 const usageSchema = z.fromJSONSchema(JSON.parse(JSON.stringify(openSchemas().all()['Usage'])));
 
-function setupUsage(dir = folder()) {
+function setupUsage(dir = emptyFolder()) {
   const bench = setupAdmission(dir);
   const answered = (endpoint: string, status: number, account = 'desk') =>
     bench.admission().addCall({ account, endpoint, status });

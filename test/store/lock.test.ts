@@ -1,21 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { holderNote, livingHolder } from '../../src/store/read.ts';
 import { isLock, type Lock, tryLock } from '../../src/store.ts';
+import { temporaryFolder } from '../helpers/folder.ts';
 import { nodeOfSources, sourceAddress } from '../helpers/sources.ts';
 
-function folder(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'mm-lock-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
-
 test('a lock is held by one at a time, whoever asks', () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   const first = tryLock(dir, 'news');
   expect(isLock(first)).toBe(true);
   expect(tryLock(dir, 'news')).toEqual({ holder: process.pid });
@@ -41,7 +35,7 @@ async function holderOf(dir: string) {
 }
 
 test('a holder keeps its lock while it is paused, and holds and says nothing once it was killed, whoever has its number then', async () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   const holder = await holderOf(dir);
   expect([livingHolder(dir, 'news'), holderNote(dir, 'news')]).toEqual([holder.pid, 'Redis is away']);
   holder.kill('SIGSTOP');
@@ -56,7 +50,7 @@ test('a holder keeps its lock while it is paused, and holds and says nothing onc
 });
 
 test('a note that is as long as can be leaves nothing behind when a shorter one takes its place', () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   const lock = tryLock(dir, 'news') as Lock;
   for (const word of ['é'.repeat(3_000), '{"queue":"ünreachable"}', null]) {
     lock.note(word);
@@ -65,7 +59,7 @@ test('a note that is as long as can be leaves nothing behind when a shorter one 
 });
 
 test('who only looks keeps nobody from a lock', async () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   (tryLock(dir, 'news') as Lock).release();
   const script = `
     import { livingHolder } from ${JSON.stringify(sourceAddress('store/read.ts'))};
@@ -85,7 +79,7 @@ test('who only looks keeps nobody from a lock', async () => {
 });
 
 test('a look at a folder without locks makes none', () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   expect(livingHolder(dir, 'news')).toBe(null);
   expect(existsSync(join(dir, 'locks'))).toBe(false);
 });

@@ -1,23 +1,16 @@
 /** The program itself, where its disk is full and its mirror is locked. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDisk } from '../../../lab/campaign/world/disk.ts';
 import { Database } from '../../../src/store/sqlite.ts';
 import { startCli } from '../../helpers/cli.ts';
-import { openBench, roomOf } from '../../helpers/mirror-bench.ts';
+import { openBench } from '../../helpers/mirror-bench.ts';
 import { getter } from '../client.ts';
-import { limitsOf, setupKeys } from '../support.ts';
+import { emptyFolder, limitsOf, setupKeys } from '../support.ts';
 import { NEWS } from './support.ts';
 
 const QUOTA = 1_000;
-
-function emptyFolder(): string {
-  const folder = mkdtempSync(join(roomOf(), 'mm-abuse-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 /** A mirror of some news in the folder, and a key for it. */
 async function prepare(dir: string): Promise<string> {

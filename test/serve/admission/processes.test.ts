@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/clock.ts';
 import { openAdmission, type Usage } from '../../../src/serve/service/admission.ts';
 import { openKeyring } from '../../../src/serve/service/keys.ts';
 import { nodeOfSources, sourceAddress } from '../../helpers/sources.ts';
-import { folder, limitsOf } from '../support.ts';
+import { emptyFolder, limitsOf } from '../support.ts';
 
 const LIMIT = 100_000;
 
@@ -47,7 +47,7 @@ function serve(dir: string, key: string) {
 }
 
 function setup() {
-  const dir = folder();
+  const dir = emptyFolder();
   const keyring = openKeyring(dir);
   onTestFinished(() => keyring.close());
   const terms = { name: 'desk', account: 'desk', scopes: ['news:read'], addresses: null, expiresAt: null };

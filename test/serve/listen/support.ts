@@ -1,15 +1,15 @@
 /** A port that listens for one test, and clients that say on it what no client library would. */
 
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync } from 'node:fs';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import type { Bounds } from '../../../src/serve/http/connections.ts';
 import { type ListenAddress, type Listening, listen } from '../../../src/serve/http/server.ts';
+import { temporaryFolder } from '../../helpers/folder.ts';
 
 export type Said = { level: string; text: string };
 
@@ -51,8 +51,7 @@ export async function waiting(bounds: Partial<Bounds> = {}, place: Partial<Liste
 
 /** Certificate and key as they lie in a folder: what a checkout makes of the key is not for this user alone. */
 export function pairOf(name: 'first' | 'second') {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror-tls-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const tls = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
   const install = (cert: string, key = cert) => {
     copyFileSync(join('test/fixtures/tls', `${cert}.crt`), tls.certFile);
