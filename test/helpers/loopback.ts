@@ -33,9 +33,20 @@ export async function listenOnLoopback(server: Server, port = 0): Promise<Listen
   };
 }
 
-/** Nobody listens on it; another process may take it meanwhile. */
+/** Below the ports that the system gives to whoever connects: one of those may be another's at any moment. */
+const OURS = { from: 10_000, to: 32_000 };
+
+/** Nobody listens on it, and hardly anybody will. */
 export async function freePort(): Promise<number> {
-  const { port, close } = await listenOnLoopback(createServer());
-  await close();
-  return port;
+  for (;;) {
+    const port = OURS.from + Math.floor(Math.random() * (OURS.to - OURS.from));
+    const server = createServer();
+    try {
+      const { close } = await listenOnLoopback(server, port);
+      await close();
+      return port;
+    } catch {
+      // It is another's.
+    }
+  }
 }

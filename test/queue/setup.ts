@@ -1,10 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import pino from 'pino';
-import { onTestFinished } from 'vitest';
+import { onTestFailed, onTestFinished } from 'vitest';
 import type { Log } from '../../src/log.ts';
 import { type MirrorQueue, type QueueOptions, startQueue } from '../../src/queue.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
@@ -71,6 +72,7 @@ export async function redisServer({
   policy = 'noeviction',
   port: wanted = 0,
   tls = false,
+  tries = 3,
 } = {}): Promise<Server> {
   const dir = temporaryFolder();
   const port = wanted || (await freePort());
@@ -99,10 +101,14 @@ export async function redisServer({
     client,
     signal: (name) => void child?.kill(name),
     async start() {
-      child = spawn('redis-server', [...settings, '--maxmemory-policy', policy, ...login], {
+      const started = spawn('redis-server', [...settings, '--maxmemory-policy', policy, ...login], {
         stdio: 'ignore',
       });
-      await client.ping();
+      child = started;
+      const ended = once(started, 'exit').then(() => 'no answer: it has ended');
+      const answer = await Promise.race([client.info('server'), ended]);
+      // The Redis of another test may have the port.
+      if (!answer.includes(`process_id:${started.pid}\r\n`)) throw new Error(`port ${port}: ${answer}`);
     },
     async kill() {
       const killed = child;
@@ -114,8 +120,13 @@ export async function redisServer({
     client.disconnect();
     await server.kill();
   });
-  await server.start();
-  return server;
+  try {
+    await server.start();
+    return server;
+  } catch (thrown) {
+    if (wanted !== 0 || tries === 1) throw thrown;
+    return await redisServer({ password, policy, tls, tries: tries - 1 });
+  }
 }
 
 /** One that Redis asks of nobody else. */
@@ -149,6 +160,7 @@ export async function start(
     ...options,
     timing: { ...hurried, ...options.timing },
   });
+  onTestFailed(() => void process.stderr.write(`${JSON.stringify(recording.lines)}\n`));
   onTestFinished(() => queue.close());
   return { ...queue, ...recording, runNow: (job) => queue.planAnew([job]) };
 }
