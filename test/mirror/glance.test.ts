@@ -76,6 +76,15 @@ describe('a glance', () => {
     expect(await bench.glance('ai-signals')).toMatchObject({ verdict: null, apiCalls: 1, updated: 0 });
   });
 
+  it('reads on past rows without a key, any of which may be new', async () => {
+    const bench = await setup({ rows: ROWS });
+    const upstream = bench.upstream('ai-signals');
+    publish(null)(upstream);
+    await bench.mirror('ai-signals');
+    upstream.rows.splice(50, 0, ...upstream.make(50).map((row) => ({ ...row, id: null })));
+    expect(await bench.glance('ai-signals')).toMatchObject({ verdict: null, apiCalls: 2, inserted: 0 });
+  });
+
   it('goes on as a walk, with its verdict, where nothing is known', async () => {
     const bench = await setup({ rows: ROWS });
     expect(await bench.glance(job)).toMatchObject({ kind: 'walk', verdict: 'verified', apiCalls: WHOLE + 1 });
