@@ -88,18 +88,21 @@ describe('a mirror that is shipped', () => {
       'DELETE FROM ai_signals_rows WHERE _key = (SELECT min(_key) FROM ai_signals) RETURNING _key',
     );
     await there.query(`UPDATE news SET _body = '{}' WHERE _key = (SELECT max(_key) FROM news)`);
-    await there.query(`INSERT INTO smart_wallets SELECT * FROM (SELECT * FROM smart_wallets LIMIT 1) AS one
-      ON CONFLICT DO NOTHING`);
+    await there.query(
+      `INSERT INTO smart_wallets SELECT (jsonb_populate_record(one, '{"_key": "nobody"}')).* FROM smart_wallets AS one LIMIT 1`,
+    );
     for (const _ of ['once', 'and again']) {
       const checked = await ship('--check');
       expect(checked.code).toBe(75);
       expect(checked.stdout).toContain(`ai-signals: differs: ai_signals_rows (1 missing: ${gone?._key})`);
       expect(checked.stdout).toMatch(/^news: differs: news \(1 with other values: /m);
+      expect(checked.stdout).toContain('smart-wallets: differs: smart_wallets (1 too many: nobody)');
     }
     const { stdout, code } = await ship('--verify');
     expect(code).toBe(0);
     expect(stdout).toContain(`ai-signals: mended ai_signals_rows (1 missing: ${gone?._key})`);
     expect(stdout).toMatch(/^news: mended news \(1 with other values: /m);
+    expect(stdout).toContain('smart-wallets: mended smart_wallets (1 too many: nobody)');
     await expectEqual(file, there);
     expect((await ship('--verify')).stdout).not.toContain('mended');
   });
