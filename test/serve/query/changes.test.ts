@@ -115,7 +115,15 @@ test('a removal that goes on is shown when it ends, by time, too', async () => {
   const during = await ask();
   expect(during.headers['x-mirror-seq']).toBe(String(seq - 1));
   expect(stable(during.json as Row[])).toEqual(stable(present.rows));
+  // Not in the feed either, though another dataset is further.
+  const [other] = sql(`SELECT last_seq AS seq FROM datasets WHERE job = 'ai-signals'`);
+  write(`UPDATE datasets SET last_seq = ${seq + 1} WHERE job = 'ai-signals'`);
+  const removed = async () =>
+    ((await get(`/mirror/v1/changes?limit=1000&since=${seq - 1}`)).json as Feed).changes.length;
+  expect(await removed()).toBe(0);
   write('DELETE FROM removed_rows');
+  expect(await removed()).toBe(1);
+  write(`UPDATE datasets SET last_seq = ${other?.['seq']} WHERE job = 'ai-signals'`);
   const after = await ask({ 'if-none-match': String(during.headers['etag']) });
   expect([after.status, (after.json as Row[]).length]).toEqual([200, present.rows.length - 1]);
   expect((await ask({ 'if-none-match': String(after.headers['etag']) })).status).toBe(304);
@@ -238,6 +246,12 @@ describe('the change feed', () => {
       await get(`/mirror/v1/changes?since=${since}`),
       await get('/mirror/v1/changes', { accept: 'text/event-stream', 'last-event-id': String(since) }),
     ];
+    write(`UPDATE datasets SET history_from = '${isoTime(since)}'`);
+    expect(await get(`/mirror/v1/changes?since=${since}`)).toMatchObject({ status: 200 });
+    const within = Buffer.from(JSON.stringify([...parts.slice(0, 2), since, null, 'a'])).toString(
+      'base64url',
+    );
+    dropped.push(await get(`/mirror/v1/changes?since=${within}`));
     write('UPDATE datasets SET history_from = NULL');
     for (const answer of [
       await get(`/mirror/v1/changes?since=${other}`),
