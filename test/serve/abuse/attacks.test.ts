@@ -111,6 +111,11 @@ const attacks: Record<string, Attack> = {
   'a bare line feed': refused('GET / HTTP/1.1\nHost: localhost\n\n'),
   'a null byte': refused(get('X-A: \0')),
   'a long url': refused(at('GET', `/${'a'.repeat(9_000)}`), 414, 'uri_too_long'),
+  'a long url, and a request behind it': refused(
+    at('GET', `/${'a'.repeat(9_000)}`) + get(),
+    414,
+    'uri_too_long',
+  ),
   'huge headers': refused(get(`X-A: ${'a'.repeat(20_000)}`), 431, 'headers_too_large'),
   'many headers': refused(get(...Array(6_000).fill('X-A: a')), 431, 'headers_too_large'),
   'a tunnel': refused(at('CONNECT', 'example.com:443'), 405, 'method_not_allowed'),

@@ -130,3 +130,17 @@ function takeSlowly(socket: Socket, { pauseMs, pauses }: { pauseMs: number; paus
   });
   return () => taken;
 }
+
+test('a client that was refused, and sends on without closing its end, is cut off', async () => {
+  const { port } = await listening();
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => undefined).resume();
+  socket.write('good morning\r\n\r\n');
+  await once(socket, 'end');
+  const sending = setInterval(() => socket.write('k'), 20);
+  onTestFinished(() => {
+    clearInterval(sending);
+    socket.destroy();
+  });
+  await expect.poll(() => socket.closed).toBe(true);
+});
