@@ -168,8 +168,11 @@ test('connections on which nothing is asked are closed at once, and no new ones 
 test('what is not answered within its grace is cut off', async () => {
   const { ask, end } = await waiting({ graceMs: 100 });
   const client = await ask();
+  const begun = performance.now();
   await end();
   expect(await client.closed).toBe('');
+  // Sooner than one that is silent.
+  expect(performance.now() - begun).toBeLessThan(boundsOf().stalledMs);
 });
 
 test('one that does not take its answer holds up the end no longer than its grace', async () => {
@@ -179,7 +182,9 @@ test('one that does not take its answer holds up the end no longer than its grac
   const { socket } = await speak(port, get());
   await once(socket, 'data');
   socket.pause();
+  const begun = performance.now();
   await end();
+  expect(performance.now() - begun).toBeLessThan(boundsOf().stalledMs);
 });
 
 test('to end twice is to end once', async () => {
