@@ -227,6 +227,14 @@ describe('by a key', () => {
     for (let tries = 0; tries < 310 && status === 401; tries += 1) ({ status } = await login('wrong'));
     expect(status).toBe(429);
   });
+
+  test('nor does a session that is none, and who tries many is told to wait', async () => {
+    const { get, cookie } = await setupPage({ walked: [] });
+    const guess = () => get('/page/schema', { cookie: cookie.replace(/=.*/, `=${'x'.repeat(43)}`) });
+    let status = 401;
+    for (let tries = 0; tries < 310 && status === 401; tries += 1) ({ status } = await guess());
+    expect(status).toBe(429);
+  });
 });
 
 describe('other pages', () => {

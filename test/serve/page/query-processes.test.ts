@@ -56,6 +56,13 @@ describe('query processes', () => {
     expect((await take())?.queries).not.toBe(used);
   });
 
+  test('that ended while they waited serve nobody', async () => {
+    const { processes, made, take } = setup();
+    processes.warm();
+    for (const process of made) process.ended = true;
+    expect((await take())?.queries).toMatchObject({ ended: false });
+  });
+
   test('are so many and one that waits, and no more', async () => {
     const { take, living } = setup();
     await Promise.all([take(), take()]);
