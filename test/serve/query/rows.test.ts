@@ -1,6 +1,7 @@
 /** Questions of `/mirror/v1/<dataset>`, over HTTP, against one mirror of the model API that has all lists. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { faults, when } from '../../../model-api/index.ts';
 import { openServeBench, type ServeBench, setupServe } from '../../helpers/serve-bench.ts';
 import { type Get, type Got, getter } from '../client.ts';
 
@@ -319,6 +320,19 @@ describe('one row', () => {
     expect(json?.json).toMatchObject({ _key: key, headline: 'another' });
     expect(String(csv?.bytes)).toContain('another');
   });
+});
+
+test('an answer that a client has is sent anew once a value has moved that makes no change', async () => {
+  const age = (headers = {}) => ask('select=quality_age_seconds&order=_key&limit=1', headers);
+  const known = await age();
+  const again = () => age({ 'if-none-match': String(known.headers['etag']) });
+  expect((await again()).status).toBe(304);
+  serve.bench.model.faults = [when({}, faults.ageing())];
+  serve.bench.clock.advance(60_000);
+  await serve.bench.mirror('ai-signals');
+  const moved = await again();
+  expect(moved).toMatchObject({ status: 200, headers: { 'x-mirror-seq': known.headers['x-mirror-seq'] } });
+  expect(moved.json).not.toEqual(known.json);
 });
 
 test('a question that waits too long for its turn is told to come again', async () => {
