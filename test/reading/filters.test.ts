@@ -7,12 +7,12 @@ import { openScan } from '../../src/reading/filters/scan.ts';
 import { type Filters, filtersOf } from '../../src/reading/filters.ts';
 import { type Moment, openPages } from '../../src/reading/pages.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
-import { change, editBefore, publish } from '../helpers/edits.ts';
+import { both, change, editBefore, insert, publish } from '../helpers/edits.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { keepFor, passDays } from '../store/support.ts';
 import { leaves, shortText } from './filters/support.ts';
-import { momentOf, type Row, setupRead, textsOf } from './pages/support.ts';
+import { momentOf, type Row, setupPages, setupRead, textsOf } from './pages/support.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -130,6 +130,31 @@ describe('the rows that filters leave', () => {
       { numRuns: 10 },
     );
   });
+
+  it.each([1_000_000, 0])(
+    'are those of a row as it was then, in the order of then: %i bytes of texts are kept',
+    async (bytes) => {
+      const own = await setup({ rows: 4 });
+      const dataset = own.upstream('news');
+      const [pages, connection] = [setupPages(own), openReadOnly(own.store.file)];
+      onTestFinished(() => void connection.close());
+      const scan = openScan(connection, own.jobs.map(listed), pages, bytes);
+      const found = (moment: Moment) => {
+        const rowids = scan(moment, asked('news', '?q=zebra') as Filters, () => true) ?? [];
+        return pages.readRows(moment, rowids).map((json) => JSON.parse(json ?? '{}').headline);
+      };
+      both(change(0, { headline: 'Zebra 1' }), change(2, { headline: 'Zebra 2' }))(dataset);
+      await own.mirror('news');
+      both(insert(0), change(0, { headline: 'Zebra 0' }))(dataset);
+      await own.mirror('news');
+      const then = momentOf(pages, 'news');
+      expect(found(then)).toEqual(['Zebra 0', 'Zebra 1', 'Zebra 2']);
+      both(change(1, { headline: 'another' }), change(4, { headline: 'Zebra 4' }))(dataset);
+      await own.mirror('news');
+      expect(found(then)).toEqual(['Zebra 0', 'Zebra 1', 'Zebra 2']);
+      expect(found(momentOf(pages, 'news'))).toEqual(['Zebra 0', 'Zebra 2', 'Zebra 4']);
+    },
+  );
 
   it('are those of the published snapshot that was proven, whatever a walk has brought since', async () => {
     const own = await setup({ rows: 150 });
