@@ -5,6 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { boundsOf } from '../../src/serve/http/connections.ts';
 import { peersOf } from '../../src/serve/http/server.ts';
+import { abortSignalOf } from '../../src/serve/http/stream.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
 import { answerTo, get, getLast, hello, listening, refusalIn, speak, waiting } from './listen/support.ts';
 
@@ -78,6 +79,16 @@ test.each([
   [100, 50],
 ])('of %d files that may be open, connections take %d at most', (files, connections) => {
   expect(boundsOf({}, files).connections).toBe(connections);
+});
+
+test('a call whose client has gone is over for who asks only then', async () => {
+  const { responses, ask } = await waiting();
+  const { socket } = await ask();
+  const [outgoing] = responses as [ServerResponse];
+  const { req: incoming } = outgoing;
+  socket.destroy();
+  await expect.poll(() => incoming.socket.destroyed).toBe(true);
+  expect(abortSignalOf({ incoming, outgoing }).aborted).toBe(true);
 });
 
 test('what is given goes before what is usual', () => {
