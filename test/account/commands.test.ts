@@ -3,13 +3,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Check } from '../../src/doctor.ts';
 import type { Status } from '../../src/reading/status.ts';
+import { sparingly } from '../helpers/daemon-bench.ts';
 import { CANARY, idsOf, setupSync, truth } from '../helpers/sync-bench.ts';
 import { until } from '../queue/setup.ts';
 import { ACCOUNT, KEY } from './bench.ts';
 import { setup } from './processes.ts';
-
-/** For a poll that asks more than a word. */
-const sparingly = { interval: 200 };
 
 describe('two daemons', () => {
   test('keep to a pace together, mix nothing, and tell Redis nothing of the key', async () => {

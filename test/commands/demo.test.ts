@@ -1,18 +1,19 @@
 /** The demo, as it runs for people at a terminal, and for programs. */
 
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { DAY_MS, isoTime, systemClock } from '../../src/clock.ts';
 import type { Overview } from '../../src/serve/ui/wire.ts';
+import { removeFolder } from '../helpers/folder.ts';
 import { runMain, startMain } from '../helpers/main.ts';
 
 function demo(isTTY: boolean, ...options: string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'mirror-demo-test-'));
   onTestFinished(() => {
     vi.unstubAllEnvs();
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   });
   // Others on this machine may run the demo, too.
   vi.stubEnv('TMPDIR', folder);
@@ -25,7 +26,7 @@ test('at a terminal it makes a past, and stays with a key, a curl line and a lin
   const { said, stop, ended } = demo(true, '--keep');
   await expect.poll(said).toContain('Ctrl-C ends it.');
   const [, dir = ''] = /MIRROR_DIR=(\S+)/.exec(said()) ?? [];
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(dir));
   const [, key, address = ''] =
     /curl -H "Authorization: Bearer (mmkey_\w+)" "(http:\/\/127\.0\.0\.1:\d+\/\S+)"/.exec(said()) ?? [];
   const answer = await fetch(address, { headers: { Authorization: `Bearer ${key}` } });

@@ -12,6 +12,9 @@ import { removeFolder } from './folder.ts';
 import { runMain } from './main.ts';
 import { sharedClock } from './virtual-clock.ts';
 
+/** For a poll that asks more than a word. */
+export const sparingly = { interval: 200 };
+
 export const CANARY = 'canary-key-7c21f0';
 /** Run after each test, the last first. */
 export const releases: (() => unknown)[] = [];

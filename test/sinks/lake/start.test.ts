@@ -1,18 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { releaseAll, releases, setup } from '../../helpers/daemon-bench.ts';
+import { releaseAll, releases, setup, sparingly } from '../../helpers/daemon-bench.ts';
+import { removeFolder } from '../../helpers/folder.ts';
 import { roomOf } from '../../helpers/mirror-bench.ts';
 import { expectEqual } from './bench.ts';
 
 afterEach(releaseAll);
 
-/** For a poll that asks more than a word. */
-const sparingly = { interval: 200 };
-
 test('the daemon lays a lake after its proofs, mirrors on where it cannot, says so, and goes on by itself', async () => {
   const there = mkdtempSync(join(roomOf(), 'mm-lake-'));
-  releases.push(() => rmSync(there, { recursive: true }));
+  releases.push(() => removeFolder(there));
   const { start, status, file, complete } = await setup(
     {},
     { MIRROR_LAKE: there, MIRROR_LAKE_EVERY: '100ms' },

@@ -1,11 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
-import { releaseAll, setup } from '../../helpers/daemon-bench.ts';
+import { releaseAll, setup, sparingly } from '../../helpers/daemon-bench.ts';
 import { cuttingProxy, postgres } from '../../helpers/postgres.ts';
 
 afterEach(releaseAll);
-
-/** For a poll that asks more than a word. */
-const sparingly = { interval: 200 };
 
 test('the daemon ships after every walk, mirrors on where Postgres is down, says so, and goes on by itself', async () => {
   const there = await postgres();
