@@ -238,7 +238,8 @@ describe('the change feed', () => {
   test('tells who cannot go on where to begin: another mirror, other datasets, a dropped past', async () => {
     const { next } = (await get('/mirror/v1/changes?limit=1')).json as Feed;
     const parts = JSON.parse(Buffer.from(next, 'base64url').toString()) as unknown[];
-    const other = Buffer.from(JSON.stringify(['another', ...parts.slice(1)])).toString('base64url');
+    const position = (...of: unknown[]) => Buffer.from(JSON.stringify(of)).toString('base64url');
+    const other = position('another', ...parts.slice(1));
     const less = getter(serve.url, serve.issue({ name: 'less', scopes: ['news:read'] }).key);
     const since = Number(states[0]?.seq);
     write(`UPDATE datasets SET history_from = '${isoTime(since + 1)}'`);
@@ -248,9 +249,7 @@ describe('the change feed', () => {
     ];
     write(`UPDATE datasets SET history_from = '${isoTime(since)}'`);
     expect(await get(`/mirror/v1/changes?since=${since}`)).toMatchObject({ status: 200 });
-    const within = Buffer.from(JSON.stringify([...parts.slice(0, 2), since, null, 'a'])).toString(
-      'base64url',
-    );
+    const within = position(...parts.slice(0, 2), since, null, 'a');
     dropped.push(await get(`/mirror/v1/changes?since=${within}`));
     write('UPDATE datasets SET history_from = NULL');
     for (const answer of [
