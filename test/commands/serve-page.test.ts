@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { openStore } from '../../src/store.ts';
+import { memoryFolder } from '../helpers/folder.ts';
 import { runMain, startMain } from '../helpers/main.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
-import { emptyFolder } from '../serve/support.ts';
 
 const serveAtTerminal = (
   dir: string,
@@ -17,7 +17,7 @@ const serveAtTerminal = (
   startMain(['serve', '--port', '0'], { MIRROR_DIR: dir, LOG_LEVEL: 'silent', ...settings }, true, ...more);
 
 async function emptyMirror(): Promise<string> {
-  const dir = emptyFolder();
+  const dir = memoryFolder();
   openStore(dir, await loadJobs(), Date.now).close();
   return dir;
 }
@@ -54,7 +54,7 @@ test.each([
   ['yes', '127.0.0.1:4020', 'MIRROR_SERVE_PAGE is none of token, open and off'],
 ])('a page that is %s at %s is refused', async (MIRROR_SERVE_PAGE, MIRROR_SERVE, line) => {
   const settings = {
-    MIRROR_DIR: emptyFolder(),
+    MIRROR_DIR: memoryFolder(),
     MIRROR_SERVE,
     MIRROR_SERVE_PAGE,
     MIRROR_SERVE_TRUST: '10.0.0.7',
@@ -66,7 +66,7 @@ test.each([
 });
 
 test('at a terminal it refuses a folder without a mirror, and makes nothing there', async () => {
-  const dir = join(emptyFolder(), 'data');
+  const dir = join(memoryFolder(), 'data');
   const { output: said, ended } = serveAtTerminal(dir);
   expect([await ended, said()]).toEqual([
     75,

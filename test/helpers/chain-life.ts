@@ -12,8 +12,8 @@ import { parseQuota } from '../../src/serve/service/limits.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import type { WalkRow } from '../../src/store.ts';
 import { both, bump, change, type Edit, insert, move, publish, remove } from './edits.ts';
-import { removeFolder } from './folder.ts';
-import { datasetOf, roomOf } from './mirror-bench.ts';
+import { memory, removeFolder } from './folder.ts';
+import { datasetOf } from './mirror-bench.ts';
 import { listNames, serveMirror } from './serve-bench.ts';
 import { differences, mirroredForm } from './truth.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
@@ -74,7 +74,7 @@ async function openChain({ depth, rows, quota }: ChainLife, random: () => number
   const levels: Level[] = [];
   let above: { url: string; key: string } = { url: model.url, key: sampleKey.key };
   for (let level = 0; level < depth; level += 1) {
-    const dir = mkdtempSync(join(roomOf(), 'mirror-bench-'));
+    const dir = mkdtempSync(join(memory, 'mirror-bench-'));
     ends.push(() => removeFolder(dir));
     const environment = { MARKET_API_URL: above.url, MARKET_API_KEY: above.key, MIRROR_DIR: dir };
     const app = await openApp({ environment, clock, random });

@@ -1,7 +1,6 @@
 /** A mirror of a model API: real HTTP, a real store in a folder of its own, and time that a test moves. */
 
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Statement } from 'better-sqlite3';
 import {
@@ -20,7 +19,7 @@ import { mirror, type Progress } from '../../src/mirror.ts';
 import { type Connection, openConnection, openReadOnly } from '../../src/store/connection.ts';
 import { openStore, type Store, type WalkRow } from '../../src/store.ts';
 import type { WalkKind } from '../../src/walk.ts';
-import { removeFolder } from './folder.ts';
+import { memory, removeFolder } from './folder.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
 export type BenchOptions = ModelOptions & {
@@ -89,7 +88,7 @@ export async function openBench({
   const copied = isPlain && walked.length > 0 ? await walkedMirror(options.rows, walked) : undefined;
   const clock = virtualClock(copied?.now);
   const model = await startModelApi({ now: clock.now, ...options });
-  const dir = mkdtempSync(join(roomOf(), 'mirror-bench-'));
+  const dir = mkdtempSync(join(memory, 'mirror-bench-'));
   for (const [name, content] of copied?.files ?? []) writeFileSync(join(dir, name), content);
   let store = openStore(dir, jobs, clock.now);
   const sideBySide = createSideBySide();
@@ -206,9 +205,6 @@ function walkedMirror(rows: BenchOptions['rows'], walked: readonly string[]): Pr
   walkedMirrors.set(key, walking);
   return walking;
 }
-
-/** Memory where there is some: what a crash of the machine would do to a disk is not under test. */
-export const roomOf = () => (existsSync('/dev/shm') ? '/dev/shm' : tmpdir());
 
 export const datasetOf: Readonly<Record<string, DatasetName>> = {
   'ai-signals': 'aiSignals',

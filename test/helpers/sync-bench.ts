@@ -5,15 +5,14 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { type ModelApi, type ModelOptions, scopes, startModelApi } from '../../model-api/index.ts';
 import { Database } from '../../src/store/sqlite.ts';
-import { temporaryFolder } from './folder.ts';
+import { memoryFolder } from './folder.ts';
 import { runMain } from './main.ts';
-import { roomOf } from './mirror-bench.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 export const CANARY = 'canary-key-93ab7e';
 
 export async function setupSync(options: ModelOptions = {}, clock = virtualClock()) {
-  const cwd = temporaryFolder('mm-sync-', roomOf());
+  const cwd = memoryFolder('mm-sync-');
   const keys = [{ id: 'test', key: CANARY, scopes: [...scopes], active: true }];
   const model = await startModelApi({ rows: 130, keys, now: clock.now, ...options });
   onTestFinished(() => model.close());

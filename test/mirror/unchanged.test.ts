@@ -1,6 +1,6 @@
 /** Rows that are as they are stored are told by their text: nothing in the mirror may show that they were not looked at. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -12,7 +12,7 @@ import { mirror } from '../../src/mirror.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import { openStore, type Store, type WalkSession } from '../../src/store.ts';
 import type { WalkKind } from '../../src/walk.ts';
-import { roomOf } from '../helpers/mirror-bench.ts';
+import { memory, removeFolder } from '../helpers/folder.ts';
 import { type VirtualClock, virtualClock } from '../helpers/virtual-clock.ts';
 
 const PAGE_ROWS = 4;
@@ -133,7 +133,7 @@ it('the mirror is the same as if every row had been looked at', async () => {
 
 function openSide(byText: boolean): Side {
   const clock = virtualClock();
-  const store = openStore(mkdtempSync(join(roomOf(), 'unchanged-')), jobs, clock.now);
+  const store = openStore(mkdtempSync(join(memory, 'unchanged-')), jobs, clock.now);
   const pages = { all: 0, unchanged: 0 };
   const counting = (session: WalkSession): WalkSession => ({
     ...session,
@@ -150,7 +150,7 @@ function openSide(byText: boolean): Side {
 
 function close(store: Store): void {
   store.close();
-  rmSync(join(store.file, '..'), { recursive: true });
+  removeFolder(join(store.file, '..'));
 }
 
 async function pass({ store, clock }: Side, upstream: Upstream, kind: WalkKind, ample: boolean) {

@@ -14,13 +14,14 @@ import { openServeDatabase, serveFile } from '../../src/serve/service/database.t
 import { openKeyring } from '../../src/serve/service/keys.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { startCli } from '../helpers/cli.ts';
-import { emptyFolder, setupKeys } from './support.ts';
+import { memoryFolder } from '../helpers/folder.ts';
+import { setupKeys } from './support.ts';
 
 const failure = (kind: string, message: RegExp) =>
   expect.objectContaining({ kind, message: expect.stringMatching(message) });
 
 test('the database and its log are for this user alone, in a folder that is made for it', () => {
-  const dir = join(emptyFolder(), 'data');
+  const dir = join(memoryFolder(), 'data');
   const umask = process.umask(0);
   const database = openServeDatabase(dir);
   process.umask(umask);
@@ -35,7 +36,7 @@ test('the database and its log are for this user alone, in a folder that is made
 });
 
 test('a database that was begun and left empty, as by a crash, is gone on with', () => {
-  const dir = emptyFolder();
+  const dir = memoryFolder();
   closeSync(openSync(serveFile(dir), 'w'));
   const { create, keyring } = setupKeys(dir);
   create();
@@ -55,7 +56,7 @@ test.each([
 });
 
 test('a database of something else is left alone: 74', () => {
-  const dir = emptyFolder();
+  const dir = memoryFolder();
   const other = new Database(serveFile(dir));
   other.exec('CREATE TABLE songs (name TEXT)');
   other.close();
@@ -64,10 +65,10 @@ test('a database of something else is left alone: 74', () => {
 });
 
 test('what is no database, or a link to one, is left alone: 74', () => {
-  const [text, link] = [emptyFolder(), emptyFolder()];
+  const [text, link] = [memoryFolder(), memoryFolder()];
   writeFileSync(serveFile(text), 'no database at all, but longer than the head of one would be '.repeat(20));
   expect(() => openKeyring(text)).toThrow(failure('disk', /is not a database: move it away/));
-  symlinkSync(serveFile(emptyFolder()), serveFile(link));
+  symlinkSync(serveFile(memoryFolder()), serveFile(link));
   expect(() => openKeyring(link)).toThrow(failure('disk', /is a symbolic link/));
 });
 

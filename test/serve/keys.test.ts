@@ -22,7 +22,8 @@ import {
   renderRate,
   unlimited,
 } from '../../src/serve/service/limits.ts';
-import { emptyFolder, limitsOf, setupKeys } from './support.ts';
+import { memoryFolder } from '../helpers/folder.ts';
+import { limitsOf, setupKeys } from './support.ts';
 
 const DAY = 86_400_000;
 const usage = (message: RegExp) =>
@@ -176,7 +177,7 @@ test('what is refused leaves nothing behind', () => {
 });
 
 test('two who manage keys at once see what the other did', () => {
-  const dir = emptyFolder();
+  const dir = memoryFolder();
   const [one, other] = [setupKeys(dir), setupKeys(dir)];
   const { id } = one.create().record;
   other.keyring.revoke(id, 0);

@@ -11,13 +11,10 @@ import {
 import { openServeDatabase } from '../../src/serve/service/database.ts';
 import { type KeyTerms, openKeyring } from '../../src/serve/service/keys.ts';
 import { type Limits, parseQuota, parseRate } from '../../src/serve/service/limits.ts';
-import { temporaryFolder } from '../helpers/folder.ts';
-import { roomOf } from '../helpers/mirror-bench.ts';
+import { memoryFolder } from '../helpers/folder.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 
-export const emptyFolder = () => temporaryFolder('mirror-', roomOf());
-
-export function setupKeys(dir = emptyFolder()) {
+export function setupKeys(dir = memoryFolder()) {
   const keyring = openKeyring(dir);
   onTestFinished(() => keyring.close());
   const clock = virtualClock();

@@ -9,11 +9,12 @@ import { openServeDatabase, serveFile } from '../../src/serve/service/database.t
 import { openSchemas } from '../../src/serve/service/openapi.ts';
 import { type UsageBody, usageBody } from '../../src/serve/service/usage.ts';
 import { Database } from '../../src/store/sqlite.ts';
-import { emptyFolder, limitsOf, setupAdmission } from './support.ts';
+import { memoryFolder } from '../helpers/folder.ts';
+import { limitsOf, setupAdmission } from './support.ts';
 
 const usageSchema = z.fromJSONSchema(JSON.parse(JSON.stringify(openSchemas().all()['Usage'])));
 
-function setupUsage(dir = emptyFolder()) {
+function setupUsage(dir = memoryFolder()) {
   const bench = setupAdmission(dir);
   const answered = (endpoint: string, status: number, account = 'desk') =>
     bench.admission().addCall({ account, endpoint, status });

@@ -5,9 +5,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openDisk } from '../../../lab/campaign/world/disk.ts';
 import { Database } from '../../../src/store/sqlite.ts';
 import { startCli } from '../../helpers/cli.ts';
+import { memoryFolder } from '../../helpers/folder.ts';
 import { openBench } from '../../helpers/mirror-bench.ts';
 import { getter } from '../client.ts';
-import { emptyFolder, limitsOf, setupKeys } from '../support.ts';
+import { limitsOf, setupKeys } from '../support.ts';
 import { NEWS } from './support.ts';
 
 const QUOTA = 1_000;
@@ -36,7 +37,7 @@ async function startServe(dir: string) {
 test('a full disk beside the counters: calls go on, are told of once, and are written when there is room', async ({
   skip,
 }) => {
-  const folder = emptyFolder();
+  const folder = memoryFolder();
   const disk = openDisk(join(folder, 'disk'));
   onTestFinished(disk.remove);
   if (disk.cannotBeFilled) return skip(disk.cannotBeFilled);
@@ -85,7 +86,7 @@ function counted(dir: string): number | undefined {
 }
 
 test('a mirror that somebody locks for himself alone: 503 meanwhile, then pages', async () => {
-  const folder = emptyFolder();
+  const folder = memoryFolder();
   const key = await prepare(folder);
   const other = new Database(join(folder, 'mirror.db'));
   other.pragma('journal_mode = wal');

@@ -7,8 +7,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { openAdmission, type Usage } from '../../../src/serve/service/admission.ts';
 import { openKeyring } from '../../../src/serve/service/keys.ts';
+import { memoryFolder } from '../../helpers/folder.ts';
 import { nodeOfSources, sourceAddress } from '../../helpers/sources.ts';
-import { emptyFolder, limitsOf } from '../support.ts';
+import { limitsOf } from '../support.ts';
 
 const LIMIT = 100_000;
 
@@ -47,7 +48,7 @@ function serve(dir: string, key: string) {
 }
 
 function setup() {
-  const dir = emptyFolder();
+  const dir = memoryFolder();
   const keyring = openKeyring(dir);
   onTestFinished(() => keyring.close());
   const terms = { name: 'desk', account: 'desk', scopes: ['news:read'], addresses: null, expiresAt: null };

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { afterAll, onTestFinished } from 'vitest';
 import { openSessions } from '../../../src/serve/ui/sessions.ts';
 import type { PageQuestion, QueryLine } from '../../../src/serve/ui/wire.ts';
-import { removeFolder } from '../../helpers/folder.ts';
-import { roomOf } from '../../helpers/mirror-bench.ts';
+import { memory, removeFolder } from '../../helpers/folder.ts';
 import { openServeBench, type ServeBenchOptions } from '../../helpers/serve-bench.ts';
 
 export const DOCUMENT = '<!doctype html><title>the page</title>';
@@ -15,7 +14,7 @@ export const SCRIPT_NAME = 'main-2QO7Z5KB.js';
 
 /** Of files as the build makes them. */
 function builtFolder(): string {
-  const folder = mkdtempSync(join(roomOf(), 'mm-page-'));
+  const folder = mkdtempSync(join(memory, 'mm-page-'));
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.html'), DOCUMENT);
   writeFileSync(join(folder, 'assets', SCRIPT_NAME), SCRIPT);
