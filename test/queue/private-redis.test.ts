@@ -35,7 +35,7 @@ async function started(dir: string, log = recording.log): Promise<PrivateRedis> 
 }
 
 function clientOf(path: string): Redis {
-  const client = new Redis({ path, retryStrategy: () => 20 });
+  const client = new Redis({ path, retryStrategy: () => 20, maxRetriesPerRequest: null });
   client.on('error', () => {});
   onTestFinished(() => client.disconnect());
   return client;
