@@ -7,7 +7,7 @@ import { type App, openApp, type Surroundings } from './app.ts';
 import { followClock } from './daemon/clock-jumps.ts';
 import { type Following, type FollowingParts, keepFollowing } from './daemon/following.ts';
 import { openHealthSocket } from './daemon/health-socket.ts';
-import { watchMirrorFile } from './daemon/mirror-file.ts';
+import { type MirrorFile, watchMirrorFile } from './daemon/mirror-file.ts';
 import { keepServing } from './daemon/service.ts';
 import { createPulse, type Pulse, serviceManager } from './daemon/systemd.ts';
 import { Failure, Snooze, toError } from './errors.ts';
@@ -108,11 +108,12 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
     });
   const health = await openHealthSocket({ dir, status: () => file.ifHere(() => statusOf(app, clock.now())) });
   releases.add(() => health?.close());
+  const shared: Shared = { file, pulse, turns, following };
   const queue = await startQueue({
     redis: redisUrl ? { url: redisUrl } : { dir },
     schedules,
     lastRun: app.store.lastRun,
-    run: (name, stop) => file.during(() => run(app, app.job(name), parts, { pulse, turns, following }, stop)),
+    run: (name, stop) => file.during(() => run(app, app.job(name), parts, shared, stop)),
     changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
     onOutage: (queue) => note({ queue }),
     log,
@@ -134,11 +135,19 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   file.gone.throwIfAborted();
 }
 
+/** By all runs of a daemon. */
+type Shared = {
+  readonly file: Pick<MirrorFile, 'isHere'>;
+  readonly pulse: Pulse;
+  readonly turns: Turns;
+  readonly following: readonly Following[];
+};
+
 async function run(
   app: App,
   job: Job,
   { log, clock, progress, ended, waits }: DaemonParts,
-  { pulse, turns, following }: { pulse: Pulse; turns: Turns; following: readonly Following[] },
+  { file, pulse, turns, following }: Shared,
   signal: AbortSignal,
 ): Promise<void> {
   const turn = turns.of(job);
@@ -171,8 +180,9 @@ async function run(
     const scheduled = nextDue(schedule, Date.parse(walk.startedAt), clock.now());
     app.store.keepNextDue(job.name, scheduled && Math.max(scheduled, turns.of(job).at));
   } catch (thrown) {
-    // The run itself went well.
-    log.warn({ job: job.name, err: toError(thrown).message }, 'nobody can tell when it is due next');
+    // The run itself went well. A mirror that is gone ends the daemon, which tells of it.
+    if (file.isHere())
+      log.warn({ job: job.name, err: toError(thrown).message }, 'nobody can tell when it is due next');
   }
 }
 

@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import { LONG_LOG_BYTES } from '../store/read.ts';
 import type { Store } from '../store.ts';
 
-type MirrorFile = {
+export type MirrorFile = {
   /** Aborted with a Failure when the file is gone or replaced: what is written to it would be lost. */
   gone: AbortSignal;
   isHere(): boolean;

@@ -2,11 +2,14 @@ import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { watchMirrorFile } from '../../src/daemon/mirror-file.ts';
+import { runDaemon } from '../../src/daemon.ts';
 import { Failure, Snooze } from '../../src/errors.ts';
 import type { Log } from '../../src/log.ts';
 import { startCli } from '../helpers/cli.ts';
 import { idsOf, setupSync, truth } from '../helpers/sync-bench.ts';
+import { sharedClock } from '../helpers/virtual-clock.ts';
 
 const idle = Object.fromEntries(
   ['NEWS', 'USAGE', 'MEME_SIGNALS', 'SMART_WALLETS'].map((job) => [`MIRROR_SCHEDULE_${job}`, 'off']),
@@ -30,6 +33,10 @@ async function running(schedule: string) {
   return { ...bench, daemon };
 }
 
+function remove(file: string): void {
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) rmSync(path);
+}
+
 async function health(socketPath: string): Promise<unknown> {
   return await new Promise((resolve, reject) => {
     request({ socketPath, path: '/health' }, async (response) =>
@@ -43,13 +50,36 @@ async function health(socketPath: string): Promise<unknown> {
 describe('a daemon whose mirror is gone', () => {
   test('ends with 74 and one line at its next run, and makes nothing in its place', async () => {
     const { daemon, file } = await running('every 1s');
-    for (const path of [file, `${file}-wal`, `${file}-shm`]) rmSync(path);
+    remove(file);
     const { code, stderr } = await daemon.ended;
     const lines = stderr.split('\n').filter((line) => line.includes('mirror.db'));
     expect(code).toBe(74);
     expect(lines.slice(1)).toEqual([expect.stringMatching(/^market-mirror: \S*mirror\.db is gone while/)]);
     expect(stderr).not.toMatch(/"level":[45]0/);
     expect(readdirSync(dirname(file)).filter((name) => name.startsWith('mirror.'))).toEqual(['mirror.id']);
+  });
+
+  test('that goes as a run ends says that alone', async () => {
+    const { environment, file } = await setupSync({ rows: 20 }, sharedClock());
+    const lines: unknown[] = [];
+    const warn = (...line: unknown[]) => void lines.push(line);
+    const daemon = runDaemon(
+      {
+        environment: {
+          PATH: process.env['PATH'],
+          ...environment,
+          ...idle,
+          MIRROR_SCHEDULE_AI_SIGNALS: 'every 1h',
+        },
+        clock: systemClock,
+        random: () => 0.5,
+        log: { info: () => undefined, warn, error: warn } as unknown as Log,
+        ended: () => remove(file),
+      },
+      new AbortController().signal,
+    );
+    await expect(daemon).rejects.toMatchObject({ kind: 'disk', message: expect.stringContaining('is gone') });
+    expect(lines).toEqual([]);
   });
 
   test('hears of it by the health check, and goes on once the mirror is back', async () => {
