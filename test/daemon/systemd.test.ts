@@ -105,6 +105,7 @@ while True:
     for fd in fds: os.close(fd)
     print(json.dumps(message.decode()), flush=True)
 `;
+
   it('hears it on its own kind of socket, by its own program', async () => {
     needs('python3', 'systemd-notify');
     const socket = join(temporaryFolder(), 'notify');
