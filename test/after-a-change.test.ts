@@ -5,15 +5,15 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
-import pino from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scopes, startModelApi } from '../model-api/index.ts';
 import { systemClock } from '../src/clock.ts';
-import { runDaemon } from '../src/daemon.ts';
 import { cliFile } from './helpers/cli.ts';
+import { daemonHere } from './helpers/daemon.ts';
 import { insert, publish } from './helpers/edits.ts';
 import { temporaryFolder } from './helpers/folder.ts';
 import { runMain } from './helpers/main.ts';
+import { othersOff } from './helpers/virtual-life.ts';
 import { isAlive } from './queue/setup.ts';
 import { ndjson } from './reading/support.ts';
 
@@ -87,30 +87,12 @@ describe('after a change', () => {
 
   it('a worker on the queue, as in the example, reports what is new; the daemon ends what it started', async () => {
     const { cwd, model, environment, text } = await setup();
-    const lines: { level: number; msg: string; job?: string }[] = [];
-    const stop = new AbortController();
-    const daemon = runDaemon(
-      {
-        environment: {
-          ...environment,
-          MIRROR_ON_CHANGE: `printf 'told \\033[31m\\n'; sleep 60`,
-          MIRROR_SCHEDULE_AI_SIGNALS: 'every 1s',
-          ...Object.fromEntries(
-            ['NEWS', 'SMART_WALLETS', 'MEME_SIGNALS', 'USAGE'].map((job) => [
-              `MIRROR_SCHEDULE_${job}`,
-              'off',
-            ]),
-          ),
-        },
-        clock: systemClock,
-        random: Math.random,
-        log: pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
-      },
-      stop.signal,
-    );
-    onTestFinished(async () => {
-      stop.abort();
-      await daemon;
+    const { lines, stop } = daemonHere({
+      ...environment,
+      ...othersOff,
+      MIRROR_ON_CHANGE: `printf 'told \\033[31m\\n'; sleep 60`,
+      MIRROR_SCHEDULE_AI_SIGNALS: 'every 1s',
+      MIRROR_SCHEDULE_NEWS: 'off',
     });
     await expect.poll(() => text('data/queue.json')).toContain('mirror-changes');
     expect(JSON.parse(text('data/queue.json'))).toEqual({
@@ -141,8 +123,7 @@ describe('after a change', () => {
       expect.objectContaining({ level: 30, job: 'ai-signals', msg: 'told \\u{1b}[31m' }),
     );
     const began = Date.now();
-    stop.abort();
-    await daemon;
+    await stop();
     expect(Date.now() - began).toBeLessThan(20_000);
     expect(lines.filter(({ level }) => level >= 40)).toEqual([]);
   });

@@ -4,11 +4,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import pino from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { runDaemon } from '../../src/daemon.ts';
 import { openConnection } from '../../src/store/connection.ts';
+import { daemonHere } from '../helpers/daemon.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { sharedClock } from '../helpers/virtual-clock.ts';
 import { othersOff } from '../helpers/virtual-life.ts';
@@ -20,30 +18,19 @@ it('changes are announced though nobody can tell when the dataset is due next', 
     connection.exec(sql);
     connection.close();
   };
-  const lines: { msg: string; job?: string }[] = [];
-  const stop = new AbortController();
-  const daemon = runDaemon(
-    {
-      environment: {
-        PATH: process.env['PATH'],
-        ...environment,
-        ...othersOff,
-        MIRROR_SCHEDULE_AI_SIGNALS: 'off',
-        MIRROR_SCHEDULE_NEWS: 'every 1h',
-      },
-      clock: systemClock,
-      random: () => 0.5,
-      log: pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
-      // What the plan is made from cannot be read from here on.
-      ended: () => edit("UPDATE governor SET updated_at = state, state = '{'"),
-    },
-    stop.signal,
-  );
-  onTestFinished(async () => {
-    edit('UPDATE governor SET state = updated_at');
-    stop.abort();
-    await daemon;
+  const settings = {
+    PATH: process.env['PATH'],
+    ...environment,
+    ...othersOff,
+    MIRROR_SCHEDULE_AI_SIGNALS: 'off',
+    MIRROR_SCHEDULE_NEWS: 'every 1h',
+  };
+  const { lines } = daemonHere(settings, {
+    random: () => 0.5,
+    // What the plan is made from cannot be read from here on.
+    ended: () => edit("UPDATE governor SET updated_at = state, state = '{'"),
   });
+  onTestFinished(() => edit('UPDATE governor SET state = updated_at'));
   await expect.poll(() => lines.map(({ msg }) => msg)).toContain('nobody can tell when it is due next');
   const told = join(dirname(file), 'queue.json');
   await expect.poll(() => existsSync(told)).toBe(true);

@@ -1,9 +1,8 @@
-import pino from 'pino';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { watchClock } from '../../src/daemon/clock-jumps.ts';
-import { runDaemon } from '../../src/daemon.ts';
 import type { Status } from '../../src/reading/status.ts';
+import { daemonHere } from '../helpers/daemon.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { sharedClock, virtualClock } from '../helpers/virtual-clock.ts';
@@ -54,15 +53,8 @@ it('a daemon whose clock was days ahead mirrors at once when it is set right, an
   };
   // Its walk did not begin ahead: it would wait for the new year.
   expect((await runMain(['sync', 'smart-wallets'], settings, systemClock)).code).toBe(0);
-  const lines: { msg: string; job?: string; seconds?: number }[] = [];
-  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const { lines } = daemonHere(settings, { clock });
   const walks = () => lines.filter(({ msg }) => msg === 'walk complete').map(({ job }) => job);
-  const stop = new AbortController();
-  const daemon = runDaemon({ environment: settings, clock, random: Math.random, log }, stop.signal);
-  onTestFinished(async () => {
-    stop.abort();
-    await daemon;
-  });
   const status = async () =>
     JSON.parse((await runMain(['status', '--json'], settings, clock)).stdout) as Status;
 

@@ -1,8 +1,6 @@
-import pino from 'pino';
-import { expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { runDaemon } from '../../src/daemon.ts';
+import { expect, it } from 'vitest';
 import type { PlanJson } from '../../src/plan.ts';
+import { daemonHere } from '../helpers/daemon.ts';
 import { insert } from '../helpers/edits.ts';
 import { read, setupSync } from '../helpers/sync-bench.ts';
 import { sharedClock } from '../helpers/virtual-clock.ts';
@@ -119,15 +117,7 @@ it('the daemon passes the kind on, and its log tells glances from walks', async 
     MIRROR_SCHEDULE_NEWS: 'every 1s',
     MIRROR_CALLS: 'thrifty',
   };
-  const lines: { msg: string }[] = [];
-  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const stop = new AbortController();
-  const parts = { environment: { ...environment, ...thrifty }, clock: systemClock, random: Math.random, log };
-  const daemon = runDaemon(parts, stop.signal);
-  onTestFinished(async () => {
-    stop.abort();
-    await daemon;
-  });
+  const { lines } = daemonHere({ ...environment, ...thrifty });
   await expect.poll(() => lines.filter(({ msg }) => msg === 'glance complete')).toHaveLength(2);
   expect(lines.find(({ msg }) => msg === 'glance complete')).toMatchObject({
     job: 'news',

@@ -10,10 +10,9 @@ import type { Log } from '../../src/log.ts';
 import { startCli } from '../helpers/cli.ts';
 import { idsOf, setupSync, truth } from '../helpers/sync-bench.ts';
 import { sharedClock } from '../helpers/virtual-clock.ts';
+import { othersOff } from '../helpers/virtual-life.ts';
 
-const idle = Object.fromEntries(
-  ['NEWS', 'USAGE', 'MEME_SIGNALS', 'SMART_WALLETS'].map((job) => [`MIRROR_SCHEDULE_${job}`, 'off']),
-);
+const idle = { ...othersOff, MIRROR_SCHEDULE_NEWS: 'off' };
 
 /** A daemon of the built program that has mirrored AI signals once, and does so again by `schedule`. */
 async function running(schedule: string) {
