@@ -85,7 +85,7 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
   });
   const mirror = watchMirror(dir, jobs, clock, (outage) => logOutage(log, 'mirror', outage));
   const lists = openLists({ mirror, maxAgeMs, clock, onPage: (source) => metrics.addPage(source) });
-  const processes = openQueryProcesses();
+  const processes = openQueryProcesses(clock);
   const answerCall = callAnswerer({
     admission,
     draftHeaders: settings.draftHeaders,

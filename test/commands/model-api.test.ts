@@ -8,9 +8,14 @@ import { get, openModel } from '../model-api/support.ts';
 async function run(args: readonly string[], environment: Record<string, string> = {}) {
   const written = { stdout: '', stderr: '' };
   const stop = new AbortController();
+  let serves = () => {};
+  const serving = new Promise<void>((resolve) => {
+    serves = resolve;
+  });
   const output = (name: keyof typeof written) => ({
     write(text: string) {
       written[name] += text;
+      if (written.stderr.includes('Ctrl-C')) serves();
     },
   });
   const command = modelApiCommand({
@@ -27,7 +32,7 @@ async function run(args: readonly string[], environment: Record<string, string> 
     stop.abort();
     await ended.catch(() => {});
   });
-  await Promise.race([ended, expect.poll(() => written.stderr).toContain('Ctrl-C')]);
+  await Promise.race([ended, serving]);
   const url = /^export MARKET_API_URL=(.+)$/m.exec(written.stdout)?.[1] ?? '';
   return { url, ...written, stop, ended };
 }

@@ -1,5 +1,6 @@
 /** Query processes for the viewers of the page and the accounts of `/mirror/v1`, which count as viewers here: some at a time, in turns, and some idle. */
 
+import type { Clock } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import { type ServedProcess, type ServedQueries, startServedProcess } from '../../reading/query.ts';
 import { openFairShares } from '../fair-shares.ts';
@@ -35,6 +36,7 @@ const usualBounds: ProcessBounds = { running: 4, waiting: 32, warm: 2, idleMs: 1
 type Waiting = { readonly owner: string; begin(process: ServedProcess | undefined): void };
 
 export function openQueryProcesses(
+  clock: Pick<Clock, 'after'>,
   bounds: ProcessBounds = usualBounds,
   start: () => ServedProcess = startServedProcess,
 ) {
@@ -43,7 +45,7 @@ export function openQueryProcesses(
   const busy = new Set<ServedProcess>();
   const waiting = new Set<Waiting>();
   let spares: ServedProcess[] = [];
-  let idle: NodeJS.Timeout | undefined;
+  let cancelIdle: (() => void) | undefined;
   let isClosed = false;
 
   function next(): ServedProcess {
@@ -73,8 +75,8 @@ export function openQueryProcesses(
     if (isClosed) return;
     spares = spares.filter((process) => process.isFree());
     while (spares.length < bounds.warm && busy.size + spares.length <= bounds.running) spares.push(start());
-    clearTimeout(idle);
-    if (busy.size === 0) idle = setTimeout(endSpares, bounds.idleMs).unref();
+    cancelIdle?.();
+    if (busy.size === 0) cancelIdle = clock.after(bounds.idleMs, endSpares);
   }
 
   function endSpares(): void {
@@ -85,12 +87,12 @@ export function openQueryProcesses(
   /** @returns undefined where `signal` ends the waiting, or the service. */
   function wait(owner: string, signal: AbortSignal): Promise<ServedProcess | undefined> {
     return new Promise((resolve) => {
-      const impatient = setTimeout(() => running.makeRoom(owner), bounds.patienceMs);
+      const cancel = clock.after(bounds.patienceMs, () => running.makeRoom(owner));
       const turn: Waiting = {
         owner,
         begin(process) {
           waiting.delete(turn);
-          clearTimeout(impatient);
+          cancel();
           signal.removeEventListener('abort', leave);
           resolve(process);
         },
@@ -152,7 +154,7 @@ export function openQueryProcesses(
     },
     close(): void {
       isClosed = true;
-      clearTimeout(idle);
+      cancelIdle?.();
       endSpares();
       for (const process of busy) process.end();
       for (const turn of [...waiting]) turn.begin(undefined);

@@ -1,14 +1,15 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ServedProcess } from '../../../src/reading/query.ts';
 import { openQueryProcesses } from '../../../src/serve/ui/query-processes.ts';
+import { virtualClock } from '../../helpers/virtual-clock.ts';
 
 const BOUNDS = { running: 2, waiting: 2, warm: 1, idleMs: 60_000, patienceMs: 300 };
 
 type Made = ServedProcess & { ended: boolean; free: boolean };
 
 function setup(bounds: Partial<typeof BOUNDS> = {}) {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
+  const clock = virtualClock();
   const made: Made[] = [];
   const nobodyAsks = async () => {
     throw new Error('nobody asks here');
@@ -29,7 +30,7 @@ function setup(bounds: Partial<typeof BOUNDS> = {}) {
     made.push(process);
     return process;
   };
-  const processes = openQueryProcesses({ ...BOUNDS, ...bounds }, start);
+  const processes = openQueryProcesses(clock, { ...BOUNDS, ...bounds }, start);
   onTestFinished(processes.close);
   const take = (owner = 'a', signal = new AbortController().signal) => {
     const taken = processes.take(owner, signal);
@@ -38,7 +39,7 @@ function setup(bounds: Partial<typeof BOUNDS> = {}) {
     return taken;
   };
   const living = () => made.filter(({ ended }) => !ended).length;
-  return { processes, made, take, living };
+  return { clock, processes, made, take, living };
 }
 
 describe('query processes', () => {
@@ -82,7 +83,7 @@ describe('query processes', () => {
         return loan;
       });
     const waiting = [wait('a', 'third of a'), wait('b', 'first of b')];
-    await vi.advanceTimersByTimeAsync(0);
+    await setImmediate();
     first?.giveBack();
     await waiting[1];
     second?.giveBack();
@@ -91,12 +92,13 @@ describe('query processes', () => {
   });
 
   test('are taken from the viewer who has most, for another who waits in vain, and the one who loses it is told so', async () => {
-    const { take } = setup();
+    const { clock, take } = setup();
     const greedy = [await take('a'), await take('a')];
     const newcomer = take('b');
-    await vi.advanceTimersByTimeAsync(299);
+    await setImmediate();
+    clock.advance(299);
     expect(greedy.map((loan) => loan?.signal.aborted)).toEqual([false, false]);
-    await vi.advanceTimersByTimeAsync(1);
+    clock.advance(1);
     expect(greedy.map((loan) => loan?.signal.aborted)).toEqual([true, false]);
     expect(greedy[0]?.explain(new Error('ended'))).toMatchObject({
       kind: 'incomplete',
@@ -107,10 +109,11 @@ describe('query processes', () => {
   });
 
   test('stay with those who have one each, however long another waits', async () => {
-    const { take } = setup();
+    const { clock, take } = setup();
     const held = [await take('a'), await take('b')];
     const third = take('c');
-    await vi.advanceTimersByTimeAsync(10_000);
+    await setImmediate();
+    clock.advance(10_000);
     expect(held.map((loan) => loan?.signal.aborted)).toEqual([false, false]);
     held[1]?.giveBack();
     expect(await third).toBeDefined();
@@ -122,7 +125,7 @@ describe('query processes', () => {
     void take('a');
     void take('a');
     const newcomer = take('b');
-    await vi.advanceTimersByTimeAsync(0);
+    await setImmediate();
     // The house was full: the oldest had to go at once.
     expect(first?.signal.aborted).toBe(true);
     first?.giveBack();
@@ -152,7 +155,7 @@ describe('query processes', () => {
     const last = take('b');
     // The process is another's by now.
     first?.giveBack();
-    await vi.advanceTimersByTimeAsync(0);
+    await setImmediate();
     (second?.queries as Made).ended = true;
     second?.giveBack();
     second?.giveBack();
@@ -165,11 +168,11 @@ describe('query processes', () => {
   });
 
   test('end when nothing was asked for long, and with the service', async () => {
-    const { processes, take, living } = setup();
+    const { clock, processes, take, living } = setup();
     processes.warm();
     processes.warm();
     expect(living()).toBe(1);
-    vi.advanceTimersByTime(BOUNDS.idleMs);
+    clock.advance(BOUNDS.idleMs);
     expect(living()).toBe(0);
     await Promise.all([take(), take()]);
     const waiting = take();
