@@ -26,7 +26,7 @@ const defaultBounds = {
   requestMs: 15_000,
   /** For the next request of a connection. Longer than a minute, for which proxies commonly keep theirs. */
   idleMs: 65_000,
-  /** In which some part of a response must be read. */
+  /** In which a client must send or read something, unless it waits for us. */
   stalledMs: 30_000,
   /** In which a response that is written must be read whole. */
   takenMs: 120_000,
@@ -161,6 +161,12 @@ export function trackConnections(bounds: Bounds, now: () => number, onFull: () =
       closeAfterResponses(connection);
       connection.since = now();
       if (connection.responses.size === 0) connection.unreadSince = now();
+    },
+    /** Cuts a connection on which no byte has moved for `stalledMs`, unless its client has read all there is and waits for more. */
+    cutStalled(stream: Socket): void {
+      const { responses, lastRequest } = byStream.get(stream) ?? {};
+      const waitsForUs = responses?.size && lastRequest?.complete && stream.writableLength === 0;
+      if (!waitsForUs) stream.destroy();
     },
     /** Closes those whose clients do not read what was sent. */
     closeOverdue(): void {

@@ -134,6 +134,7 @@ function acceptConnections(
     socket.destroy();
   });
   server.on(tls ? 'secureConnection' : 'connection', connections.receive);
+  server.on('timeout', connections.cutStalled);
 }
 
 /**

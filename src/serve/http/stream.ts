@@ -35,25 +35,18 @@ export type Exchange = { readonly incoming: IncomingMessage; readonly outgoing: 
 
 /** @throws what `stream` throws, and ClientGone; the connection is cut then. */
 export async function streamTo(exchange: Exchange, stream: Stream): Promise<void> {
-  const { incoming, outgoing } = exchange;
-  const { socket } = incoming;
+  const { outgoing } = exchange;
   const signal = abortSignalOf(exchange);
-  const patienceMs = socket.timeout ?? 0;
   const write: Write = async (piece) => {
     if (outgoing.destroyed) throw new ClientGone();
     if (outgoing.write(piece)) return;
-    socket.setTimeout(patienceMs);
     await once(outgoing, 'drain', { signal }).catch(() => {
       throw new ClientGone();
     });
-    socket.setTimeout(0);
   };
   try {
-    // The client may let us wait only so long; it waits for us as long as it likes.
-    socket.setTimeout(0);
     outgoing.flushHeaders();
     await stream(write);
-    socket.setTimeout(patienceMs);
     outgoing.end();
   } catch (thrown) {
     outgoing.destroy();

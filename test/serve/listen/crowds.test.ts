@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { request, type ServerResponse } from 'node:http';
+import { type RequestListener, request, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { connect as connectSecurely } from 'node:tls';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { answerTo, get, getLast, hello, listening, pairOf, speak, waiting } from './support.ts';
 
 const MEGABYTE = 1_000_000;
@@ -12,24 +13,37 @@ const sendLarge = (_: unknown, response: ServerResponse) => void response.end(la
 /** More than any test lasts. */
 const HOUR = 3_600_000;
 
-test.each(['plainly', 'over TLS'])('one that takes nothing of its answer is cut off: %s', async (how) => {
-  const answers: ServerResponse[] = [];
+/** A port with a short bound for what stalls, and a client of it that takes nothing until it is told to. */
+async function stalling(how: string, handle: RequestListener) {
   const isSecure = how === 'over TLS';
-  const { port } = await listening(
-    (_, response) => {
-      answers.push(response);
-      response.end(large);
-    },
-    { stalledMs: 200 },
-    isSecure ? { tls: pairOf('first').tls } : {},
-  );
-  const host = '127.0.0.1';
-  const socket = isSecure
-    ? connectSecurely({ port, host, rejectUnauthorized: false })
-    : connect({ port, host });
+  const { port } = await listening(handle, { stalledMs: 100 }, isSecure ? { tls: pairOf('first').tls } : {});
+  const place = { port, host: '127.0.0.1', rejectUnauthorized: false };
+  const socket = isSecure ? connectSecurely(place) : connect(place);
   onTestFinished(() => void socket.destroy());
-  socket.on('error', () => undefined).write(get());
-  await expect.poll(() => answers[0]?.destroyed).toBe(true);
+  socket.on('error', () => undefined).write(getLast());
+  return socket;
+}
+
+describe.each(['plainly', 'over TLS'])('%s, one', (how) => {
+  test('that takes nothing of its answer is cut off, be it long in the making', async () => {
+    const answers: ServerResponse[] = [];
+    await stalling(how, async ({ socket }, response) => {
+      answers.push(response);
+      await once(socket, 'timeout');
+      response.end(large);
+    });
+    await expect.poll(() => answers[0]?.destroyed).toBe(true);
+  });
+
+  test('whose answer is long in the making is given all of it', async () => {
+    const client = await stalling(how, async ({ socket }, response) => {
+      await once(socket, 'timeout');
+      response.write('half of it, ');
+      await once(socket, 'timeout');
+      response.end('and the rest');
+    });
+    expect(await text(client)).toMatch(/half of it, .*and the rest/s);
+  });
 });
 
 test('one that takes its answer slowly, but takes it, is given all of it', async () => {
