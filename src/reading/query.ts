@@ -146,7 +146,7 @@ export function startQueryProcess(
   const { task = 'query', limits } = bounded;
   const worker: QueryWorker = startProcess(task, 'the process of the query', limits);
 
-  /** Ends the process where `work` takes too long, or its caller has left. */
+  /** Ends the process where `work` takes too long, or its caller has left: at once, also where it waits for a reader. */
   async function within<T>(
     { signal, timeoutMs }: Pick<Bounds, 'signal' | 'timeoutMs'>,
     work: () => Promise<T>,
@@ -154,14 +154,21 @@ export function startQueryProcess(
     const limitMs = Math.min(Math.ceil(timeoutMs ?? 0), LONGEST_TIMER_MS);
     const deadline = timeoutMs === undefined ? [] : [AbortSignal.timeout(limitMs)];
     const over = AbortSignal.any([signal, ...deadline]);
-    const endWorker = () => worker.end(signal.aborted ? stopped() : tookLonger(limitMs));
+    const why = () => (signal.aborted ? stopped() : tookLonger(limitMs));
+    let endWorker = () => {};
+    const ended = new Promise<never>((_, reject) => {
+      endWorker = () => {
+        worker.end(why());
+        reject(why());
+      };
+    });
     over.addEventListener('abort', endWorker, { once: true });
     if (over.aborted) endWorker();
     try {
-      return await work();
+      return await Promise.race([ended, work()]);
     } catch (thrown) {
       // A stopped `work` throws something that says less.
-      throw signal.aborted ? stopped() : over.aborted ? tookLonger(limitMs) : thrown;
+      throw over.aborted ? why() : thrown;
     } finally {
       // It must not end the answer to the next question.
       over.removeEventListener('abort', endWorker);

@@ -123,6 +123,12 @@ describe('a question ends', () => {
     await expect(asked).rejects.toMatchObject({ kind: 'incomplete', message: 'stopped' });
   });
 
+  it('in time, though its reader never reads on', async () => {
+    const reading = () => new Promise<never>(() => undefined);
+    const asked = ask(question(rowsForEver), { ...boundsOf(), timeoutMs: 300 }, reading);
+    await expect(asked).rejects.toThrow('longer than 300ms');
+  });
+
   it('with the failure of its reader, and with nothing of it left running', async () => {
     needs('ps');
     const asked = ask(question(rowsForEver), boundsOf(), async ({ batches }) => {

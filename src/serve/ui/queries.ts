@@ -58,29 +58,37 @@ export async function respondToQuery(
       const keepAlive = setInterval(() => {
         if (isBetween) void write('\n').catch(() => undefined);
       }, KEEP_ALIVE_MS);
+      const answer = async () => {
+        try {
+          return await turn.queries.lines(
+            { dir, tables, ...question },
+            limit,
+            { signal: turn.signal, now: clock.now, timeoutMs },
+            ({ columns, sources, seq, notes }) => {
+              const named = columns.map(({ name, type }) => ({ name, type }));
+              return write(lineOf({ opened: { columns: named, sources, seq, notes } }));
+            },
+            async (piece) => {
+              isBetween = false;
+              await write(piece);
+              isBetween = piece.at(-1) === NEWLINE;
+            },
+          );
+        } catch (thrown) {
+          throw turn.explain(thrown);
+        } finally {
+          clearInterval(keepAlive);
+          // Before anything more is written: another viewer may wait for the process, and this one not read.
+          turn.end();
+        }
+      };
       try {
-        const end = await turn.queries.lines(
-          { dir, tables, ...question },
-          limit,
-          { signal: turn.signal, now: clock.now, timeoutMs },
-          ({ columns, sources, seq, notes }) => {
-            const named = columns.map(({ name, type }) => ({ name, type }));
-            return write(lineOf({ opened: { columns: named, sources, seq, notes } }));
-          },
-          async (piece) => {
-            isBetween = piece.at(-1) === NEWLINE;
-            await write(piece);
-          },
-        );
+        const end = await answer();
         await write(lineOf({ end: { ...end, ms: Math.round(clock.monotonic() - startedAt) } }));
       } catch (thrown) {
-        const failure = turn.explain(thrown);
-        if (!(failure instanceof Failure)) throw failure;
-        if (failure.kind === 'bug') onError(failure);
-        await write(`${isBetween ? '' : '\n'}${lineOf(failedLine(failure))}`);
-      } finally {
-        clearInterval(keepAlive);
-        turn.end();
+        if (!(thrown instanceof Failure)) throw thrown;
+        if (thrown.kind === 'bug') onError(thrown);
+        await write(`${isBetween ? '' : '\n'}${lineOf(failedLine(thrown))}`);
       }
     },
   };

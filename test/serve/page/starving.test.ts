@@ -1,8 +1,10 @@
 /** One viewer takes all there is, and others see the page all the same. */
 
+import { createServer, request, type ServerResponse } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Download } from '../../../src/serve/ui/wire.ts';
-import { linesIn, rowsIn, setupPage } from './support.ts';
+import { listenOnLoopback } from '../../helpers/loopback.ts';
+import { cookieIn, linesIn, rowsIn, setupPage } from './support.ts';
 
 const ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
 const ENDLESS_ROWS =
@@ -46,6 +48,37 @@ test('60 endless questions of one session: the question of another starts within
     expect(ms).toBeLessThan(20_000);
   }
   await expect.poll(() => ended.join()).toContain('to make room for another viewer');
+});
+
+test('answers of one session that nobody reads: the question of another is answered', async () => {
+  const { service, link, other } = await setup();
+  const answers: ServerResponse[] = [];
+  const server = createServer((question, answer) => {
+    if (question.method === 'POST') answers.push(answer);
+    service.handle(question, answer);
+  });
+  const { url, port, close } = await listenOnLoopback(server);
+  onTestFinished(close);
+  const cookie = cookieIn((await fetch(url + link(), { redirect: 'manual' })).headers);
+  const headers = { cookie, 'content-type': 'application/json' };
+  for (let question = 0; question < 4; question += 1) {
+    const asked = request({ port, path: '/page/query', method: 'POST', headers });
+    onTestFinished(() => void asked.destroy());
+    // Somebody listens for the answer, or Node.js would throw it away.
+    asked.on('response', () => undefined).on('error', () => undefined);
+    asked.end(JSON.stringify({ sql: ENDLESS_ROWS, limit: 100_000 }));
+  }
+  let seen = '';
+  const isStalled = () => {
+    const before = seen;
+    seen = answers.map(({ writableLength }) => writableLength).join();
+    return answers.filter(({ writableNeedDrain }) => writableNeedDrain).length === 4 && seen === before;
+  };
+  // From then on the system's buffers are full.
+  await expect.poll(isStalled).toBe(true);
+  const { ms, ...answer } = await other();
+  expect(answer).toEqual(answered);
+  expect(ms).toBeLessThan(20_000);
 });
 
 test('an account that has all places by its page has none left for its questions to /mirror/v1', async () => {
