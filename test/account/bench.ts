@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import { type Account, type AccountParts, type AccountProblem, openAccount } from '../../src/account.ts';
 import { systemClock } from '../../src/clock.ts';
 import { initialState, readState, type State } from '../../src/governor/state.ts';
+import { createGovernor, type Governor, type GovernorParts } from '../../src/governor.ts';
 import type { Server } from '../queue/setup.ts';
 
 export const ACCOUNT = 'desk';
@@ -11,6 +12,8 @@ export const KEY = `market-mirror:limits:${ACCOUNT}`;
 
 export type Machine = {
   account: Account;
+  /** Opens the machine's governor, which ends with the test, before the account. */
+  govern(parts?: Partial<GovernorParts>): Governor;
   /** What its mirror keeps for its readers. */
   copy: { state: unknown };
   /** What it was told of troubles, in turn. */
@@ -39,13 +42,22 @@ export async function openMachine(
     onProblem: (problem) => void told.push(problem),
     ...given,
   });
-  onTestFinished(() => account.close());
+  let governor: Governor | undefined;
+  onTestFinished(() => account.close(governor?.close()));
+  const govern = (parts: Partial<GovernorParts> = {}) => {
+    const longestWaitMs = Number.POSITIVE_INFINITY;
+    governor = createGovernor({
+      ...{ ...account, clock: systemClock, random: () => 0.5, longestWaitMs },
+      ...parts,
+    });
+    return governor;
+  };
   const count = async () =>
     await account.transact((kept) => {
       const state = readState(kept);
       return { state: { ...state, retryCredit: state.retryCredit + 1 }, result: undefined };
     });
-  return { account, copy, told, count };
+  return { account, govern, copy, told, count };
 }
 
 /** How often `count` was called, by what Redis has. */

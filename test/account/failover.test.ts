@@ -1,8 +1,7 @@
 /** A replica takes the place of a Redis that is gone: who shares the account follows the address, and goes on. */
 
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { createGovernor, type RequestOutcome } from '../../src/governor.ts';
+import type { RequestOutcome } from '../../src/governor.ts';
 import { redisServer, until } from '../queue/setup.ts';
 import { countIn, openMachine, stateIn } from './bench.ts';
 import { proxyTo } from './proxy.ts';
@@ -74,9 +73,8 @@ test('one that waits meanwhile makes its change once, where the other takes over
 
 test('who holds permits that a failover has forgotten asks for more there, and leaves none behind', async () => {
   const { second, address, follow, promote, takeOver } = await pair();
-  const { account } = await openMachine(address);
-  const parts = { ...account, isRemote: true, clock: systemClock, random: () => 0.5 };
-  const governor = createGovernor({ ...parts, longestWaitMs: Number.POSITIVE_INFINITY });
+  const { govern } = await openMachine(address);
+  const governor = govern();
   const call = async () => {
     await governor.acquire('news', never);
     governor.complete('news', fine);

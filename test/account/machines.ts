@@ -4,7 +4,6 @@ import { virtualClock } from '../../lab/simulate/clock.ts';
 import type { ModelOptions } from '../../model-api/index.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import type { State } from '../../src/governor/state.ts';
-import { createGovernor } from '../../src/governor.ts';
 import { openCaller } from '../governor/caller.ts';
 import { openModel } from '../model-api/support.ts';
 import { redisServer } from '../queue/setup.ts';
@@ -46,16 +45,12 @@ export async function setupWorld(options: ModelOptions, time: Time = {}) {
 
   /** @param known what its mirror knows of the account. */
   async function open(known?: State) {
-    const { account } = await during(
+    const { account, govern } = await during(
       openMachine(server, { clock: { ...clock, sleep: systemClock.sleep }, timeOf, known }),
     );
-    const governor = createGovernor({
-      ...account,
-      isRemote: true,
+    const governor = govern({
       transact: (change) => during(Promise.resolve(account.transact(change))),
       clock,
-      random: () => 0.5,
-      longestWaitMs: Number.POSITIVE_INFINITY,
     });
     return {
       governor,

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { Snooze } from '../../src/errors.ts';
-import { createGovernor, type RequestOutcome } from '../../src/governor.ts';
+import type { RequestOutcome } from '../../src/governor.ts';
 import { redisServer, until } from '../queue/setup.ts';
 import { openMachine } from './bench.ts';
 
@@ -16,14 +16,8 @@ const LONGEST_WAIT_MS = 2_000;
 
 async function setup(longestWaitMs = LONGEST_WAIT_MS) {
   const server = await redisServer();
-  const { account, told } = await openMachine(server);
-  const governor = createGovernor({
-    ...account,
-    isRemote: true,
-    clock: systemClock,
-    random: () => 0.5,
-    longestWaitMs,
-  });
+  const { govern, told } = await openMachine(server);
+  const governor = govern({ longestWaitMs });
   const call = async () => {
     await governor.acquire('news', never);
     governor.complete('news', fine);
