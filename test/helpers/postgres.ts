@@ -1,5 +1,6 @@
 /** A Postgres of the tests' own: one for a whole run, started by the first test that asks; each test has a database of its own. */
 
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -32,8 +33,7 @@ export type Postgres = {
 /** @param template a database that nobody uses, to be copied. */
 export async function postgres(template = 'template0'): Promise<Postgres> {
   const folder = await start();
-  databases += 1;
-  const database = `t${process.pid}_${databases}`;
+  const database = `t${randomUUID().replaceAll('-', '')}`;
   const admin = new pg.Client({ host: folder, user: 'postgres', database: 'postgres' });
   await admin.connect();
   await admin.query(`CREATE DATABASE ${database} TEMPLATE ${template}`);
@@ -69,8 +69,6 @@ export async function cuttingProxy(
   onTestFinished(close);
   return { url: `postgres://postgres@127.0.0.1:${port}/${database}`, sent };
 }
-
-let databases = 0;
 
 /** Whoever makes the folder of the data starts it; the others wait until it answers. */
 async function start(): Promise<string> {
