@@ -111,10 +111,11 @@ describe('the command of MIRROR_ON_CHANGE', () => {
   });
 
   it('that is ended is left time to put away what it has begun', async () => {
-    const tidy = `sh -c 'trap "sleep 0.3; echo yes > tidy; exit" TERM; while :; do sleep 0.02; done' > /dev/null 2>&1`;
-    const { start, idle, written } = setup(`${tidy}; echo on`, { most: 400, grace: 30_000 });
+    const tidy = `sh -c 'trap "sleep 0.3; echo yes > tidy; exit" TERM; echo yes > begun; while :; do sleep 0.02; done' > /dev/null 2>&1`;
+    const { start, close, written } = setup(`${tidy}; echo on`, { grace: 30_000 });
     start(change);
-    await idle();
+    await expect.poll(() => written('begun')).toBe('yes\n');
+    await close();
     expect(written('tidy')).toBe('yes\n');
   });
 
