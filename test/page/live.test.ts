@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
 import { openWindow } from '../helpers/browser.ts';
 import { gate } from '../helpers/gate.ts';
-import { listenOnLoopback } from '../helpers/loopback.ts';
+import { freePort, listenOnLoopback } from '../helpers/loopback.ts';
 import { datasetLine, faultsOf, openSight, rowsOf, settled, sweep } from './support.ts';
 
 const sight = await openSight({ rows: 130, walked: [] });
@@ -129,7 +129,7 @@ test('what comes while the page is being drawn is shown at once, not with the ne
 
 test('a service that went away is said, what was seen stays, and it comes back by itself', async () => {
   const { handle } = sight.service;
-  const first = await listenOnLoopback(createServer(handle));
+  const first = await listenOnLoopback(createServer(handle), await freePort());
   const { page } = await openWindow(sight.browser, first.url);
   await page.goto(`${first.url}/`);
   await settled(page);
