@@ -22,7 +22,11 @@ function parentOf(scripts: readonly string[], after = '') {
       ${after}
     }
     setInterval(() => {}, 1000);`;
-  return spawn(process.execPath, [...nodeOfSources, '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const parent = spawn(process.execPath, [...nodeOfSources, '-e', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void parent.kill('SIGKILL'));
+  return parent;
 }
 
 test('a program that cannot be started for want of file descriptors is a failure of its caller alone', async () => {

@@ -1,7 +1,6 @@
 /** Mirrors that share an account, each in a folder of its own, as commands in processes of their own. */
 
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import type { ModelOptions } from '../../model-api/index.ts';
 import type { Status } from '../../src/reading/status.ts';
 import { startCli } from '../helpers/cli.ts';
@@ -21,14 +20,7 @@ export async function setup(options: ModelOptions = {}) {
     const cwd = temporaryFolder();
     const folder = { MIRROR_DIR: join(cwd, 'data') };
     const environment = { ...bench.environment, ...account, ...folder, ...settings };
-    const start = (...args: string[]) => {
-      const running = startCli(args, environment, cwd);
-      onTestFinished(async () => {
-        running.child.kill('SIGKILL');
-        await running.ended;
-      });
-      return running;
-    };
+    const start = (...args: string[]) => startCli(args, environment, cwd);
     const status = async () =>
       JSON.parse((await runMain(['status', '--json'], environment, bench.clock)).stdout) as Status;
     return { file: join(cwd, 'data/mirror.db'), start, status };

@@ -190,6 +190,7 @@ describe('at a terminal', () => {
       CLI: cliFile(),
     };
     const child = spawn('script', ['-qec', '"$NODE" "$CLI" init', '/dev/null'], { cwd, env });
+    onTestFinished(() => void child.kill('SIGKILL'));
     let shown = '';
     child.stdout.on('data', (chunk) => {
       shown += stripVTControlCharacters(String(chunk));

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseDuration, parseTime, queryCommand } from '../../src/commands/query.ts';
 import { isAlive } from '../../src/process-name.ts';
 import { startCli } from '../helpers/cli.ts';
@@ -190,9 +190,7 @@ describe('the program itself', () => {
   const start = (sql: string, settings: Record<string, string> = {}) => {
     const cwd = temporaryFolder();
     const environment = { MIRROR_DIR: bench.dir, ...settings };
-    const running = startCli(['query', sql, '--format', 'csv'], environment, cwd);
-    onTestFinished(() => void running.child.kill('SIGKILL'));
-    return running;
+    return startCli(['query', sql, '--format', 'csv'], environment, cwd);
   };
   const read = (pid: number, file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8');
   /** The process of the query, once it computes: before, it would notice by itself that nobody is there any more. */

@@ -26,12 +26,7 @@ function fixture(file: string): string {
 const tls = { MIRROR_SERVE_TLS_CERT: fixture('first.crt'), MIRROR_SERVE_TLS_KEY: fixture('first.key') };
 
 function serving(cwd: string, settings: Record<string, string> = {}, args = ['--port', '0']): Running {
-  const running = startCli(['serve', ...args], settings, cwd);
-  onTestFinished(async () => {
-    running.child.kill('SIGKILL');
-    await running.ended;
-  });
-  return running;
+  return startCli(['serve', ...args], settings, cwd);
 }
 
 async function urlOf({ output }: Running): Promise<string> {

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { listed } from '../../src/job.ts';
 import { jobListFile } from '../../src/job-list.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
@@ -81,6 +81,7 @@ async function loadedByQuery(sql: string) {
   const { dir, env, found } = await setupSpy();
   const program = join(dirname(cliFile()), 'worker-main.js');
   const child = fork(program, ['query'], { cwd: dir, env, serialization: 'advanced' });
+  onTestFinished(() => void child.kill('SIGKILL'));
   const question = { dir, sql, params: {}, tables: { ai_signals: 'ai-signals' }, asOf: null };
   const answers: unknown[] = [];
   child.on('message', (answer: { piece?: unknown }) => {

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { dirname, join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { watchMirrorFile } from '../../src/daemon/mirror-file.ts';
 import { runDaemon } from '../../src/daemon.ts';
@@ -22,10 +22,6 @@ async function running(schedule: string) {
     { ...bench.environment, ...idle, MIRROR_SCHEDULE_AI_SIGNALS: schedule },
     bench.cwd,
   );
-  onTestFinished(async () => {
-    daemon.child.kill('SIGKILL');
-    await daemon.ended;
-  });
   await expect.poll(daemon.output).toContain('walk complete');
   // The first walk may end before the health check is there.
   await expect.poll(daemon.output).toContain('mirroring http');

@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished, TestRunner } from 'vitest';
 import { built } from './built.ts';
 
 /** Asks for the build only where a test starts the program: mutation silently leaves out a file that cannot be loaded. */
@@ -12,7 +13,7 @@ export type Ended = { code: number | null; stdout: string; stderr: string };
 export type Running = { child: ChildProcess; output: () => string; ended: Promise<Ended> };
 
 /**
- * Starts a command with nothing in its environment but a PATH and what is given.
+ * Starts a command with nothing in its environment but a PATH and what is given; it ends with the test that starts it.
  * @param before shell commands that set the stage for the process, such as a limit.
  */
 export function startCli(
@@ -35,6 +36,12 @@ export function startCli(
   const ended = new Promise<Ended>((resolve) =>
     child.on('close', (code) => resolve({ code, stdout, stderr })),
   );
+  // The campaign starts commands, too, outside any test.
+  if (TestRunner.getCurrentTest())
+    onTestFinished(async () => {
+      child.kill('SIGKILL');
+      await ended;
+    });
   return { child, output: () => stdout + stderr, ended };
 }
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { faults, type Row, sampleKey, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
 import { openConnection } from '../../src/store/connection.ts';
@@ -302,6 +302,7 @@ describe('a removal of thousands of rows', () => {
     };
     const program = join(compiledFolder(), 'dist/src/cli.js');
     const child = spawn(process.execPath, [program, 'sync', 'news'], { env: environment, cwd: bench.dir });
+    onTestFinished(() => void child.kill('SIGKILL'));
     const ended = once(child, 'exit');
     const isThere = () =>
       bench.sql(

@@ -25,10 +25,6 @@ async function prepare(dir: string): Promise<string> {
 
 async function startServe(dir: string) {
   const { child, ended, output } = startCli(['serve', '--port', '0'], { MIRROR_DIR: dir }, dir);
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
   const url = () => /"url":"([^"]+)"/.exec(output())?.[1];
   await expect.poll(url).toBeDefined();
   return { url: url() ?? '', output, child, ended };
