@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   createLimits,
   type FaultScript,
@@ -18,11 +18,6 @@ import { listenOnLoopback } from '../helpers/loopback.ts';
 
 const CANARY = 'canary-key-4f1d2c';
 const path = '/api/v1/ai-signals';
-const releases: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const release of releases.splice(0).reverse()) await release();
-});
 
 /** Lets no call go ahead of its turn. */
 const neverPrefetch = { reservePrefetch: () => false, endPrefetch: () => undefined };
@@ -33,7 +28,7 @@ async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) 
     keys: [{ id: 'test', key: CANARY, scopes }],
     faults: script,
   });
-  releases.push(() => model.close());
+  onTestFinished(() => model.close());
   const records: Call[] = [];
   const sleeps: number[] = [];
   const completed: (number | null)[] = [];
@@ -53,7 +48,7 @@ async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) 
     userAgent: 'market-mirror/test',
     ...parts,
   });
-  releases.push(() => api.close());
+  onTestFinished(() => api.close());
   const signal = new AbortController().signal;
   const get = (within = signal) =>
     api.get({ job: 'ai-signals', walkId: 7, path, query: { offset: 0, limit: 100 } }, within);
@@ -113,7 +108,7 @@ describe('a page that comes', () => {
       response.setHeader('content-type', 'application/json; charset=utf-8').end('{}');
     });
     const { url, close } = await listenOnLoopback(server);
-    releases.push(close);
+    onTestFinished(close);
     const { get } = await setup([], { baseUrl: `${url}/below/` });
     await get();
     expect(seen[0]).toMatchObject({
@@ -196,7 +191,7 @@ test('the key never reaches the host that a redirect names', async () => {
     response.end();
   });
   const { url, close } = await listenOnLoopback(elsewhere);
-  releases.push(close);
+  onTestFinished(close);
   const { get } = await setup(always(faults.redirect(`${url}${path}`)));
   expect((await failureOf(get())).message).toContain('redirect');
   expect(visited).toBe(0);

@@ -3,12 +3,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { Database } from '../../src/store/sqlite.ts';
-import { CANARY, releaseAll, setup } from '../helpers/daemon-bench.ts';
-
-afterEach(releaseAll);
+import { CANARY, setup } from '../helpers/daemon-bench.ts';
 
 const pieces = Array.from({ length: CANARY.length - 11 }, (_, at) => CANARY.slice(at, at + 12));
 const found = (bytes: Buffer | string) => pieces.filter((piece) => bytes.includes(piece));
@@ -63,11 +61,12 @@ test('the key is in no file, no log, no output and nowhere in Redis', async () =
   await expect.poll(() => existsSync(queueFile)).toBe(true);
   const { prefix, socket } = JSON.parse(readFileSync(queueFile, 'utf8'));
   const redis = new Redis({ path: socket });
+  redis.on('error', () => undefined);
+  onTestFinished(() => redis.disconnect());
   const keys = await redis.keys(`${prefix}*`);
   for (const failed of ['smart-wallets', 'meme-signals'])
     expect(keys.filter((key) => key.includes(failed)).length).toBeGreaterThan(0);
   for (const key of keys) expect([key, found((await redis.dumpBuffer(key)) ?? '')]).toEqual([key, []]);
-  redis.disconnect();
 
   for (const args of [
     ['status'],

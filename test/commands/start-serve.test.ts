@@ -2,12 +2,10 @@
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { isAlive } from '../../src/process-name.ts';
-import { CANARY, redisServers, releaseAll, setup } from '../helpers/daemon-bench.ts';
+import { CANARY, redisServers, setup } from '../helpers/daemon-bench.ts';
 import { freePort } from '../helpers/loopback.ts';
-
-afterEach(releaseAll);
 
 const off = Object.fromEntries(
   ['SMART_WALLETS', 'MEME_SIGNALS', 'AI_SIGNALS'].map((job) => [`MIRROR_SCHEDULE_${job}`, 'off']),

@@ -2,32 +2,19 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { Database } from '../../src/store/sqlite.ts';
-import { CANARY, get, redisServers, releaseAll, releases, setup } from '../helpers/daemon-bench.ts';
-import { removeFolder } from '../helpers/folder.ts';
+import { CANARY, get, redisServers, setup } from '../helpers/daemon-bench.ts';
+import { temporaryFolder } from '../helpers/folder.ts';
 import { freePort, listenOnLoopback } from '../helpers/loopback.ts';
-
-afterEach(releaseAll);
 
 /** A program in place of `systemd-notify`, which notes what it is told, and whether the daemon answers by then. */
 function standInForSystemd() {
-  const folder = mkdtempSync(join(tmpdir(), 'mm-systemd-'));
-  releases.push(() => removeFolder(folder));
+  const folder = temporaryFolder('mm-systemd-');
   const notes = join(folder, 'notes');
   const script = `#!/bin/sh\n[ -S data/http.sock ] && state=answering\necho "$1 $state" >> '${notes}'\n`;
   writeFileSync(join(folder, 'systemd-notify'), script, { mode: 0o755 });
@@ -64,7 +51,7 @@ test('mirrors every dataset, goes on by schedule, keeps others off its folder an
     .find((name) => name.includes('redis') && statSync(name).isSocket());
   const redis = new Redis({ path: socket ?? '' });
   redis.on('error', () => undefined);
-  releases.push(() => redis.disconnect());
+  onTestFinished(() => redis.disconnect());
   const value = async (name: string) => Object.values((await redis.config('GET', name)) as object).at(-1);
   expect(await value('port')).toBe('0');
   expect(await value('appendonly')).toBe('yes');
@@ -141,7 +128,7 @@ test('says that a Redis of the user is not there, waits, and goes on when one th
   const run = () => {
     const args = ['--port', String(port), '--save', '', '--appendonly', 'no'];
     const server = spawn('redis-server', args, { stdio: 'ignore' });
-    releases.push(async () => {
+    onTestFinished(async () => {
       server.kill('SIGKILL');
       if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
     });
@@ -166,7 +153,7 @@ test('says that a Redis of the user is not there, waits, and goes on when one th
   expect(daemon.output()).not.toContain(CANARY);
   // Nothing secret ever went to Redis.
   const redis = new Redis({ port });
-  releases.push(() => redis.disconnect());
+  onTestFinished(() => redis.disconnect());
   for (const key of await redis.keys('*'))
     expect((await redis.dumpBuffer(key))?.includes(CANARY) ?? false).toBe(false);
 });
@@ -194,7 +181,7 @@ describe('SIGTERM', () => {
       connected += 1;
     });
     const { port, close } = await listenOnLoopback(mute);
-    releases.push(close);
+    onTestFinished(close);
     const { start } = await setup({}, { REDIS_URL: `redis://127.0.0.1:${port}` });
     const daemon = start();
     await expect.poll(() => connected).toBeGreaterThan(0);

@@ -87,9 +87,9 @@ test('one that cannot be started is tried again', async () => {
     program: ['/nowhere/node'],
     timing: quick,
   });
+  onTestFinished(service.end);
   await expect.poll(() => troubles.length).toBeGreaterThanOrEqual(2);
   expect(troubles[0]).toMatchObject({ message: expect.stringContaining('ENOENT') });
-  await service.end();
 });
 
 test('once it listens, nothing keeps it from running any more', async () => {

@@ -1,14 +1,14 @@
 /** A daemon of the built program, on a model API of its own, in a folder that goes when the test ends. */
 
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
 import { type ModelOptions, scopes, startModelApi } from '../../model-api/index.ts';
 import type { Status } from '../../src/reading/status.ts';
 import { Database } from '../../src/store/sqlite.ts';
-import { type Running, startCli } from './cli.ts';
-import { removeFolder } from './folder.ts';
+import { startCli } from './cli.ts';
+import { temporaryFolder } from './folder.ts';
 import { runMain } from './main.ts';
 import { sharedClock } from './virtual-clock.ts';
 
@@ -16,27 +16,13 @@ import { sharedClock } from './virtual-clock.ts';
 export const sparingly = { interval: 200 };
 
 export const CANARY = 'canary-key-7c21f0';
-/** Run after each test, the last first. */
-export const releases: (() => unknown)[] = [];
-
-export async function releaseAll(): Promise<void> {
-  for (const release of releases.splice(0).reverse()) await release();
-}
 
 export async function setup(options: ModelOptions = {}, settings: Record<string, string> = {}) {
-  const cwd = mkdtempSync(join(tmpdir(), 'mm-start-'));
-  releases.push(() => removeFolder(cwd));
+  const cwd = temporaryFolder('mm-start-');
   const model = await startModelApi({ rows: 130, keys: [{ id: 'test', key: CANARY, scopes }], ...options });
-  releases.push(() => model.close());
+  onTestFinished(() => model.close());
   const environment = { MARKET_API_URL: model.url, MARKET_API_KEY: CANARY, ...settings };
-  const start = (): Running => {
-    const running = startCli(['start'], environment, cwd);
-    releases.push(async () => {
-      running.child.kill('SIGKILL');
-      await running.ended;
-    });
-    return running;
-  };
+  const start = () => startCli(['start'], environment, cwd);
   /** Another command on the folder, within this process: a process of its own takes longer to start than to tell anything. */
   const run = (...args: string[]) =>
     runMain(args, { ...environment, MIRROR_DIR: join(cwd, 'data') }, sharedClock());

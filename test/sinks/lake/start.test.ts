@@ -1,15 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
-import { releaseAll, releases, setup, sparingly } from '../../helpers/daemon-bench.ts';
-import { memory, removeFolder } from '../../helpers/folder.ts';
+import { expect, test } from 'vitest';
+import { setup, sparingly } from '../../helpers/daemon-bench.ts';
+import { memoryFolder } from '../../helpers/folder.ts';
 import { expectEqual } from './bench.ts';
 
-afterEach(releaseAll);
-
 test('the daemon lays a lake after its proofs, mirrors on where it cannot, says so, and goes on by itself', async () => {
-  const there = mkdtempSync(join(memory, 'mm-lake-'));
-  releases.push(() => removeFolder(there));
+  const there = memoryFolder('mm-lake-');
   const { start, status, file, complete } = await setup(
     {},
     { MIRROR_LAKE: there, MIRROR_LAKE_EVERY: '100ms' },

@@ -1,8 +1,6 @@
-import { afterEach, expect, test } from 'vitest';
-import { releaseAll, setup, sparingly } from '../../helpers/daemon-bench.ts';
+import { expect, test } from 'vitest';
+import { setup, sparingly } from '../../helpers/daemon-bench.ts';
 import { cuttingProxy, postgres } from '../../helpers/postgres.ts';
-
-afterEach(releaseAll);
 
 test('the daemon ships after every walk, mirrors on where Postgres is down, says so, and goes on by itself', async () => {
   const there = await postgres();
