@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -26,6 +26,10 @@ exit 0
   writeFileSync(join(folder, 'systemd-notify'), script, { mode: 0o755 });
   const environment = { PATH: `${folder}:${process.env['PATH']}`, MARKET_API_KEY: KEY, ...settings };
   const manager = serviceManager({ environment, log: createLog('silent', false), clock: virtualClock() });
+  onTestFinished(async () => {
+    rmSync(`${notes}.hang`, { force: true });
+    await manager.stopping();
+  });
   return {
     manager,
     told: () => readFileSync(notes, 'utf8').split('\n').filter(Boolean),

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { virtualClock } from '../../lab/simulate/clock.ts';
 import { Failure, Snooze } from '../../src/errors.ts';
 import { initialState } from '../../src/governor/state.ts';
@@ -440,13 +440,13 @@ describe("where a job's lag cannot be read", () => {
     const thrown: unknown[] = [];
     const hear = (reason: unknown) => thrown.push(reason);
     process.on('unhandledRejection', hear);
+    onTestFinished(() => void process.off('unhandledRejection', hear));
     await callFine(governor);
     const waiting = Promise.allSettled([governor.acquire('news', never), governor.acquire('usage', never)]);
     disk.fails = true;
     await clock.sleep(10_000);
     for (const { status } of await waiting) expect(status).toBe('rejected');
     await new Promise((resolve) => setImmediate(resolve));
-    process.off('unhandledRejection', hear);
     expect(thrown).toEqual([]);
   });
 });

@@ -9,7 +9,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openServeDatabase, serveFile } from '../../src/serve/service/database.ts';
 import { openKeyring } from '../../src/serve/service/keys.ts';
 import { Database } from '../../src/store/sqlite.ts';
@@ -23,8 +23,8 @@ const failure = (kind: string, message: RegExp) =>
 test('the database and its log are for this user alone, in a folder that is made for it', () => {
   const dir = join(memoryFolder(), 'data');
   const umask = process.umask(0);
+  onTestFinished(() => void process.umask(umask));
   const database = openServeDatabase(dir);
-  process.umask(umask);
   const modes = ['', 'serve.db', 'serve.db-wal', 'serve.db-shm'].map(
     (name) => statSync(join(dir, name)).mode & 0o777,
   );
