@@ -1,6 +1,6 @@
 /** The mirror in the hands of tools that are not ours. */
 
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,24 +44,26 @@ while True:
 
 let bench: Bench;
 const looks: Record<string, string> = {};
+const watching: ChildProcess[] = [];
 
 beforeAll(async () => {
   bench = await openBench({ rows: { aiSignals: 1_500, news: 20, smartWallets: 20, memeSignals: 20 } });
   needs(...Object.keys(watchers));
-  const watching = Object.entries(watchers).map(([tool, command]) => watch(tool, command));
+  const watched = Object.entries(watchers).map(([tool, command]) => watch(tool, command));
   for (const rows of [500, 1_000]) {
     await mirrorUntil(rows);
     for (const tool of Object.keys(looks))
-      await until(`${tool} has seen ${rows} rows`, () => looks[tool]?.includes(`${rows}|`), 15_000);
+      await until(`${tool} has seen ${rows} rows`, () => looks[tool]?.includes(`${rows}|`));
   }
   await bench.mirror('ai-signals');
-  await Promise.all(watching);
+  await Promise.all(watched);
 });
 
 async function watch(tool: string, command: string[]): Promise<void> {
   looks[tool] = '';
   const [program = '', ...args] = tool === 'sqlite3' ? command : [tool, ...command];
-  const child = spawn(program, [...args, bench.store.file, look], { timeout: 100_000 });
+  const child = spawn(program, [...args, bench.store.file, look]);
+  watching.push(child);
   child.stdout.on('data', (text: Buffer) => {
     looks[tool] += text.toString();
   });
@@ -74,7 +76,11 @@ async function mirrorUntil(rows: number): Promise<void> {
   const isThere = ({ walk }: Progress) => walk.rows >= rows && stop.abort(new Error('far enough'));
   await expect(bench.mirror('ai-signals', isThere, stop.signal)).rejects.toThrow('far enough');
 }
-afterAll(() => bench.close());
+
+afterAll(async () => {
+  for (const child of watching) child.kill('SIGKILL');
+  await bench.close();
+});
 
 describe('while the mirror is being written', () => {
   it.each(Object.keys(watchers))('%s sees whole pages with the place of their walk, never a part', (tool) => {
