@@ -19,6 +19,7 @@ import { mirror, type Progress } from '../../src/mirror.ts';
 import { type Connection, openConnection, openReadOnly } from '../../src/store/connection.ts';
 import { openStore, type Store, type WalkRow } from '../../src/store.ts';
 import type { WalkKind } from '../../src/walk.ts';
+import { cached } from './cached.ts';
 import { memory, removeFolder } from './folder.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
@@ -85,7 +86,8 @@ export async function openBench({
   // Copies: a test may change one.
   const jobs = given ?? (await declared).map((job) => ({ ...job }));
   const isPlain = !given && !ample && Object.keys(options).every((option) => option === 'rows');
-  const copied = isPlain && walked.length > 0 ? await walkedMirror(options.rows, walked) : undefined;
+  const copied =
+    isPlain && walked.length > 0 ? await walkedMirror(JSON.stringify({ ...options, walked })) : undefined;
   const clock = virtualClock(copied?.now);
   const model = await startModelApi({ now: clock.now, ...options });
   const dir = mkdtempSync(join(memory, 'mirror-bench-'));
@@ -176,35 +178,27 @@ export async function openBench({
 
 type WalkedMirror = { files: [name: string, content: Buffer][]; now: number };
 
-/** Walked once and then copied, which takes a hundredth of the time. Nothing changes them. */
-const walkedMirrors = new Map<string, Promise<WalkedMirror>>();
-
-function walkedMirror(rows: BenchOptions['rows'], walked: readonly string[]): Promise<WalkedMirror> {
-  const key = JSON.stringify([rows, walked]);
-  const present = walkedMirrors.get(key);
-  if (present) return present;
-  const walking = (async (): Promise<WalkedMirror> => {
-    const bench = await openBench(rows === undefined ? {} : { rows });
-    try {
-      for (const job of walked) await bench.mirror(job);
-      const connection = openReadOnly(bench.store.file);
-      const database = connection.serialize();
-      connection.close();
-      const id = readFileSync(join(bench.dir, 'mirror.id'));
-      return {
-        files: [
-          ['mirror.db', database],
-          ['mirror.id', id],
-        ],
-        now: bench.clock.now(),
-      };
-    } finally {
-      await bench.close();
-    }
-  })();
-  walkedMirrors.set(key, walking);
-  return walking;
-}
+/** Walked once and then copied, which takes a hundredth of the time. Nothing changes them. The key is JSON. */
+const walkedMirror = cached(async (key: string): Promise<WalkedMirror> => {
+  const { walked, ...rows } = JSON.parse(key) as Pick<BenchOptions, 'rows'> & { walked: string[] };
+  const bench = await openBench(rows);
+  try {
+    for (const job of walked) await bench.mirror(job);
+    const connection = openReadOnly(bench.store.file);
+    const database = connection.serialize();
+    connection.close();
+    const id = readFileSync(join(bench.dir, 'mirror.id'));
+    return {
+      files: [
+        ['mirror.db', database],
+        ['mirror.id', id],
+      ],
+      now: bench.clock.now(),
+    };
+  } finally {
+    await bench.close();
+  }
+});
 
 export const datasetOf: Readonly<Record<string, DatasetName>> = {
   'ai-signals': 'aiSignals',

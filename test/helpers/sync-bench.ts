@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { type ModelApi, type ModelOptions, scopes, startModelApi } from '../../model-api/index.ts';
 import { Database } from '../../src/store/sqlite.ts';
+import { cached } from './cached.ts';
 import { memoryFolder } from './folder.ts';
 import { runMain } from './main.ts';
 import { virtualClock } from './virtual-clock.ts';
@@ -58,20 +59,16 @@ export async function setupCopy({ rows, files, now }: MirrorCopy) {
   return bench;
 }
 
-const synced = new Map<number, Promise<MirrorCopy>>();
-
 /** A bench whose mirror has everything: copied from one that was mirrored once, which takes a tenth of the time. */
 export async function setupSynced(rows: number) {
-  const copy = synced.get(rows) ?? syncOnce(rows);
-  synced.set(rows, copy);
-  return await setupCopy(await copy);
+  return await setupCopy(await syncedMirror(rows));
 }
 
-async function syncOnce(rows: number): Promise<MirrorCopy> {
+const syncedMirror = cached(async (rows: number) => {
   const bench = await setupSync({ rows });
   expect((await bench.sync()).code).toBe(0);
   return copyMirror(bench, rows);
-}
+});
 
 export function read<Row>(file: string, sql: string): Row[] {
   const db = new Database(file, { readonly: true });

@@ -11,6 +11,7 @@ import {
   obstacles,
   type Window,
 } from '../helpers/browser.ts';
+import { cached } from '../helpers/cached.ts';
 import { openServeBench, type ServeBench, type ServeBenchOptions } from '../helpers/serve-bench.ts';
 
 export type Sight = ServeBench & {
@@ -20,13 +21,12 @@ export type Sight = ServeBench & {
 };
 
 /** One a process, which ends with it: its windows know nothing of each other, and a start takes as long as a test. */
-let shared: Promise<Browser> | undefined;
+const shared = cached(launch);
 
 /** Everybody on this machine may see it, unless the settings say otherwise. Close it when done. */
 export async function openSight({ settings, ...options }: ServeBenchOptions = {}): Promise<Sight> {
-  shared ??= launch();
   const [browser, serve] = await Promise.all([
-    shared,
+    shared(),
     openServeBench({ ...options, settings: { page: 'open', ...settings } }),
   ]);
   let spare: Window | undefined;

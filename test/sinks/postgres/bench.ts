@@ -1,9 +1,10 @@
 /** A mirror, a Postgres of its own that follows it, and a reader of both. */
 
 import { expect } from 'vitest';
+import { cached } from '../../helpers/cached.ts';
 import { type Postgres, postgres } from '../../helpers/postgres.ts';
 import { differencesThere, walksThere } from '../../helpers/shipped.ts';
-import { copyMirror, type MirrorCopy, setupCopy, setupSync, setupSynced } from '../../helpers/sync-bench.ts';
+import { copyMirror, setupCopy, setupSync, setupSynced } from '../../helpers/sync-bench.ts';
 
 export const setup = async (rows = 40) => follow(await setupSync({ rows }), await postgres());
 
@@ -15,24 +16,18 @@ function follow(bench: Awaited<ReturnType<typeof setupSync>>, there: Postgres) {
   return { ...bench, there, ship };
 }
 
-type Shipped = { mirror: MirrorCopy; database: string };
-
-const shipped = new Map<number, Promise<Shipped>>();
-
 /** The same where all of it was shipped, too: mirror and database are copies of those that were shipped once. */
 export async function setupShipped(rows = 12) {
-  const copy = shipped.get(rows) ?? shipOnce(rows);
-  shipped.set(rows, copy);
-  const { mirror, database } = await copy;
+  const { mirror, database } = await shippedMirror(rows);
   return follow(await setupCopy(mirror), await postgres(database));
 }
 
-async function shipOnce(rows: number): Promise<Shipped> {
+const shippedMirror = cached(async (rows: number) => {
   const bench = await setupMirrored(rows);
   expect((await bench.ship()).code).toBe(0);
   await bench.there.end();
   return { mirror: copyMirror(bench, rows), database: bench.there.database };
-}
+});
 
 /** By an independent reader: every table of the datasets, value by value, and every walk. */
 export async function expectEqual(file: string, { query }: Pick<Postgres, 'query'>): Promise<void> {
