@@ -13,6 +13,8 @@ import type { Spending } from './plan.ts';
 import type { Schedule } from './schedule.ts';
 import { clientAddresses, hostNames, originOf } from './serve/http/client.ts';
 import { createHandler } from './serve/http/handler.ts';
+import { errorResponse } from './serve/http/response.ts';
+import { isQueryPath } from './serve/query/errors.ts';
 import { openQuery } from './serve/query.ts';
 import { isRefused, openAdmission } from './serve/service/admission.ts';
 import { openLists } from './serve/service/lists.ts';
@@ -152,7 +154,8 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
     originOf: (request) => originOf(request, addressOf),
     requestId: rest.requestId ?? randomUUID,
     clock,
-    notFound: ui.notFound,
+    notFound: (call) =>
+      query && isQueryPath(call.incoming.url ?? '') ? errorResponse('not_found') : ui.notFound(call),
     shape: (path, response) => query?.shape(path, response) ?? response,
     onBegin: metrics.beginCall,
     onEnd(call) {

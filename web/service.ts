@@ -106,12 +106,12 @@ const asJson = (body: unknown): RequestInit => ({
   body: JSON.stringify(body),
 });
 
-/** What went wrong, as a failed query or as the API says it. */
-type FailedBody = { failed?: { kind: QueryProblem['kind']; message: string }; error?: { message?: string } };
+/** What went wrong, as a failed query or as an error of the API says it. */
+type FailedBody = { failed?: { kind: QueryProblem['kind']; message: string }; message?: string };
 
 async function problemOf(response: Response): Promise<QueryProblem> {
   const told = (await response.json().catch(() => ({}))) as FailedBody;
-  const message = told.failed?.message ?? told.error?.message ?? `the service answered ${response.status}`;
+  const message = told.failed?.message ?? told.message ?? `the service answered ${response.status}`;
   if (response.status === 401 || response.status === 403) return { kind: 'login', message };
   // A proxy whose service is gone answers so.
   if ([502, 504].includes(response.status)) return { kind: 'away', message };

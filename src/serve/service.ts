@@ -16,7 +16,7 @@ import {
   type Refusal,
 } from './service/admission.ts';
 import { METRICS_SCOPE } from './service/keys.ts';
-import { type Lists, type Plan, UNREADY_SECONDS } from './service/lists.ts';
+import { type Lists, type Plan, type PlannedResponse, UNREADY_SECONDS } from './service/lists.ts';
 import type { Metrics } from './service/metrics.ts';
 import { describeService } from './service/openapi.ts';
 import { usageBody } from './service/usage.ts';
@@ -44,8 +44,14 @@ export function callAnswerer({ admission, draftHeaders: hasDraft, beforeAnswer }
     const permit = admission.enter(caller, costsQuota);
     if (isRefused(permit)) return refusedResponse(call, permit);
     onFinished(call, permit.leave);
-    if (beforeAnswer) await beforeAnswer();
-    const response = await read((calls) => !isRefused(permit.takeMore(calls)));
+    let response: PlannedResponse;
+    try {
+      if (beforeAnswer) await beforeAnswer();
+      response = await read((calls) => !isRefused(permit.takeMore(calls)));
+    } catch (thrown) {
+      permit.giveBack();
+      throw thrown;
+    }
     const { status, headers, body, furtherCalls = 0 } = response;
     const more = furtherCalls > 0 ? permit.takeMore(furtherCalls) : permit;
     if (isRefused(more)) return refusedResponse(call, { ...more, report: permit.giveBack() });

@@ -235,6 +235,23 @@ describe('trouble with the database', () => {
     for (const part of ['', '-wal', '-shm']) rmSync(`${serveFile(dir)}${part}`, { force: true });
   });
 
+  test('that cannot be written is over with another in its place, and not with a read', () => {
+    const { create, call, dir, clock, told, write } = setupAdmission();
+    const { key } = create();
+    call(key);
+    const copy = join(dir, 'copy.db');
+    const { connection, release } = holdWriteLock(dir);
+    write();
+    call(key);
+    expect(told).toEqual([expect.objectContaining({ kind: 'incomplete' })]);
+    release();
+    connection.exec(`VACUUM INTO '${copy}'`).close();
+    renameSync(copy, serveFile(dir));
+    clock.advance(1_000);
+    expect(outcome(call(key))).toBe('1000000000 left');
+    expect(told).toEqual([expect.anything(), null]);
+  });
+
   test('two processes do not grant the same twice: the second is told who serves', () => {
     const { dir } = setupAdmission();
     expect(() => setupAdmission(dir)).toThrow(

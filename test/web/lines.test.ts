@@ -1,7 +1,7 @@
 /** Answers that arrive in pieces. */
 
-import { expect, test } from 'vitest';
-import { jsonLines } from '../../web/service.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { fetchOverview, jsonLines } from '../../web/service.ts';
 
 async function linesOf(...pieces: (string | Uint8Array)[]): Promise<unknown[]> {
   const encoder = new TextEncoder();
@@ -36,4 +36,14 @@ test('a line that was cut off is an error', async () => {
 
 test('a line that was cut off is left out where the next one says why', async () => {
   expect(await linesOf('{"a":1}\n{"b"', '\n{"failed":1}\n')).toEqual([{ a: 1 }, { failed: 1 }]);
+});
+
+test.each([
+  ['a failed query', { failed: { kind: 'usage', message: 'no such table' } }, 'no such table'],
+  ['an error of the API', { error: 'request_timeout', message: 'too slow' }, 'too slow'],
+  ['anything else', [], 'the service answered 408'],
+])('what went wrong is told in words: %s', async (_, body, message) => {
+  vi.stubGlobal('fetch', async () => Response.json(body, { status: 408 }));
+  onTestFinished(() => void vi.unstubAllGlobals());
+  expect((await fetchOverview()).problem?.message).toBe(message);
 });

@@ -168,7 +168,11 @@ export function createHandler(parts: HandlerParts): RequestListener {
   }
 
   return (incoming, outgoing) => {
-    handle({ incoming, outgoing }).catch((thrown: unknown) => parts.onError(thrown, ''));
+    handle({ incoming, outgoing }).catch((thrown: unknown) => {
+      parts.onError(thrown, '');
+      // Its client would wait for a response that never comes.
+      outgoing.destroy();
+    });
   };
 }
 

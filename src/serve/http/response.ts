@@ -18,7 +18,7 @@ const errors = {
   invalid_seq: [400, 'seq must be the X-Mirror-Seq of an earlier answer of this endpoint.'],
   bad_request: [400, 'The request cannot be understood.'],
   not_found: [404, 'There is no such endpoint.'],
-  method_not_allowed: [405, 'Only GET and HEAD are allowed.'],
+  method_not_allowed: [405, 'The method is not allowed: Allow names those that are.'],
   request_timeout: [408, 'The request took too long to arrive.'],
   seq_gone: [410, 'That moment is no longer kept. Ask again without seq.'],
   misdirected_request: [421, 'This service does not answer to that host name.'],

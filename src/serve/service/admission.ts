@@ -22,7 +22,7 @@ import {
   takeMore,
   undoCall,
 } from './limits.ts';
-import { type ReportOutage, reportOnChange } from './outage.ts';
+import { type ReportOutage, reportOnChange, sharedReport } from './outage.ts';
 
 /** The statuses of the specification ("Errors"), with a code and a text that say no more than those. */
 const refusals = {
@@ -148,10 +148,13 @@ export function openAdmission(
   if (!isLock(lock))
     throw new Failure('incomplete', `${dir}: process ${lock.holder} serves from there already; end it first`);
   let steady: (() => number) | undefined;
+  const reportOf = sharedReport<'read' | 'write'>(report);
   const prepare = (connection: Connection) => {
     // It never goes back, not even where counts of an earlier time are put in place.
     steady ??= steadyClock(clock, latestCount(connection));
-    const counts = openCounts(connection, clock.now, report, later);
+    // What could not be written into an earlier file is no outage of this one.
+    reportOf('write')(null);
+    const counts = openCounts(connection, clock.now, reportOf('write'), later);
     const keys = openKnownKeys(connection);
     const meter = openMeter(connection, counts, steady);
     return { connection, counts, keys, meter, saveUse: useSaver(clock, counts) };
@@ -162,7 +165,7 @@ export function openAdmission(
   let checkedAt = Number.NEGATIVE_INFINITY;
   let isClosed = false;
   const countFailure = countFailures();
-  const attempt = reportOnChange(report);
+  const attempt = reportOnChange(reportOf('read'));
 
   function current(): typeof open {
     if (clock.monotonic() - checkedAt >= CHECK_EVERY_MS) {
@@ -214,7 +217,7 @@ export function openAdmission(
     callsOf: (account: string, days: number): CallCount[] | Refusal =>
       withDatabase(({ counts }) => counts.callsOf(account, days)),
     /** Whether keys and counts can be read now. */
-    isUp: (): boolean => !isRefused(withDatabase(({ meter }) => meter)),
+    isUp: (): boolean => !isRefused(withDatabase(({ keys }) => ({ key: keys.find('') }))),
     /** Leaves a word for those who look up who serves from the folder (`holderNote` of the lock `serve`), or takes it back. */
     note: lock.note,
     close(): void {

@@ -30,7 +30,7 @@ export type Plan = {
   /** False for what takes nothing from the quota: an error, a 304. */
   readonly costsQuota: boolean;
   /**
-   * Never throws: what goes wrong while rows are read is a response, too.
+   * What goes wrong while rows are read is a response, too; what it throws is a bug.
    * @param takeMore takes further calls, for a response that goes on; false where the quota has none.
    */
   read(takeMore: (calls: number) => boolean): PlannedResponse | Promise<PlannedResponse>;

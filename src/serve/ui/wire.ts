@@ -91,8 +91,8 @@ export type PageQuestion = {
 /**
  * The answer, one line of JSON each: `opened`, some `rows`, `end`; or `failed` at any place. An empty line says that it goes
  * on. `isCut`: there are more rows; `notes`: what is to be known of those that came, such as that cells were cut. Every other
- * answer than 200, of every path below `/page/`, is a line `failed`: 401 without a session, 429 above a limit of the account,
- * 503 for busy.
+ * answer than 200 that a route below `/page/` gives is a line `failed`: 401 without a session, 429 above a limit of the account,
+ * 503 for busy. What no route answers, such as a body that comes too slowly, is an error as of the API.
  */
 export type QueryLine =
   | { opened: OpenedQuery }

@@ -92,13 +92,14 @@ describe('the mirror', () => {
   });
 });
 
+/** What nobody needs a key for. */
+const readiness = async ({ get }: Abused) => {
+  const [ready, metrics] = [await get('/readyz'), await get('/metrics', ['Host: localhost'])];
+  const keysUp = /^market_mirror_keys_up (\d)$/m.exec(metrics.body)?.[1];
+  return { status: ready.status, keys: JSON.parse(ready.body).keys, keysUp };
+};
+
 describe('serve.db', () => {
-  /** What nobody needs a key for. */
-  const readiness = async ({ get }: Abused) => {
-    const [ready, metrics] = [await get('/readyz'), await get('/metrics', ['Host: localhost'])];
-    const keysUp = /^market_mirror_keys_up (\d)$/m.exec(metrics.body)?.[1];
-    return { status: ready.status, keys: JSON.parse(ready.body).keys, keysUp };
-  };
   const quiet = { settings: { schedules: {} } };
 
   test('gone: the service says that it is not ready before anybody comes with a key, and when it is again', async () => {
@@ -155,6 +156,8 @@ describe.each(['mirror.db', 'serve.db'] as const)('%s with damaged pages', (file
       expect([answer.status, errorIn(abused, answer)]).toEqual([503, 'service_unavailable']);
     expect((await abused.get('/healthz')).status).toBe(200);
     expect(abused.serve.log()).toContain(file);
+    if (file === 'serve.db')
+      expect(await readiness(abused)).toEqual({ status: 503, keys: 'unreadable', keysUp: '0' });
 
     writeFileSync(path, whole, { flag: 'r+' });
     bench.clock.advance(A_LOOK);

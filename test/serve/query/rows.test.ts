@@ -9,7 +9,7 @@ let serve: ServeBench;
 let get: Get;
 
 beforeAll(async () => {
-  serve = await openServeBench({ rows: 130, settings: { query: true } });
+  serve = await openServeBench({ rows: 130, settings: { query: true, page: 'token' } });
   get = getter(serve.url, serve.issue().key);
 });
 afterAll(() => serve.close());
@@ -216,6 +216,7 @@ describe('what is refused says why', () => {
       await other('/mirror/v1/ai_signals'),
       await get('/mirror/v1/news', {}, 'POST'),
       await get('/mirror/v1'),
+      await get('/mirror/v1/news/key/history/more', { accept: 'text/html' }),
       await get('/mirror/v1/news', { host: 'elsewhere.example' }),
       await get('/mirror/v1/changes?limit=1&limit=2'),
     ];
@@ -223,6 +224,7 @@ describe('what is refused says why', () => {
       [401, 'PGRST301'],
       [403, '42501'],
       [405, 'PGRST117'],
+      [404, 'PGRST125'],
       [404, 'PGRST125'],
       [421, 'MIRROR421'],
       [400, 'PGRST100'],
