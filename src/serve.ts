@@ -102,7 +102,11 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
         processes,
         maxAgeMs,
         clock,
-        isValid: (call) => !isRefused(identify(admission, call, null)),
+        hasLostKey: (call) => {
+          const caller = identify(admission, call, null);
+          // Where keys cannot be read, nobody has lost theirs.
+          return isRefused(caller) && caller.status !== 503;
+        },
         turnMs: rest.turnMs,
       })
     : undefined;

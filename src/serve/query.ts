@@ -65,8 +65,8 @@ export type QueryParts = {
   /** The greatest age that is shown, in milliseconds, by job; a job that is not there has no bound. */
   maxAgeMs: Readonly<Record<string, number>>;
   clock: Pick<Clock, 'now'>;
-  /** Whether a call still has a valid key. */
-  isValid(call: Call): boolean;
+  /** Whether the key of a call is no longer valid. */
+  hasLostKey(call: Call): boolean;
   turnMs?: number | undefined;
 };
 
@@ -400,7 +400,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
           return calls === 0 || takeMore(calls) ? answer : undefined;
         },
         version: () => mirror.read((open) => ({ now: open.version() }))?.now,
-        mayListen: () => parts.isValid(call),
+        mayListen: () => !parts.hasLostKey(call),
       });
       if (!body) throw busy('too many follow the changes');
       return { status: 200, headers: { ...EVENT_STREAM.headers, Vary, 'Content-Range': '*/*' }, body };

@@ -1,5 +1,7 @@
 /** Points in time, versions of a row, and the change feed of `/mirror/v1`, over one mirror whose datasets change. */
 
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isoTime } from '../../../src/clock.ts';
 import { openConnection } from '../../../src/store/sqlite-files.ts';
@@ -321,8 +323,13 @@ describe('the change feed', () => {
     ];
     for (const { change } of await second.take(Number(expected) - 1)) copy.apply(change);
     await expectSame(copy);
-    serve.revoke(issued.record.id);
+    const keys = join(serve.bench.dir, 'serve.db');
+    renameSync(keys, `${keys}.away`);
     await live(8);
+    expect(await second.take(1), 'while keys cannot be read').toHaveLength(1);
+    renameSync(`${keys}.away`, keys);
+    serve.revoke(issued.record.id);
+    await live(9);
     await second.end();
   });
 });
