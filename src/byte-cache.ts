@@ -2,12 +2,12 @@
 
 import { LRUCache } from 'lru-cache';
 
-/** What an entry takes beside what is kept: its name, and its place in the map. */
+/** What an entry takes beside its name and what is kept: its place in the map. */
 const OVERHEAD_BYTES = 500;
 
 /** By name. @param bytesOf one that is kept. */
 export const byteCache = <Kept extends object>(maxBytes: number, bytesOf: (kept: Kept) => number) =>
   new LRUCache<string, Kept>({
     maxSize: maxBytes,
-    sizeCalculation: (kept) => bytesOf(kept) + OVERHEAD_BYTES,
+    sizeCalculation: (kept, name) => bytesOf(kept) + name.length + OVERHEAD_BYTES,
   });

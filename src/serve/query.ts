@@ -282,16 +282,13 @@ export function openQuery(parts: QueryParts): QuerySurface {
 
   /** @throws QueryError 503 where too many wait already, or it is still waiting after `turnMs`. */
   async function processFor(account: string, gone: AbortSignal): Promise<Loan> {
-    const patience = new AbortController();
-    const end = setTimeout(() => patience.abort(), turnMs);
+    const tooLate = new AbortController();
+    const end = setTimeout(() => tooLate.abort(), turnMs);
     try {
-      const loan = await parts.processes.take(
-        accountOwner(account),
-        AbortSignal.any([gone, patience.signal]),
-      );
+      const loan = await parts.processes.take(accountOwner(account), AbortSignal.any([gone, tooLate.signal]));
       if (loan) return loan;
     } catch (thrown) {
-      if (!patience.signal.aborted || gone.aborted) throw thrown;
+      if (!tooLate.signal.aborted || gone.aborted) throw thrown;
     } finally {
       clearTimeout(end);
     }
@@ -488,11 +485,21 @@ function refuseUnpayable(rows: number, { limits: { quota } }: Caller): void {
   );
 }
 
+/** What can be asked again after some seconds. */
+class Unavailable extends QueryError {
+  readonly seconds: number;
+
+  constructor(seconds: number, message: string, details?: string) {
+    super(503, 'MIRROR503', message, details);
+    this.seconds = seconds;
+  }
+}
+
 const unready = ({ table }: ListJob) =>
-  new QueryError(503, 'MIRROR503', `${table} has not been read yet, or is older than this service shows`);
+  new Unavailable(UNREADY_SECONDS, `${table} has not been read yet, or is older than this service shows`);
 
 const busy = (details = 'the mirror cannot be read now') =>
-  new QueryError(503, 'MIRROR503', 'A required service is temporarily unavailable.', details);
+  new Unavailable(BUSY_SECONDS, 'A required service is temporarily unavailable.', details);
 
 /** A plan whose error is a response that costs nothing. */
 function planned(plan: () => Plan): Plan {
@@ -513,10 +520,7 @@ async function respondCaught(respond: () => Promise<PlannedResponse>): Promise<P
 
 function responseTo(thrown: unknown) {
   if (thrown instanceof QueryError)
-    return errorResponse(
-      thrown,
-      thrown.status === 503 ? retryAfter(thrown.body.details === null ? UNREADY_SECONDS : BUSY_SECONDS) : {},
-    );
+    return errorResponse(thrown, thrown instanceof Unavailable ? retryAfter(thrown.seconds) : {});
   if (!(thrown instanceof Failure) || thrown.kind === 'bug') throw thrown;
   const error = new QueryError(
     503,
@@ -534,7 +538,7 @@ function pointOf({ at }: ReadRequest, present: DatasetState): { seq: number; at:
   const wanted = 'seq' in at ? at.seq : Date.parse(at.time);
   if ('seq' in at && wanted > present.seq)
     throw badParameter('seq is no X-Mirror-Seq of this dataset', 'No change has that number yet.');
-  // Behind the latest change a time shows what that left, until there is another one.
+  // A time after the latest change shows the rows as that change left them.
   const seq = Math.min(wanted, present.seq);
   const time = isoTime(present.isRemoving ? seq : wanted);
   const isForgotten = present.historyFrom !== null && time < present.historyFrom;
@@ -561,7 +565,7 @@ const forms: readonly (readonly [type: string, form: Form])[] = [
 ];
 
 /** @param accept of what a client likes alike, the first. @throws QueryError 406 */
-export function formOf(accept?: string): Form {
+function formOf(accept?: string): Form {
   if (accept === undefined || accept === '*/*') return 'json';
   for (const type of preferred(accept, 0)) {
     const pattern = type === '*/*' ? '' : type.replace(/\*$/, '');

@@ -146,12 +146,12 @@ function refusalResponse({ status, body, retryAfter: seconds, report }: Refusal)
 }
 
 /** What a success says of the quota (specification, "Endpoints"). */
-export function limitHeaders({ limit, remaining }: QuotaReport): Record<string, string> {
+function limitHeaders({ limit, remaining }: QuotaReport): Record<string, string> {
   return { 'X-RateLimit-Limit': String(limit), 'X-RateLimit-Remaining': String(remaining) };
 }
 
 /** The same in the fields that the IETF may make a standard (draft-ietf-httpapi-ratelimit-headers); none without a quota. */
-export function draftHeaders({ limit, remaining, periodMs, moreInMs }: QuotaReport): Record<string, string> {
+function draftHeaders({ limit, remaining, periodMs, moreInMs }: QuotaReport): Record<string, string> {
   if (periodMs === null) return {};
   const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1_000));
   const more = moreInMs === null ? '' : `;t=${seconds(moreInMs)}`;

@@ -28,7 +28,7 @@ const defaultBounds = {
   idleMs: 65_000,
   /** In which a client must send or read something, unless it waits for us. */
   stalledMs: 30_000,
-  /** In which a response that is written must be read whole. */
+  /** How long a client has to read a response that is complete. */
   takenMs: 120_000,
   /** For responses that are in flight at the end. */
   graceMs: 8_000,

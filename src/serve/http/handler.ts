@@ -192,14 +192,15 @@ const PLAIN_PATH = /^[\w/-]+$/;
 
 /** A path is a route's in no other spelling; only a part that `:name` stands for may have letters that need an encoding. */
 function routeTable(routes: readonly Route[]): (path: string) => FoundRoute | undefined {
-  const fixed = new Map(routes.map((route) => [route.path, { route, params: {} }]));
-  const patterns = routes
-    .filter(({ path }) => path.includes(':'))
-    .map((route) => ({
-      route,
-      names: route.path.match(/(?<=:)\w+/g) ?? [],
-      form: new RegExp(`^${route.path.replace(/:\w+/g, '([^/]+)')}$`),
-    }));
+  const isPattern = ({ path }: Route) => path.includes(':');
+  const fixed = new Map(
+    routes.filter((route) => !isPattern(route)).map((route) => [route.path, { route, params: {} }]),
+  );
+  const patterns = routes.filter(isPattern).map((route) => ({
+    route,
+    names: route.path.match(/(?<=:)\w+/g) ?? [],
+    form: new RegExp(`^${route.path.replace(/:\w+/g, '([^/]+)')}$`),
+  }));
   return (path) => {
     const known = fixed.get(path);
     if (known || !(PLAIN_PATH.test(path) || new URL(`http://any${path}`).pathname === path)) return known;

@@ -62,7 +62,7 @@ export async function listen(
 ): Promise<Listening> {
   const bounds = boundsOf(options);
   const { tls } = address;
-  // Read before the files are: a change in between counts as one.
+  // Noted before the files are read, so that a change in between is noticed.
   const certificate = tls && stateOf(tls);
   const server = createHttpServer(tls, bounds);
   const warnFull = rarely(clock, () =>
@@ -354,7 +354,7 @@ function answerRequests(
     // The client sent it before it could know that the connection would be closed.
     if (connection.isLast) return;
     const refusal = refusalOf(request, bounds);
-    // What comes behind a body may be meant to be taken for a request.
+    // A body may hide a request (request smuggling), so nothing behind one is read.
     connections.begin(connection, request, response, refusal !== undefined || hasBody(request));
     if (refusal) return sendRefusal(response, refusal);
     try {

@@ -23,7 +23,7 @@ export type KnownKey = Pick<KeyRecord, 'id' | 'name' | 'account' | 'scopes'> & {
   readonly lastUsedAt: number | null;
 };
 
-export type KnownKeys = { find(digest: string): KnownKey | undefined };
+type KnownKeys = { find(digest: string): KnownKey | undefined };
 
 /** What another connection has committed counts from the next lookup on. @throws Failure `disk`. */
 export function openKnownKeys(connection: Connection): KnownKeys {

@@ -69,7 +69,7 @@ export function openCounts(
   const uses = new Map<string, string>();
   const calls = new Map<string, AccountCallCount>();
   let today = '';
-  /** When a day ends there may be one day too many. */
+  /** A new day may be one more than are kept. */
   let mayForget = true;
   let isScheduled = false;
 

@@ -3,7 +3,7 @@
  * pure functions. Times are whole epoch milliseconds; a time before one that was counted by already counts as that one.
  */
 
-import { type Clock, DAY_MS } from '../../clock.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../../clock.ts';
 import { millisecondsOf } from '../../schedule.ts';
 
 export type Limits = {
@@ -96,8 +96,8 @@ export function renderRate({ calls, periodMs, burst }: Rate): string {
 
 const units: readonly [ms: number, unit: string][] = [
   [DAY_MS, 'd'],
-  [3_600_000, 'h'],
-  [60_000, 'm'],
+  [HOUR_MS, 'h'],
+  [MINUTE_MS, 'm'],
   [1_000, 's'],
 ];
 
@@ -242,7 +242,7 @@ export type QuotaAtTime = {
 };
 
 /** `readyAt`: when all limits will allow the call, if no other call comes before (epoch milliseconds). */
-export type ExceededLimit = {
+type ExceededLimit = {
   readonly limit: 'concurrency' | 'rate' | 'quota';
   readonly readyAt: number;
 };

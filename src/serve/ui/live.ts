@@ -6,7 +6,7 @@ import { ClientGone, EVENT_STREAM, type Stream, type Write } from '../http/strea
 import type { PageEvent, PageListening } from './wire.ts';
 
 /** Runs `work` again and again; @returns what ends it. */
-export type Repeat = (work: () => void, ms: number) => () => void;
+type Repeat = (work: () => void, ms: number) => () => void;
 
 const byTimer: Repeat = (work, ms) => {
   const timer = setInterval(work, ms).unref();

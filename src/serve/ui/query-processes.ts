@@ -27,10 +27,10 @@ type ProcessBounds = {
   /** For how long processes are kept though there is no query. */
   readonly idleMs: number;
   /** How long a viewer without a process waits before it takes one from another: most queries are done by then. */
-  readonly patienceMs: number;
+  readonly evictAfterMs: number;
 };
 
-const usualBounds: ProcessBounds = { running: 4, waiting: 32, warm: 2, idleMs: 120_000, patienceMs: 300 };
+const usualBounds: ProcessBounds = { running: 4, waiting: 32, warm: 2, idleMs: 120_000, evictAfterMs: 300 };
 
 /** A query that waits for a process. */
 type Waiting = { readonly owner: string; begin(process: ServedProcess | undefined): void };
@@ -87,7 +87,7 @@ export function openQueryProcesses(
   /** @returns undefined where `signal` ends the waiting, or the service. */
   function wait(owner: string, signal: AbortSignal): Promise<ServedProcess | undefined> {
     return new Promise((resolve) => {
-      const cancel = clock.after(bounds.patienceMs, () => running.makeRoom(owner));
+      const cancel = clock.after(bounds.evictAfterMs, () => running.makeRoom(owner));
       const turn: Waiting = {
         owner,
         begin(process) {

@@ -35,7 +35,7 @@ export type Sessions = ReturnType<typeof openSessions>;
 
 const tokenForm = /^[\w-]{43}$/;
 
-/** A visit waits for no other writer: all other calls would wait with it. */
+/** All other calls wait while a visit is written. */
 const LOCK_WAIT_MS = 200;
 
 /**

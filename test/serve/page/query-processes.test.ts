@@ -4,7 +4,7 @@ import type { ServedProcess } from '../../../src/reading/query.ts';
 import { openQueryProcesses } from '../../../src/serve/ui/query-processes.ts';
 import { virtualClock } from '../../helpers/virtual-clock.ts';
 
-const BOUNDS = { running: 2, waiting: 2, warm: 1, idleMs: 60_000, patienceMs: 300 };
+const BOUNDS = { running: 2, waiting: 2, warm: 1, idleMs: 60_000, evictAfterMs: 300 };
 
 type Made = ServedProcess & { ended: boolean; free: boolean };
 
