@@ -64,7 +64,7 @@ export type QueryParts = {
   processes: Pick<QueryProcesses, 'take'>;
   /** The greatest age that is shown, in milliseconds, by job; a job that is not there has no bound. */
   maxAgeMs: Readonly<Record<string, number>>;
-  clock: Pick<Clock, 'now'>;
+  clock: Pick<Clock, 'now' | 'after'>;
   /** Whether the key of a call is no longer valid. */
   hasLostKey(call: Call): boolean;
   turnMs?: number | undefined;
@@ -283,14 +283,14 @@ export function openQuery(parts: QueryParts): QuerySurface {
   /** @throws QueryError 503 where too many wait already, or it is still waiting after `turnMs`. */
   async function processFor(account: string, gone: AbortSignal): Promise<Loan> {
     const tooLate = new AbortController();
-    const end = setTimeout(() => tooLate.abort(), turnMs);
+    const cancel = clock.after(turnMs, () => tooLate.abort());
     try {
       const loan = await parts.processes.take(accountOwner(account), AbortSignal.any([gone, tooLate.signal]));
       if (loan) return loan;
     } catch (thrown) {
       if (!tooLate.signal.aborted || gone.aborted) throw thrown;
     } finally {
-      clearTimeout(end);
+      cancel();
     }
     throw busy('too many questions wait');
   }

@@ -12,7 +12,7 @@ import { newKey } from '../../src/serve/service/keys.ts';
 import { nothingCounted, steadyClock, takeCall, unlimited } from '../../src/serve/service/limits.ts';
 import { holderNote } from '../../src/store/read.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
-import { holdWriteLock, limitsOf, outcome, setupAdmission, setupKeys } from './support.ts';
+import { collector, holdWriteLock, limitsOf, outcome, setupAdmission, setupKeys } from './support.ts';
 
 const DAY = 86_400_000;
 const unknown = refusal('key');
@@ -311,13 +311,8 @@ test('a full disk is told once; what could not be written then is written when t
   const connection = openServeDatabase(dir);
   onTestFinished(() => void connection.close());
   const told: (Failure | null)[] = [];
-  const due: (() => void)[] = [];
-  const written = openCounts(
-    connection,
-    () => 0,
-    (trouble) => told.push(trouble),
-    (work) => due.push(work),
-  );
+  const { after, due } = collector();
+  const written = openCounts(connection, { now: () => 0, after }, (trouble) => told.push(trouble));
   const aSecondLater = () => {
     for (const work of due.splice(0)) work();
   };

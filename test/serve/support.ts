@@ -1,6 +1,7 @@
 /** A folder with keys, on a clock of its own, and the process that serves from there. */
 
 import { onTestFinished } from 'vitest';
+import type { Clock } from '../../src/clock.ts';
 import type { Failure } from '../../src/errors.ts';
 import {
   type Admission,
@@ -38,18 +39,22 @@ export const limitsOf = (quota: string | null, rate?: string, concurrency?: numb
   ...(concurrency !== undefined && { concurrency }),
 });
 
+/** What is to be done after a while, for a test to do. */
+export function collector() {
+  const due: (() => void)[] = [];
+  const after: Clock['after'] = (_, work) => {
+    due.push(work);
+    return () => undefined;
+  };
+  return { after, due };
+}
+
 /** The same, and the admission of a process that serves. Nothing is written behind by itself: `write` does it. */
 export function setupAdmission(dir?: string) {
   const keys = setupKeys(dir);
   const told: (Failure | null)[] = [];
-  const due: (() => void)[] = [];
-  const open = () =>
-    openAdmission(
-      keys.dir,
-      keys.clock,
-      (trouble) => told.push(trouble),
-      (work) => due.push(work),
-    );
+  const { after, due } = collector();
+  const open = () => openAdmission(keys.dir, { ...keys.clock, after }, (trouble) => told.push(trouble));
   let admission = open();
   onTestFinished(() => admission.close());
   return {

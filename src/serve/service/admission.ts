@@ -8,7 +8,7 @@ import type { Clock } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import { type Connection, forgetPages, guarded, isLock, tryLock } from '../../store/sqlite-files.ts';
 import { countFailures, digestIn, FAILURE_RATE, type KnownKey, openKnownKeys, whyRefused } from './auth.ts';
-import { type CallCount, type CountedCall, type Counts, type Later, openCounts } from './counts.ts';
+import { type CallCount, type CountedCall, type Counts, openCounts } from './counts.ts';
 import { type FollowedDatabase, followServeDatabase, openServeDatabase } from './database.ts';
 import type { Account } from './keys.ts';
 import {
@@ -138,9 +138,8 @@ export type Admission = ReturnType<typeof openAdmission>;
  */
 export function openAdmission(
   dir: string,
-  clock: Pick<Clock, 'now' | 'monotonic'>,
+  clock: Pick<Clock, 'now' | 'monotonic' | 'after'>,
   report: ReportOutage,
-  later?: Later,
 ) {
   // Makes the folder and the database, where there are none, without haste.
   openServeDatabase(dir).close();
@@ -154,7 +153,7 @@ export function openAdmission(
     steady ??= steadyClock(clock, latestCount(connection));
     // What could not be written into an earlier file is no outage of this one.
     reportOf('write')(null);
-    const counts = openCounts(connection, clock.now, reportOf('write'), later);
+    const counts = openCounts(connection, clock, reportOf('write'));
     const keys = openKnownKeys(connection);
     const meter = openMeter(connection, counts, steady);
     return { connection, counts, keys, meter, saveUse: useSaver(clock, counts) };
@@ -224,7 +223,7 @@ export function openAdmission(
       // Another process may hold the lock by the second time.
       if (isClosed) return;
       isClosed = true;
-      if (open.connection.open) open.counts.flush();
+      open.counts.flush();
       database.close();
       lock.release();
     },

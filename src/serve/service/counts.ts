@@ -3,7 +3,7 @@
  * called what, by day. They are added up in memory, and written once a second in one transaction that waits for no disk.
  */
 
-import { DAY_MS, isoTime } from '../../clock.ts';
+import { type Clock, DAY_MS, isoTime } from '../../clock.ts';
 import { type Connection, forgetPages, guarded, relaxed } from '../../store/sqlite-files.ts';
 import type { AccountState } from './limits.ts';
 import { type ReportOutage, reportOnChange } from './outage.ts';
@@ -31,22 +31,15 @@ export type CallCount = {
 
 export type Counts = ReturnType<typeof openCounts>;
 
-/** Runs `work` after so long; does not keep the process alive. */
-export type Later = (work: () => void, ms: number) => void;
-
-const byTimer: Later = (work, ms) => void setTimeout(work, ms).unref();
-
 /** At most so much of what was granted is forgotten where the process is killed. */
 const WRITE_EVERY_MS = 1_000;
 
 type AccountCallCount = CallCount & { account: string };
 
-/** @param now epoch milliseconds by the machine's clock. */
 export function openCounts(
   connection: Connection,
-  now: () => number,
+  { now, after }: Pick<Clock, 'now' | 'after'>,
   report: ReportOutage,
-  later: Later = byTimer,
 ) {
   // An account may be missing: that of a stream that began before another database was put in place of the open one.
   const writeState = connection.prepare<[number, string, string]>(
@@ -71,7 +64,7 @@ export function openCounts(
   let today = '';
   /** A new day may be one more than are kept. */
   let mayForget = true;
-  let isScheduled = false;
+  let cancel: (() => void) | undefined;
 
   const writeAll = connection.transaction(() => {
     for (const [account, { state, at }] of states) writeState.run(at, JSON.stringify(state), account);
@@ -82,7 +75,9 @@ export function openCounts(
   const attempt = reportOnChange(report);
 
   function flush(): void {
-    isScheduled = false;
+    cancel?.();
+    cancel = undefined;
+    if (!connection.open) return;
     if (states.size + uses.size + calls.size === 0 && !mayForget) return;
     const isWritten = attempt(() =>
       guarded(connection.name, () => {
@@ -96,13 +91,11 @@ export function openCounts(
   }
 
   function schedule(): void {
-    if (isScheduled) return;
-    isScheduled = true;
-    later(() => connection.open && flush(), WRITE_EVERY_MS);
+    cancel ??= after(WRITE_EVERY_MS, flush);
   }
 
   return {
-    /** Writes what is pending; what cannot be written stays pending. */
+    /** Writes what is pending, where the database is still open; what cannot be written stays pending. */
     flush,
     /** @param at by the clock of the limits. */
     saveState(account: string, state: AccountState, at: number): void {
