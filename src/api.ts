@@ -94,8 +94,10 @@ export function createApi(parts: ApiParts): Api {
     const { job, walkId, path } = request;
     const url = `${path}${queryString(request.query)}`;
     const sentAt = clock.now();
+    // Somebody may set the other clock meanwhile, and all later waits follow from this.
+    const began = clock.monotonic();
     const received = await exchange(pool, basePath + url, key.current(), userAgent, limits, signal);
-    const latencyMs = clock.now() - sentAt;
+    const latencyMs = clock.monotonic() - began;
     const judged = judge(received, request, clock.now());
     const { status, bytes, facts, code } = judged;
     const { limit, remaining, retryAfterMs } = facts;

@@ -15,6 +15,7 @@ import { systemClock } from '../../src/clock.ts';
 import { Failure } from '../../src/errors.ts';
 import { keyFromValue } from '../../src/key.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
 
 const CANARY = 'canary-key-4f1d2c';
 const path = '/api/v1/ai-signals';
@@ -32,13 +33,17 @@ async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) 
   const records: Call[] = [];
   const sleeps: number[] = [];
   const completed: (number | null)[] = [];
+  const latencies: number[] = [];
   const asked: string[] = [];
   const api = createApi({
     baseUrl: model.url,
     key: keyFromValue(CANARY),
     governor: {
       acquire: async (job) => void asked.push(job),
-      complete: (_job, outcome) => void completed.push(outcome.status),
+      complete(_job, { status, latencyMs }) {
+        completed.push(status);
+        latencies.push(latencyMs);
+      },
       keyChanged: () => undefined,
       ...neverPrefetch,
     },
@@ -52,7 +57,7 @@ async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) 
   const signal = new AbortController().signal;
   const get = (within = signal) =>
     api.get({ job: 'ai-signals', walkId: 7, path, query: { offset: 0, limit: 100 } }, within);
-  return { model, api, get, records, sleeps, completed, asked };
+  return { model, api, get, records, sleeps, completed, latencies, asked };
 }
 
 const always = (...these: Parameters<typeof when>[1][]) => [when({}, ...these)];
@@ -95,6 +100,20 @@ describe('a page that comes', () => {
     model.limits = createLimits({ quota: { limit: 50, periodMs: 60_000 } });
     expect((await get()).call).toMatchObject({ rateLimit: 50, rateRemaining: 49 });
   });
+
+  test.each([3_600_000, -3_600_000])(
+    'is told to have taken as long as it took, though the clock was set by %i ms meanwhile',
+    async (byMs) => {
+      const clock = virtualClock();
+      const { get, model, latencies } = await setup([], { clock });
+      model.beforeAnswer = async () => {
+        clock.jump(byMs);
+        clock.advance(40);
+      };
+      expect((await get()).call.ms).toBe(40);
+      expect(latencies).toEqual([40]);
+    },
+  );
 
   test('is read even where a proxy compressed it unasked', async () => {
     const { get } = await setup(always(faults.gzipped()));
