@@ -52,7 +52,7 @@ export function createPageReader(
     path: job.path,
     query: { offset, limit: PAGE_ROWS },
   });
-  /** Records the call of a response that nobody needs. */
+  /** Records the call of a response whose page is not kept. */
   const discard = ({ call }: ApiResponse) => {
     try {
       store.recordCall(call);
@@ -68,7 +68,8 @@ export function createPageReader(
       session.row.kind === 'walk'
         ? api.prefetch({ ...request(offset), read: () => unread }, prefetching.signal, upcoming)
         : undefined,
-    check({ body, json, call }) {
+    check(response) {
+      const { body, json, call } = response;
       let page = json;
       try {
         if (json === unread) page = parse(body);
@@ -76,7 +77,13 @@ export function createPageReader(
         call.errorCode = BAD_BODY;
         return undefined;
       }
-      return checkPage(job, body, page, shape);
+      try {
+        return checkPage(job, body, page, shape);
+      } catch (thrown) {
+        // A broken envelope ends the walk: no page takes the call along.
+        discard(response);
+        throw thrown;
+      }
     },
     agree: (before, page) => showSameRows(job, before, page),
     discard,
@@ -135,7 +142,7 @@ type PageSource = {
   get(offset: number, upcoming: number): Promise<ApiResponse>;
   /** Undefined where no request may be sent ahead of its turn. */
   prefetch(offset: number, upcoming: number): Prefetch | undefined;
-  /** Undefined where a prefetched response turns out to be no page. */
+  /** Undefined where a prefetched response turns out to be no page. Records the call where it throws. */
   check(response: ApiResponse): CheckedPage | undefined;
   /** Whether the pages show the same rows where they overlap: a prefetched page may be older than the one before. */
   agree(before: CheckedPage, page: CheckedPage): boolean;

@@ -161,11 +161,13 @@ describe('a glance that is interrupted', () => {
   it.each([
     ['an error', faults.status(500), { kind: 'unreachable' }],
     ['a page that breaks the contract', faults.members({ rows: 'none' }), { kind: 'contract' }],
-  ])('by %s says so, and no look is told of', async (_, fault, thrown) => {
+  ])('by %s says so, no look is told of, and each of its calls is on record', async (_, fault, thrown) => {
     const bench = await setupKnown();
     const looked = bench.sql('SELECT max(started_at) FROM walks');
     bench.model.faults = [when({}, fault)];
     await expect(bench.glance(job)).rejects.toMatchObject(thrown);
+    const recorded = bench.sql('SELECT request_id FROM requests WHERE walk_id = (SELECT max(id) FROM walks)');
+    expect(recorded).toEqual(bench.model.calls.map(({ requestId }) => ({ request_id: requestId })));
     expect(bench.sql("SELECT max(started_at) FROM walks WHERE status = 'complete'")).toEqual(looked);
     expect(freshness(bench)).toMatchObject([{ verdict: 'verified', status: 'complete', last_error: null }]);
   });

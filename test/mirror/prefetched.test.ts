@@ -72,6 +72,19 @@ describe.each(jobs)('a walk over %s with calls side by side', (job) => {
     if (unread) expect(bench.sideBySide.wasted).toBe(unread);
   });
 
+  it('has each call on record where a page that was asked for ahead breaks the contract', async () => {
+    const bench = await setup();
+    const offset = job === 'news' ? 57 : 60;
+    bench.model.faults.push(when({ offset }, faults.members({ rows: 'none' })));
+    letGo(bench, job);
+    await expect(bench.mirror(job)).rejects.toMatchObject({ kind: 'contract' });
+    expect(mostAtOnce(bench)).toBe(AT_ONCE);
+    expect(recorded(bench)).toHaveLength(bench.model.calls.length);
+    const broken = bench.model.calls.find(({ query }) => Number(query['offset']) === offset);
+    const found = bench.sql('SELECT status FROM requests WHERE request_id = ?', broken?.requestId ?? null);
+    expect(found).toEqual([{ status: 200 }]);
+  });
+
   it.each(['is stopped', 'crashes'])(
     'leaves nothing under way when it %s, and goes on from its last page',
     async (how) => {
