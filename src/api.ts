@@ -6,7 +6,7 @@ import { type Body, type Call, type JudgedResponse, judge } from './api/response
 import { backoffMs } from './backoff.ts';
 import { type Clock, isoTime, type Random } from './clock.ts';
 import type { Failure } from './errors.ts';
-import type { CallOptions, Governor } from './governor.ts';
+import type { CallOptions, CompleteRequest, Governor } from './governor.ts';
 import type { KeySource } from './key.ts';
 
 export type ApiRequest = {
@@ -38,7 +38,7 @@ export type ApiParts = {
   /** Base address without a slash at its end. */
   baseUrl: string;
   key: KeySource;
-  governor: Pick<Governor, 'acquire' | 'complete' | 'reservePrefetch' | 'endPrefetch' | 'keyChanged'>;
+  governor: Pick<Governor, 'acquire' | 'reservePrefetch' | 'endPrefetch' | 'keyChanged'>;
   /** Keeps the record of a call that brought no page; the record of one that did travels with its response. */
   record(call: Call): void;
   clock: Clock;
@@ -85,12 +85,12 @@ export function createApi(parts: ApiParts): Api {
     maxResponseSize: limits.bodyBytes,
   });
 
-  async function acquire({ job }: ApiRequest, signal: AbortSignal, options?: CallOptions): Promise<void> {
+  async function acquire({ job }: ApiRequest, signal: AbortSignal, options?: CallOptions) {
     if (key.reload()) governor.keyChanged();
-    await governor.acquire(job, signal, options);
+    return await governor.acquire(job, signal, options);
   }
 
-  async function send(request: ApiRequest, signal: AbortSignal) {
+  async function send(request: ApiRequest, complete: CompleteRequest, signal: AbortSignal) {
     const { job, walkId, path } = request;
     const url = `${path}${queryString(request.query)}`;
     const sentAt = clock.now();
@@ -101,7 +101,7 @@ export function createApi(parts: ApiParts): Api {
     const judged = judge(received, request, clock.now());
     const { status, bytes, facts, code } = judged;
     const { limit, remaining, retryAfterMs } = facts;
-    governor.complete(job, { status, limit, remaining, retryAfterMs, latencyMs, stopped: signal.aborted });
+    complete({ status, limit, remaining, retryAfterMs, latencyMs, stopped: signal.aborted });
     const call: Call = {
       at: isoTime(sentAt),
       job,
@@ -121,8 +121,8 @@ export function createApi(parts: ApiParts): Api {
   return {
     async get(request, signal, options) {
       for (let sent = 1; ; sent += 1) {
-        await acquire(request, signal, options);
-        const { judged, call } = await send(request, signal);
+        const complete = await acquire(request, signal, options);
+        const { judged, call } = await send(request, complete, signal);
         if (judged.fine) return { body: judged.body, json: judged.json, call };
         record(call);
         signal.throwIfAborted();
@@ -139,9 +139,9 @@ export function createApi(parts: ApiParts): Api {
       const drop = new AbortController();
       let isSent = false;
       const fetch = async () => {
-        await acquire(request, drop.signal, { upcoming, isPrefetch: true });
+        const complete = await acquire(request, drop.signal, { upcoming, isPrefetch: true });
         isSent = true;
-        const { judged, call } = await send(request, signal);
+        const { judged, call } = await send(request, complete, signal);
         if (judged.fine) return { body: judged.body, json: judged.json, call };
         record(call);
         throw judged.failure;
@@ -158,8 +158,8 @@ export function createApi(parts: ApiParts): Api {
     },
 
     async askOnce(request, signal) {
-      await acquire(request, signal);
-      const { judged, call } = await send(request, signal);
+      const complete = await acquire(request, signal);
+      const { judged, call } = await send(request, complete, signal);
       record(call);
       signal.throwIfAborted();
       return { call, failure: judged.fine ? null : judged.failure, aheadMs: clockLead(judged, call) };

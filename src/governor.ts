@@ -5,10 +5,13 @@
 
 import { isoTime } from './clock.ts';
 import { Failure, Snooze, type WaitReason } from './errors.ts';
-import { createLease, type LeaseParts, type RequestOutcome } from './governor/lease.ts';
+import { createLease, type InFlightRequest, type LeaseParts, type RequestOutcome } from './governor/lease.ts';
 import type { PrefetchOptions, RefusedDecision, WaitDecision } from './governor/state.ts';
 
 export type { Change, RequestOutcome, Transact } from './governor/lease.ts';
+
+/** Tells how a request ended; called once. The responses of one job may overtake each other. */
+export type CompleteRequest = (outcome: RequestOutcome) => void;
 
 export type CallOptions = PrefetchOptions & {
   /** Called where the governor makes the request wait, but not where it only waits for another of ours. Its error is thrown. */
@@ -17,13 +20,11 @@ export type CallOptions = PrefetchOptions & {
 
 export type Governor = {
   /**
-   * Resolves when one request of `job` may be sent; `complete` must follow. A prefetch needs budget, and goes last.
+   * Resolves when one request of `job` may be sent, to what must be called once it has ended. A prefetch needs budget, and goes last.
    * @throws Snooze where the wait is longer than `longestWaitMs`; Failure `key` where the API refuses the key;
    * the signal's reason when it is aborted; what reading the job's lag or the state throws.
    */
-  acquire(job: string, signal: AbortSignal, options?: CallOptions): Promise<void>;
-  /** The request has ended. */
-  complete(job: string, outcome: RequestOutcome): void;
+  acquire(job: string, signal: AbortSignal, options?: CallOptions): Promise<CompleteRequest>;
   /** Takes one from the prefetch budget; false where none is left. `endPrefetch` must follow. */
   reservePrefetch(): boolean;
   /** @param isRefunded whether the prefetch was needed, or not sent; else it was wasted. */
@@ -48,7 +49,7 @@ type Waiter = {
   job: string;
   options: CallOptions;
   notBefore: number;
-  go(): void;
+  go(request: InFlightRequest): void;
   refuse(reason: unknown): void;
 };
 
@@ -76,7 +77,7 @@ export function createGovernor(parts: GovernorParts): Governor {
 
   return {
     acquire(job, signal, options = {}) {
-      return new Promise<void>((resolve, reject) => {
+      return new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
         const leave = () => {
           const at = waiters.indexOf(waiter);
@@ -87,9 +88,12 @@ export function createGovernor(parts: GovernorParts): Governor {
           job,
           options,
           notBefore: 0,
-          go() {
+          go(request) {
             leave();
-            resolve();
+            resolve((outcome) => {
+              if (lease.complete(request, outcome)) report();
+              serve();
+            });
           },
           refuse(reason) {
             leave();
@@ -102,11 +106,6 @@ export function createGovernor(parts: GovernorParts): Governor {
         serve();
         if (isOutOfReach) refuseAll();
       });
-    },
-
-    complete(job, outcome) {
-      if (lease.complete(job, outcome)) report();
-      serve();
     },
 
     reservePrefetch: lease.reservePrefetch,
@@ -144,9 +143,11 @@ export function createGovernor(parts: GovernorParts): Governor {
 
   /** Serves the waiters, the one furthest behind first, until none can go now; then naps until one may. */
   function serve(): void {
-    for (let waiter = next(); waiter; waiter = next())
-      if (lease.take(waiter.job, waiter.options)) waiter.go();
+    for (let waiter = next(); waiter; waiter = next()) {
+      const request = lease.take(waiter.job, waiter.options);
+      if (request) waiter.go(request);
       else void ask(waiter);
+    }
     // The waiters are served again after the decision.
     if (lease.isAsking()) return;
     // Waiters that wait only for requests in flight are served when one of those ends.

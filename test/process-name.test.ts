@@ -98,9 +98,9 @@ test('the lease of a process that was killed is taken over by the next on this m
   expect(await owners()).toEqual([holder.owner]);
   holder.kill('SIGKILL');
   await once(holder, 'exit');
-  await governor.acquire('news', never);
+  const complete = await governor.acquire('news', never);
   expect(await owners()).toEqual([owner]);
-  governor.complete('news', { status: 200, limit: null, remaining: null, retryAfterMs: null, latencyMs: 1 });
+  complete({ status: 200, limit: null, remaining: null, retryAfterMs: null, latencyMs: 1 });
 });
 
 // Not every machine lets every user make containers.

@@ -80,6 +80,6 @@ function open(transact: GovernorParts['transact'], clock: Clock): Governor {
 }
 
 async function call(governor: Governor, answer: RequestOutcome): Promise<void> {
-  await governor.acquire('ai-signals', never);
-  governor.complete('ai-signals', answer);
+  const complete = await governor.acquire('ai-signals', never);
+  complete(answer);
 }

@@ -45,10 +45,10 @@ export async function run(scenario: Scenario, seed: number, options: RunOptions 
   const governor = simulatedGovernor(clock, seededRandom(seed + 1_000_003), allowance);
   const upcoming = prefetch > 0 ? UPCOMING : 0;
   const send = async (job: string, isPrefetch = false, signal = never, onSend = () => {}) => {
-    await governor.acquire(job, signal, { upcoming, isPrefetch });
+    const complete = await governor.acquire(job, signal, { upcoming, isPrefetch });
     onSend();
     const answer = await world.call(job);
-    governor.complete(job, answer);
+    complete(answer);
     return answer.status === 200;
   };
   const sendAhead = (job: string): Prefetched => {

@@ -40,7 +40,7 @@ export type LeaseParts = {
   again?: boolean;
 };
 
-type InFlightRequest = {
+export type InFlightRequest = {
   job: string;
   /** Requests of this process in flight when it was sent, itself included; and the most since then. */
   ordinal: number;
@@ -105,16 +105,17 @@ export function createLease(parts: LeaseParts) {
 
     canTake,
 
-    /** Takes a permit for a request of the job, which is sent now; false where no good one is held. */
-    take(job: string, options?: PrefetchOptions): boolean {
+    /** Takes a permit for a request of the job, which is sent now; undefined where no good one is held. */
+    take(job: string, options?: PrefetchOptions): InFlightRequest | undefined {
       const held = permits.get(job);
-      if (!held || !canTake(job, options)) return false;
+      if (!held || !canTake(job, options)) return undefined;
       if (held.count === 1) permits.delete(job);
       else held.count -= 1;
       const { othersInFlight, responsesBefore } = limits;
-      inFlight.push({ job, ordinal: inFlight.length + 1, peak: 0, othersInFlight, responsesBefore });
+      const taken = { job, ordinal: inFlight.length + 1, peak: 0, othersInFlight, responsesBefore };
+      inFlight.push(taken);
       for (const request of inFlight) request.peak = Math.max(request.peak, inFlight.length);
-      return true;
+      return taken;
     },
 
     /** Whether no request may join those in flight and `reserved` others. */
@@ -122,12 +123,10 @@ export function createLease(parts: LeaseParts) {
 
     isFullOfPrefetches: () => inFlight.length >= Math.min(limits.maxInFlight, limits.maxPrefetchInFlight),
 
-    /** A request of the job has ended. @returns whether that must be reported at once, not with the next question. */
-    complete(job: string, { status, stopped = false, ...report }: RequestOutcome): boolean {
-      const request = inFlight.find((one) => one.job === job);
-      if (!request) return false;
+    /** The request has ended. @returns whether that must be reported at once, not with the next question. */
+    complete(request: InFlightRequest, { status, stopped = false, ...report }: RequestOutcome): boolean {
       inFlight.splice(inFlight.indexOf(request), 1);
-      const ended = { owner, job, roll: random() };
+      const ended = { owner, job: request.job, roll: random() };
       if (status === null) note({ type: 'lost', ...ended, stopped });
       else
         note({

@@ -41,9 +41,9 @@ async function live(concurrency: number, machines: number, walks: number, seed: 
     return jobs.slice(0, walks).map(async (job) => {
       const { signal } = new AbortController();
       while (accepted < CALLS) {
-        await governor.acquire(job, signal);
+        const complete = await governor.acquire(job, signal);
         const answer = await world.call(job);
-        governor.complete(job, answer);
+        complete(answer);
         if (answer.status === 200) accepted += 1;
       }
     });

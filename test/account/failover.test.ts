@@ -76,8 +76,8 @@ test('who holds permits that a failover has forgotten asks for more there, and l
   const { govern } = await openMachine(address);
   const governor = govern();
   const call = async () => {
-    await governor.acquire('news', never);
-    governor.complete('news', fine);
+    const complete = await governor.acquire('news', never);
+    complete(fine);
   };
   for (let at = 0; at < 2 * LEASE; at += 1) await call();
   await follow();

@@ -19,8 +19,8 @@ async function setup(longestWaitMs = LONGEST_WAIT_MS) {
   const { govern, told } = await openMachine(server);
   const governor = govern({ longestWaitMs });
   const call = async () => {
-    await governor.acquire('news', never);
-    governor.complete('news', fine);
+    const complete = await governor.acquire('news', never);
+    complete(fine);
   };
   /** Calls until one is refused. */
   const callAll = async () => {

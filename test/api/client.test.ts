@@ -39,10 +39,12 @@ async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) 
     baseUrl: model.url,
     key: keyFromValue(CANARY),
     governor: {
-      acquire: async (job) => void asked.push(job),
-      complete(_job, { status, latencyMs }) {
-        completed.push(status);
-        latencies.push(latencyMs);
+      async acquire(job) {
+        asked.push(job);
+        return ({ status, latencyMs }) => {
+          completed.push(status);
+          latencies.push(latencyMs);
+        };
       },
       keyChanged: () => undefined,
       ...neverPrefetch,
@@ -238,8 +240,10 @@ test('stopping between permit and call takes no permit along', async () => {
   const stop = new AbortController();
   const completed: unknown[] = [];
   const governor = {
-    acquire: async () => stop.abort(new Error('stopped')),
-    complete: (...outcome: unknown[]) => void completed.push(outcome),
+    async acquire() {
+      stop.abort(new Error('stopped'));
+      return (outcome: unknown) => void completed.push(outcome);
+    },
     keyChanged: () => undefined,
     ...neverPrefetch,
   };
@@ -256,8 +260,7 @@ test('a changed key is taken up with the next call', async () => {
   const { api, model } = await setup([], {
     key: { current: () => keyFromValue(current).current(), reload: () => changed },
     governor: {
-      acquire: async () => undefined,
-      complete: () => undefined,
+      acquire: async () => () => undefined,
       keyChanged: told,
       ...neverPrefetch,
     },

@@ -24,8 +24,7 @@ async function client(echo: (response: ServerResponse) => void, key: string) {
     baseUrl: url,
     key: keyFromValue(key),
     governor: {
-      acquire: async () => undefined,
-      complete: () => undefined,
+      acquire: async () => () => undefined,
       reservePrefetch: () => false,
       endPrefetch: () => undefined,
       keyChanged: () => undefined,

@@ -18,10 +18,13 @@ export const fine: RequestOutcome = {
 };
 export const never = new AbortController().signal;
 
-export async function callFine(governor: Governor): Promise<void> {
-  await governor.acquire('news', never);
-  governor.complete('news', fine);
+/** Makes one call, which ends so. */
+export async function callOnce(governor: Governor, outcome: RequestOutcome, job = 'news'): Promise<void> {
+  const complete = await governor.acquire(job, never);
+  complete(outcome);
 }
+
+export const callFine = (governor: Governor) => callOnce(governor, fine);
 
 type GovernorOptions = Partial<Pick<GovernorParts, 'lag' | 'isGone' | 'keyDigest' | 'again' | 'isRemote'>>;
 

@@ -24,10 +24,13 @@ export function openCaller(
     key: keyFromValue(sampleKey.key),
     governor: {
       ...governor,
-      acquire: (job, signal) => governor.acquire(job, signal).then(() => count(1)),
-      complete(job, outcome) {
-        count(-1);
-        governor.complete(job, outcome);
+      async acquire(job, signal) {
+        const complete = await governor.acquire(job, signal);
+        count(1);
+        return (outcome) => {
+          count(-1);
+          complete(outcome);
+        };
       },
     },
     record: () => undefined,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { virtualClock } from '../../lab/simulate/clock.ts';
-import { callFine, fine, never, setup } from './bench.ts';
+import { callFine, callOnce, fine, never, setup } from './bench.ts';
 import { drive, T0 } from './drive.ts';
 
 const SECOND = 1_000;
@@ -145,13 +145,11 @@ describe('the governor, when the clock was set', () => {
   it('who waits is served by the clock as it is now, and the others hear of it', async () => {
     const { governor, time, set } = setupClock();
     for (let left = 5; left > 3; left -= 1) {
-      await governor.acquire('news', never);
-      governor.complete('news', { ...fine, limit: 1_000, remaining: left * 150 });
+      await callOnce(governor, { ...fine, limit: 1_000, remaining: left * 150 });
     }
     set.ahead = 3 * DAY;
     governor.clockJumped();
-    await governor.acquire('news', never);
-    governor.complete('news', { ...fine, limit: 1_000, remaining: 3 });
+    await callOnce(governor, { ...fine, limit: 1_000, remaining: 3 });
     set.ahead = 0;
     governor.clockJumped();
     const begin = time.now();
@@ -162,8 +160,7 @@ describe('the governor, when the clock was set', () => {
   it('what was reckoned across that is thrown away, and nothing else', async () => {
     const { governor, shared, clock, set } = setupClock();
     for (let left = 9; left > 0; left -= 1) {
-      await governor.acquire('news', never);
-      governor.complete('news', { ...fine, limit: 1_000, remaining: left * 100 });
+      await callOnce(governor, { ...fine, limit: 1_000, remaining: left * 100 });
     }
     set.ahead = 3 * DAY;
     governor.clockJumped();
@@ -173,8 +170,7 @@ describe('the governor, when the clock was set', () => {
 
   it('who waits when it is set back a little is not kept waiting for that as well', async () => {
     const { governor, time, set } = setupClock();
-    await governor.acquire('news', never);
-    governor.complete('news', { ...fine, status: 503 });
+    await callOnce(governor, { ...fine, status: 503 });
     const begin = time.now();
     const waiting = governor.acquire('news', never);
     await time.sleep(SECOND);

@@ -128,9 +128,9 @@ async function figuresOf(life: Life) {
     governors.flatMap((governor) =>
       jobs.map(async (job) => {
         const send = async (isPrefetch: boolean) => {
-          await governor.acquire(job, never, { upcoming: prefetch && 20, isPrefetch });
+          const complete = await governor.acquire(job, never, { upcoming: prefetch && 20, isPrefetch });
           const outcome = await world.call(job);
-          governor.complete(job, outcome);
+          complete(outcome);
           if (outcome.status === 200) count();
         };
         while (accepted < calls) {

@@ -3,7 +3,7 @@ import { virtualClock } from '../../lab/simulate/clock.ts';
 import { Failure, Snooze } from '../../src/errors.ts';
 import { initialState } from '../../src/governor/state.ts';
 import { gate } from '../helpers/gate.ts';
-import { callFine, fine, never, setup } from './bench.ts';
+import { callFine, callOnce, fine, never, setup } from './bench.ts';
 
 const HOUR = 3_600_000;
 
@@ -24,8 +24,7 @@ describe('the governor', () => {
       [2_858, false],
     ] as const) {
       const { clock, governor } = setup();
-      await governor.acquire('news', never);
-      governor.complete('news', { ...fine, status: 429, retryAfterMs });
+      await callOnce(governor, { ...fine, status: 429, retryAfterMs });
       const until = clock.now() + 1.05 * retryAfterMs;
       const ended = await governor.acquire('news', never).catch((error: unknown) => error);
       expect(ended instanceof Snooze).toBe(!isWaitedFor);
@@ -47,75 +46,65 @@ describe('the governor', () => {
 
   it('ends a wait when its signal is aborted', async () => {
     const { governor } = setup();
-    await governor.acquire('news', never);
+    const complete = await governor.acquire('news', never);
     const stop = new AbortController();
     const waiting = governor.acquire('news', stop.signal);
     stop.abort(new Error('stop'));
     await expect(waiting).rejects.toThrow('stop');
     await expect(governor.acquire('news', stop.signal), 'and begins none').rejects.toThrow('stop');
-    governor.complete('news', fine);
+    complete(fine);
     await governor.acquire('news', never);
   });
 
   it('blames no endpoint for a call that was stopped', async () => {
     const { governor, clock } = setup();
     for (let call = 0; call < 12; call += 1) {
-      await governor.acquire('news', never);
-      governor.complete('news', { ...fine, status: null, stopped: true });
+      await callOnce(governor, { ...fine, status: null, stopped: true });
     }
     const begin = clock.now();
-    await governor.acquire('news', never);
+    const complete = await governor.acquire('news', never);
     expect(clock.now() - begin).toBeLessThan(1_000);
     // Nor are they counted among those that failed: one that does is soon tried again.
-    governor.complete('news', { ...fine, status: 503 });
+    complete({ ...fine, status: 503 });
     await governor.acquire('news', never);
     expect(clock.now() - begin).toBeLessThan(3_000);
   });
 
   it('leaves an endpoint alone that gave no response', async () => {
     const { governor, clock } = setup();
-    await governor.acquire('news', never);
-    governor.complete('news', { ...fine, status: null });
+    await callOnce(governor, { ...fine, status: null });
     const begin = clock.now();
-    await governor.acquire('usage', never);
+    const complete = await governor.acquire('usage', never);
     expect(clock.now() - begin).toBeLessThan(500);
-    governor.complete('usage', fine);
+    complete(fine);
     await governor.acquire('news', never);
     expect(clock.now() - begin).toBeGreaterThan(1_000);
   });
 
-  it('hears of no request that it did not let go', async () => {
-    const { governor, shared } = setup();
-    await callFine(governor);
-    const before = shared.transactions;
-    governor.complete('usage', { ...fine, status: 429 });
-    expect(shared.transactions).toBe(before);
-    await governor.close();
-    expect(shared.state).toMatchObject({ pause: null, quota: { responses: 1 } });
-  });
-
   describe('where a call was sent while another was in flight', () => {
     const both = async ({ governor }: ReturnType<typeof setup>) => {
-      await governor.acquire('news', never);
-      await governor.acquire('usage', never);
+      const news = await governor.acquire('news', never);
+      const usage = await governor.acquire('usage', never);
+      return { news, usage };
     };
 
     it('counts it with the other where it is accepted, and not the other with it', async () => {
       const bench = setup();
       for (let proofs = 1; proofs <= 6; proofs += 1) {
-        await both(bench);
-        for (const job of ['news', 'usage']) bench.governor.complete(job, fine);
+        const { news, usage } = await both(bench);
+        news(fine);
+        usage(fine);
         await bench.clock.sleep(1_000);
         expect(bench.shared.state?.concurrency.proven).toBe(proofs < 6 ? 1 : 2);
       }
     });
 
     it('blames a refusal of either on both', async () => {
-      for (const job of ['news', 'usage']) {
+      for (const job of ['news', 'usage'] as const) {
         const bench = setup();
         await callFine(bench.governor);
-        await both(bench);
-        bench.governor.complete(job, { ...fine, status: 429 });
+        const complete = await both(bench);
+        complete[job]({ ...fine, status: 429 });
         await bench.clock.sleep(1);
         expect(bench.shared.state?.pause).toMatchObject({ cause: 'concurrency', inFlight: 2 });
       }
@@ -137,14 +126,14 @@ describe('the governor', () => {
 
   it('lets the job go first whose data is furthest behind', async () => {
     const { governor } = setup({ lag: (job) => (job === 'late' ? 10 : 0) });
-    await governor.acquire('news', never);
+    const completeNews = await governor.acquire('news', never);
     const order: string[] = [];
     const both = ['fresh', 'late'].map(async (job) => {
-      await governor.acquire(job, never);
+      const complete = await governor.acquire(job, never);
       order.push(job);
-      governor.complete(job, fine);
+      complete(fine);
     });
-    governor.complete('news', fine);
+    completeNews(fine);
     await Promise.all(both);
     expect(order).toEqual(['late', 'fresh']);
   });
@@ -154,24 +143,24 @@ describe('the governor', () => {
     let behind = 0;
     const clock = { ...time, now: () => time.now() - behind };
     const { governor } = setup({}, clock);
-    await governor.acquire('news', never);
+    const completeNews = await governor.acquire('news', never);
     const waiting = governor.acquire('usage', never);
     behind = 3_600_000;
     const begin = time.now();
     const after = governor.acquire('meme-signals', never);
-    governor.complete('news', fine);
-    await waiting;
-    governor.complete('usage', fine);
+    completeNews(fine);
+    const completeUsage = await waiting;
+    completeUsage(fine);
     await after;
     expect(time.now() - begin).toBeLessThan(3_000);
   });
 
   it('tells who waits', async () => {
     const { governor } = setup();
-    await governor.acquire('news', never);
+    const complete = await governor.acquire('news', never);
     const waiting = governor.acquire('usage', never);
     expect([governor.waits('news'), governor.waits('usage')]).toEqual([false, true]);
-    governor.complete('news', fine);
+    complete(fine);
     await waiting;
     expect(governor.waits('usage')).toBe(false);
   });
@@ -181,22 +170,21 @@ describe('the governor', () => {
     const held: string[] = [];
     const pass = (job: string) => governor.acquire(job, never, { onWait: () => void held.push(job) });
     for (let call = 0; call < 40; call += 1) await callFine(governor);
-    await pass('news');
+    const completeNews = await pass('news');
     const following = pass('usage');
-    governor.complete('news', { ...fine, status: 429, retryAfterMs: 1_000 });
+    completeNews({ ...fine, status: 429, retryAfterMs: 1_000 });
     await vi.waitFor(() => expect(held).toContain('usage'));
     expect(held).not.toContain('news');
     const waiting = pass('news');
     await vi.waitFor(() => expect(held).toContain('news'));
-    await following;
-    governor.complete('usage', fine);
+    const completeUsage = await following;
+    completeUsage(fine);
     await waiting;
   });
 
   it('lets no call go whose last word before it waits fails', async () => {
     const { governor } = setup();
-    await governor.acquire('news', never);
-    governor.complete('news', { ...fine, status: 429, retryAfterMs: 1_000 });
+    await callOnce(governor, { ...fine, status: 429, retryAfterMs: 1_000 });
     const full = () => {
       throw new Error('the disk is full');
     };
@@ -214,12 +202,12 @@ describe('the governor', () => {
 
   it('changes the state no more where it has nothing to report, or was closed', async () => {
     const { governor, shared, clock } = setup();
-    await governor.acquire('news', never);
+    const complete = await governor.acquire('news', never);
     await callFine(governor);
     await clock.sleep(1_000);
     const before = shared.transactions;
     await governor.close();
-    governor.complete('news', fine);
+    complete(fine);
     await clock.sleep(1_000);
     expect(shared.transactions).toBe(before);
   });
@@ -227,8 +215,7 @@ describe('the governor', () => {
   it('does not let permits that one job no longer uses hold up another at the reserve', async () => {
     const { governor, clock } = setup();
     for (let remaining = 99; remaining > 10; remaining -= 1) {
-      await governor.acquire('news', never);
-      governor.complete('news', { ...fine, limit: 100, remaining });
+      await callOnce(governor, { ...fine, limit: 100, remaining });
     }
     const begin = clock.now();
     await governor.acquire('usage', never);
@@ -251,17 +238,16 @@ describe('the governor', () => {
     [null, 1],
   ])('tells of what was not accepted at once: of a %s in %i transactions', async (status, transactions) => {
     const { governor, shared } = setup();
-    await governor.acquire('news', never);
+    const complete = await governor.acquire('news', never);
     const before = shared.transactions;
-    governor.complete('news', { ...fine, status });
+    complete({ ...fine, status });
     expect(shared.transactions - before).toBe(transactions);
   });
 
   it('tells every other process of a refusal at once', async () => {
     const { governor, open } = setup();
     const { governor: other } = open('second');
-    await governor.acquire('news', never);
-    governor.complete('news', { ...fine, status: 429, retryAfterMs: 60_000 });
+    await callOnce(governor, { ...fine, status: 429, retryAfterMs: 60_000 });
     await expect(other.acquire('usage', never)).rejects.toBeInstanceOf(Snooze);
   });
 
@@ -270,18 +256,18 @@ describe('the governor', () => {
     // Permits come in blocks where calls were quick.
     for (let call = 0; call < 300; call += 1) await callFine(governor);
     const { governor: other } = open('second');
-    await other.acquire('usage', never);
+    const completeUsage = await other.acquire('usage', never);
     let last = 0;
     const callAgain = async (): Promise<void> => {
-      await governor.acquire('news', never);
+      const complete = await governor.acquire('news', never);
       last = clock.now();
       await clock.sleep(900);
-      governor.complete('news', fine);
+      complete(fine);
       return callAgain();
     };
     const ended = Promise.allSettled([callAgain(), callAgain(), callAgain()]);
     await clock.sleep(4_300);
-    other.complete('usage', { ...fine, status: 429, retryAfterMs: 60_000 });
+    completeUsage({ ...fine, status: 429, retryAfterMs: 60_000 });
     const refusedAt = clock.now();
     await ended;
     expect(last - refusedAt).toBeLessThanOrEqual(1_000);
@@ -291,8 +277,7 @@ describe('the governor', () => {
     const { clock, governor, open } = setup({ isGone: (owner) => owner === 'second' });
     await open('second').governor.acquire('news', never);
     await clock.sleep(1_000);
-    await governor.acquire('news', never);
-    governor.complete('news', { ...fine, status: 429 });
+    await callOnce(governor, { ...fine, status: 429 });
     const begin = clock.now();
     await governor.acquire('news', never);
     expect(clock.now() - begin).toBeLessThan(3_000);
@@ -314,14 +299,13 @@ describe('a state on another machine', () => {
     const begin = clock.now();
     for (let call = 0; call < 30; call += 1) await callFine(governor);
     expect(clock.now() - begin).toBeLessThan(3_000);
-    await governor.acquire('news', never);
+    const complete = await governor.acquire('news', never);
     expect(shared.state?.seenAt).toBe(shared.now());
-    governor.complete('news', { ...fine, status: 429, retryAfterMs: 60_000 });
+    complete({ ...fine, status: 429, retryAfterMs: 60_000 });
     const until = clock.now() + 62_500 + 5 * 100;
     await expect(governor.acquire('news', never)).rejects.toMatchObject({ until: expect.closeTo(until, -4) });
     await clock.sleep(70_000);
-    await governor.acquire('news', never);
-    governor.complete('news', { ...fine, status: 401 });
+    await callOnce(governor, { ...fine, status: 401 });
     const again = new Date(clock.now() + HOUR).toISOString();
     await expect(governor.acquire('news', never)).rejects.toThrow(again);
   });
@@ -345,9 +329,9 @@ describe('a state on another machine', () => {
     ['on this machine, all of it', false, 200, 60_000, 'header', 49],
   ])('is told %s, once it can be told', async (_, isRemote, status, ms, source, level) => {
     const { clock, governor, shared } = setup(isRemote ? { isRemote } : {});
-    await governor.acquire('news', never);
+    const complete = await governor.acquire('news', never);
     shared.broken = true;
-    governor.complete('news', { ...fine, status, limit: 100, remaining: 49 });
+    complete({ ...fine, status, limit: 100, remaining: 49 });
     await clock.sleep(ms);
     shared.broken = false;
     await governor.close();
@@ -396,12 +380,12 @@ describe('a state on another machine', () => {
 
   it('gives a permit that is not used where a call was refused while it was on its way', async () => {
     const { clock, governor, shared } = setup({ isRemote: true });
-    await governor.acquire('news', never);
+    const complete = await governor.acquire('news', never);
     await clock.sleep(500);
     const back = gate();
     shared.away = back.passed;
     const next = governor.acquire('usage', never);
-    governor.complete('news', { ...fine, status: 429, retryAfterMs: 60_000 });
+    complete({ ...fine, status: 429, retryAfterMs: 60_000 });
     shared.away = undefined;
     back.open();
     await expect(next).rejects.toMatchObject({ reason: 'retry_after' });
@@ -421,12 +405,12 @@ describe("where a job's lag cannot be read", () => {
   it('who waits is told so, holds no place, and later calls go on', async () => {
     const disk = { fails: false };
     const { governor, clock } = setup(broken(disk));
-    await governor.acquire('news', never);
+    const complete = await governor.acquire('news', never);
     // Both wait for the one that is under way to be answered, and the second to be served finds the disk broken.
     const waiting = ['usage', 'meme-signals', 'news'].map((job) => governor.acquire(job, never));
     const ended = Promise.allSettled(waiting);
     disk.fails = true;
-    governor.complete('news', fine);
+    complete(fine);
     await clock.sleep(10_000);
     for (const { status } of await ended) expect(status).toBe('rejected');
     disk.fails = false;

@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { describe as describeState } from '../../src/governor/describe.ts';
+import type { State } from '../../src/governor/state.ts';
+import { callOnce, fine, never, setup } from './bench.ts';
 import { drive } from './drive.ts';
 
 const SECOND = 1_000;
@@ -68,6 +71,26 @@ describe('an answer that others overtook', () => {
     expect(machine.shown.quota).toMatchObject({ remaining: 98, othersPerHour: 0 });
     machine.call({ limit: 100, remaining: 98 }, 'usage');
     expect(machine.state.quota.window).toMatchObject({ last, periods: 0 });
+  });
+
+  it('does not set back what is left where a later one of its job came before it, as with prefetched ones', async () => {
+    const { governor, shared, clock } = setup();
+    for (let call = 0; call < 600; call += 1) await callOnce(governor, fine);
+    await clock.sleep(SECOND);
+    const kept = shared.state;
+    if (kept) kept.concurrency = { ...kept.concurrency, proven: 4 };
+    const told = (remaining: number) => ({ ...fine, limit: 1_000, remaining });
+    await callOnce(governor, told(300));
+    const completeLate = await governor.acquire('news', never);
+    await clock.sleep(SECOND);
+    await callOnce(governor, told(999), 'usage');
+    await clock.sleep(SECOND);
+    const completeNext = await governor.acquire('news', never);
+    completeNext(told(998));
+    completeLate(told(299));
+    await governor.close();
+    const { quota } = describeState(shared.state as State, clock.now());
+    expect(quota).toMatchObject({ remaining: 997 });
   });
 
   it('never tells of a reset that was none where all answers say what is left, in whatever order they come', () => {

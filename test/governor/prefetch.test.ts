@@ -292,29 +292,30 @@ describe('the governor', () => {
     await bench.clock.sleep(1_000);
     const kept = bench.shared.state;
     if (kept) kept.concurrency = { ...kept.concurrency, proven: 4 };
-    await bench.governor.acquire('news', never, { upcoming: 100 });
-    return bench;
+    const complete = await bench.governor.acquire('news', never, { upcoming: 100 });
+    return { ...bench, complete };
   }
   const ahead = { upcoming: 100, isPrefetch: true };
 
   it('gives budget for prefetches, and takes it back', async () => {
-    const { governor, shared, clock } = await underWay();
+    const { governor, shared, clock, complete } = await underWay();
     const wasted = () => shared.state?.prefetch.wasted ?? 0;
     const given = Array.from({ length: 6 }, () => governor.reservePrefetch());
     expect(given).toEqual([true, true, true, true, true, false]);
     expect(wasted()).toBeCloseTo(5, 2);
     for (const comesBack of [true, true, true, true, false]) governor.endPrefetch(comesBack);
-    governor.complete('news', fine);
+    complete(fine);
     await clock.sleep(2_000);
     expect(wasted()).toBeCloseTo(1, 2);
   });
 
   it('gives none of it twice: prefetches that may yet prove wasted are within it', async () => {
-    const { governor, clock } = await underWay();
+    const { governor, clock, complete: completeFirst } = await underWay();
+    let complete = completeFirst;
     const nextBudget = async () => {
-      governor.complete('news', fine);
+      complete(fine);
       await clock.sleep(1_000);
-      await governor.acquire('news', never, { upcoming: 100 });
+      complete = await governor.acquire('news', never, { upcoming: 100 });
       let given = 0;
       while (governor.reservePrefetch()) given += 1;
       return given;
@@ -326,9 +327,9 @@ describe('the governor', () => {
   });
 
   it('keeps no budget that comes back when nobody calls any longer', async () => {
-    const { governor, shared, clock } = await underWay();
+    const { governor, shared, clock, complete } = await underWay();
     expect(governor.reservePrefetch()).toBe(true);
-    governor.complete('news', fine);
+    complete(fine);
     await clock.sleep(2_000);
     expect(shared.state?.prefetch.wasted).toBeCloseTo(1, 2);
     governor.endPrefetch(true);
@@ -350,10 +351,11 @@ describe('the governor', () => {
   });
 
   it('lets whoever waits go before them', async () => {
-    const { governor, clock } = await underWay();
+    const { governor, clock, complete } = await underWay();
     const went: string[] = [];
+    const inFlight = [complete];
     const go = async (name: string, job: string, asking = {}) => {
-      await governor.acquire(job, never, asking);
+      inFlight.push(await governor.acquire(job, never, asking));
       went.push(name);
     };
     for (let call = 0; call < 4; call += 1) governor.reservePrefetch();
@@ -363,11 +365,11 @@ describe('the governor', () => {
     all.push(go('late prefetch', 'news', ahead), go('another job', 'usage'));
     await clock.sleep(1_000);
     const before = went.length;
-    governor.complete('news', fine);
+    inFlight.shift()?.(fine);
     await clock.sleep(1_000);
     expect(went.slice(before)).toEqual(['another job']);
     expect(governor.waits('news')).toBe(false);
-    for (let call = 0; call < 5; call += 1) governor.complete('news', fine);
+    for (const completeNext of inFlight) completeNext(fine);
     await Promise.all(all);
   });
 
@@ -378,7 +380,7 @@ describe('the governor', () => {
     await clock.sleep(1_000);
     const kept = shared.state;
     if (kept) kept.concurrency = { ...kept.concurrency, proven: 4, refused: 5, steadyCalls: 1_000 };
-    await governor.acquire('news', never, { upcoming: 100 });
+    const complete = await governor.acquire('news', never, { upcoming: 100 });
     let went = 0;
     const all = Array.from({ length: 4 }, async () => {
       expect(governor.reservePrefetch()).toBe(true);
@@ -387,16 +389,16 @@ describe('the governor', () => {
     });
     await clock.sleep(10_000);
     expect(went).toBe(3);
-    governor.complete('news', fine);
+    complete(fine);
     await clock.sleep(100);
     expect(went).toBe(4);
     await Promise.all(all);
   });
 
   it('refuses them at once where calls have to wait', async () => {
-    const { governor } = await underWay();
+    const { governor, complete } = await underWay();
     expect(governor.reservePrefetch()).toBe(true);
-    governor.complete('news', { ...fine, status: 429 });
+    complete({ ...fine, status: 429 });
     await expect(governor.acquire('news', never, ahead)).rejects.toThrow();
     governor.endPrefetch(true);
     expect(governor.waits('news')).toBe(false);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { fine, never, setup } from './bench.ts';
+import { callOnce, fine, never, setup } from './bench.ts';
 
 const HOUR = 3_600_000;
 
@@ -19,17 +19,19 @@ describe.each([
         keyDigest: (salt) => `${salt.length}${key}`,
         ...options,
       });
-      const passed = await governor.acquire('news', never).catch((error: unknown) => error as Error);
-      if (!passed) governor.complete('news', { ...fine, status: key === 'good' ? 200 : status });
+      const made = callOnce(governor, { ...fine, status: key === 'good' ? 200 : status });
+      const refusal = await made.then(
+        () => undefined,
+        (error: Error) => error,
+      );
       governor.close();
-      return passed;
+      return refusal;
     };
 
   /** An account whose key another endpoint has accepted. */
   const allWell = async () => {
     const first = setup();
-    await first.governor.acquire('usage', never);
-    first.governor.complete('usage', fine);
+    await callOnce(first.governor, fine, 'usage');
     await first.governor.close();
     return first;
   };
@@ -50,9 +52,10 @@ describe.each([
 
   it('stays refused where another call of the same process fails otherwise', async () => {
     const first = setup({ keyDigest: (salt) => `${salt.length}revoked` });
-    for (const job of ['news', 'usage']) await first.governor.acquire(job, never);
-    first.governor.complete('news', { ...fine, status });
-    first.governor.complete('usage', { ...fine, status: 503 });
+    const completeNews = await first.governor.acquire('news', never);
+    const completeUsage = await first.governor.acquire('usage', never);
+    completeNews({ ...fine, status });
+    completeUsage({ ...fine, status: 503 });
     await first.governor.close();
     expect(await refusedBy(first)('revoked')).toBeInstanceOf(Failure);
   });
@@ -69,10 +72,8 @@ describe.each([
 
   it('is tried at once by a process that is told of another one, and nothing else is learnt by that', async () => {
     const { governor, shared } = setup();
-    await governor.acquire('usage', never);
-    governor.complete('usage', fine);
-    await governor.acquire('news', never);
-    governor.complete('news', { ...fine, status });
+    await callOnce(governor, fine, 'usage');
+    await callOnce(governor, { ...fine, status });
     await expect(governor.acquire('news', never)).rejects.toBeInstanceOf(Failure);
     const quota = shared.state?.quota;
     governor.keyChanged();
@@ -82,8 +83,7 @@ describe.each([
 
   it('is taken for another one where nobody noted which it was', async () => {
     const first = setup();
-    await first.governor.acquire('news', never);
-    first.governor.complete('news', { ...fine, status });
+    await callOnce(first.governor, { ...fine, status });
     await first.governor.close();
     expect(await refusedBy(first)('revoked')).toBeUndefined();
   });

@@ -102,7 +102,7 @@ export async function openBench({
       async acquire(job, signal, options) {
         if (!bench.ample) options?.onWait?.();
         signal.throwIfAborted();
-        await sideBySide.governor.acquire(job, signal);
+        return await sideBySide.governor.acquire(job, signal);
       },
     },
     record: (call) => store.recordCall(call),
@@ -234,11 +234,11 @@ function createSideBySide() {
   const governor: ApiParts['governor'] = {
     async acquire() {
       underWay += 1;
-    },
-    complete() {
-      underWay -= 1;
-      // The client that got this answer sends its next calls first.
-      setImmediate(answerOne);
+      return () => {
+        underWay -= 1;
+        // The client that got this answer sends its next calls first.
+        setImmediate(answerOne);
+      };
     },
     reservePrefetch() {
       if (underWay >= most || prefetches >= most) return false;
