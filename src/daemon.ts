@@ -21,7 +21,7 @@ import { type DaemonNote, noSinks, readStatus } from './reading/status.ts';
 import { type Releases, releasing } from './releases.ts';
 import { nextDue } from './schedule.ts';
 import { lakeThread, shipThread } from './sinks.ts';
-import { guarded, isLock, type Lock, tryLock, type WalkRow } from './store.ts';
+import { describeHolder, guarded, isLock, type Lock, tryLock, type WalkRow } from './store.ts';
 
 export type DaemonParts = Surroundings & {
   log: Log;
@@ -227,7 +227,7 @@ function holdFolder(dir: string) {
   if (isLock(lock)) return lock;
   throw new Failure(
     'incomplete',
-    `${dir}: a daemon (process ${lock.holder}) is running on this folder already`,
+    `${dir}: a daemon (${describeHolder(lock)}) is running on this folder already`,
   );
 }
 

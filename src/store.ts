@@ -25,7 +25,7 @@ import {
   versionOf,
   watchFiles,
 } from './store/identity.ts';
-import { isLock, type Lock, tryLock } from './store/lock.ts';
+import { describeHolder, isLock, type Lock, tryLock } from './store/lock.ts';
 import { type Keep, prune } from './store/prune.ts';
 import { type QuarantinedRow, type Retried, retryQuarantine } from './store/quarantine.ts';
 import type { WalkRow } from './store/schema.ts';
@@ -38,7 +38,7 @@ import type { CheckedRows, DiscoveredShape } from './validate/checked.ts';
 export type { Change } from './store/changes.ts';
 export { guarded } from './store/failure.ts';
 export type { Counts } from './store/group-commit.ts';
-export { isLock, type Lock, tryLock } from './store/lock.ts';
+export { describeHolder, isLock, type Lock, tryLock } from './store/lock.ts';
 export type { Keep } from './store/prune.ts';
 export type { QuarantinedRow, Retried } from './store/quarantine.ts';
 export type { WalkRow } from './store/schema.ts';
@@ -151,7 +151,7 @@ function createTables(connection: Connection): void {
 function lockMigration(file: string): Lock {
   const lock = tryLock(dirname(file), 'migration');
   if (isLock(lock)) return lock;
-  throw new Failure('incomplete', `${file}: process ${lock.holder} is migrating it; try again`);
+  throw new Failure('incomplete', `${file}: ${describeHolder(lock)} is migrating it; try again`);
 }
 
 // With this pragma a rebuilt table may take the name of the old one although views name that. It is void inside a transaction.

@@ -25,7 +25,7 @@ import { type Connection, openReadOnly } from './connection.ts';
 import { guarded, isBusy, storeFailure } from './failure.ts';
 import { refuseNetworkFilesystem } from './filesystem.ts';
 import { mirrorFile, openFit, renewEpoch } from './identity.ts';
-import { isLock, tryLock } from './lock.ts';
+import { describeHolder, isLock, tryLock } from './lock.ts';
 import { endRestore, lastSeqOf } from './sequence.ts';
 import { Database } from './sqlite.ts';
 
@@ -113,7 +113,7 @@ export function holdFolder(dir: string, jobs: readonly string[]): () => void {
       const who = holders[name] ?? `a run of ${name}`;
       throw new Failure(
         'incomplete',
-        `${dir}: ${who} (process ${lock.holder}) is at work there: stop it, then restore`,
+        `${dir}: ${who} (${describeHolder(lock)}) is at work there: stop it, then restore`,
       );
     }
   }

@@ -18,7 +18,7 @@ import { guarded, isBusy } from './failure.ts';
 import { Database } from './sqlite.ts';
 
 export type Lock = {
-  /** Shows a text to readers of the folder while the lock is held; null for none. */
+  /** Shows a text to readers of the folder while the lock is held; null for none. Does nothing after `release`. */
   note(word: string | null): void;
   release(): void;
 };
@@ -56,7 +56,12 @@ export function tryLock(dir: string, name: string): Lock | Holder {
 export function lockJob(dir: string, { name }: Job, does: string): Lock {
   const lock = tryLock(dir, name);
   if (isLock(lock)) return lock;
-  throw new Failure('incomplete', `${name}: process ${lock.holder} ${does}`);
+  throw new Failure('incomplete', `${name}: ${describeHolder(lock)} ${does}`);
+}
+
+/** For people. A holder that has just taken the lock, or lets it go, has no pid to read. */
+export function describeHolder({ holder }: Holder): string {
+  return holder === null ? 'another process' : `process ${holder}`;
 }
 
 /** Returns whether the connection holds the lock now. */
@@ -86,8 +91,11 @@ function hold(file: string, connection: Connection): Lock {
   writeFileSync(`${file}.pid`, `${process.pid}\n`, { mode: 0o600 });
   let note: number | undefined;
   let noteBytes = NOTE_BYTES;
+  let isReleased = false;
   return {
     note(word) {
+      // Another file may have the number of the closed one by now.
+      if (isReleased) return;
       note ??= openSync(`${file}.note`, 'w', 0o600);
       // Spaces take the place of a longer note before.
       noteBytes = Math.max(noteBytes, Buffer.byteLength(word ?? ''));
@@ -96,6 +104,7 @@ function hold(file: string, connection: Connection): Lock {
       writeSync(note, bytes, 0, noteBytes, 0);
     },
     release() {
+      isReleased = true;
       for (const kind of ['note', 'pid']) rmSync(`${file}.${kind}`, { force: true });
       if (note !== undefined) closeSync(note);
       connection.close();

@@ -4,4 +4,4 @@ export { relaxed } from './commits.ts';
 export { type Connection, forgetPages, openConnection, openReadOnly } from './connection.ts';
 export { guarded, guardedAll } from './failure.ts';
 export { watchFiles } from './identity.ts';
-export { isLock, tryLock } from './lock.ts';
+export { describeHolder, isLock, tryLock } from './lock.ts';
