@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import type { Clock, Random } from '../clock.ts';
 import { type Environment, forService } from '../config.ts';
-import { exitCodes } from '../errors.ts';
+import { exitCodes, toError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { programArgs, programFile } from '../program-file.ts';
 import type { ServeWord, Trouble } from '../reading/status.ts';
@@ -53,7 +53,9 @@ export function keepServing(parts: ServiceParts): ServiceProcess {
     if (problems.over()) log.info({ url }, 'the service runs again');
   };
   const { signal } = ending;
-  const attempt = () => runOnce(parts, timing.grace, listens, signal);
+  // The system may refuse to start any process for now.
+  const refused = (thrown: unknown) => ({ message: toError(thrown).message, isHopeless: false });
+  const attempt = () => runOnce(parts, timing.grace, listens, signal).catch(refused);
   const attempts = keepTrying(attempt, problems, { clock, signal, steadyMs: timing.steady });
   return {
     async end() {

@@ -75,7 +75,10 @@ test.each([78, 64])('what trying again does not mend is tried rarely, and named:
   expect(troubles[0]).toMatchObject({ message: 'the certificate is gone', nextTry: isoTime(77) });
 });
 
-test('one that cannot be started is tried again', async () => {
+test.each([
+  ['is not there', 'ENOENT', '/nowhere/node', ''],
+  ['the system refuses to start', 'E2BIG', process.execPath, 'x'.repeat(2 ** 22)],
+])('one that %s is tried again: %s', async (_, code, file, argument) => {
   const troubles: unknown[] = [];
   const service = keepServing({
     dir: tmpdir(),
@@ -84,12 +87,12 @@ test('one that cannot be started is tried again', async () => {
     random: Math.random,
     log: { info() {}, warn() {}, error() {} } as never,
     onProblem: (problem) => troubles.push(problem),
-    program: ['/nowhere/node'],
+    program: [file, argument],
     timing: quick,
   });
   onTestFinished(service.end);
   await expect.poll(() => troubles.length).toBeGreaterThanOrEqual(2);
-  expect(troubles[0]).toMatchObject({ message: expect.stringContaining('ENOENT') });
+  expect(troubles[0]).toMatchObject({ message: expect.stringContaining(code) });
 });
 
 test('once it listens, nothing keeps it from running any more', async () => {
