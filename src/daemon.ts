@@ -19,7 +19,6 @@ import { createTurns, type Turns } from './plan/turn.ts';
 import { type ChangesAt, type MirrorQueue, startQueue } from './queue.ts';
 import { type DaemonNote, noSinks, readStatus } from './reading/status.ts';
 import { type Releases, releasing } from './releases.ts';
-import { nextDue } from './schedule.ts';
 import { lakeThread, shipThread } from './sinks.ts';
 import { describeHolder, guarded, isLock, type Lock, tryLock, type WalkRow } from './store.ts';
 
@@ -127,7 +126,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   const systemd = serviceManager(parts);
   releases.add(systemd.stopping);
   log.info({}, `mirroring ${apiUrl} into ${app.store.file}`);
-  void followClock({ app, queue, clock, log }, ending);
+  void followClock({ app, queue, turns, clock, log }, ending);
   // Not awaited: a daemon that is stopped meanwhile stops at once.
   void systemd.ready(`mirroring ${apiUrl}`, () => file.isHere() && isWell(queue, pulse, log));
   if (!ending.aborted) await once(ending, 'abort');
@@ -176,9 +175,7 @@ async function run(
   logWalk(job, walk, log);
   ended?.(job.name, walk);
   try {
-    const schedule = app.config.schedules[job.name] ?? 'off';
-    const scheduled = nextDue(schedule, Date.parse(walk.startedAt), clock.now());
-    app.store.keepNextDue(job.name, scheduled && Math.max(scheduled, turns.of(job).at));
+    app.store.keepNextDue(job.name, turns.nextDue(job, Date.parse(walk.startedAt)));
   } catch (thrown) {
     // The run itself went well. A mirror that is gone ends the daemon, which tells of it.
     if (file.isHere())

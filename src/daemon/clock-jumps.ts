@@ -5,12 +5,13 @@ import type { App } from '../app.ts';
 import { CLOCK_TOLERANCE_MS, type Clock } from '../clock.ts';
 import { toError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { Turns } from '../plan/turn.ts';
 import type { MirrorQueue } from '../queue.ts';
-import { nextDue } from '../schedule.ts';
 
 type Parts = {
   app: Pick<App, 'config' | 'jobs' | 'store' | 'clockJumped'>;
   queue: Pick<MirrorQueue, 'planAnew'>;
+  turns: Pick<Turns, 'nextDue'>;
   clock: Clock;
   log: Log;
 };
@@ -58,13 +59,13 @@ export async function watchClock(
 }
 
 /** @param runsAnyway whether a job that has a schedule runs at once. */
-function planAnew({ app, queue, clock }: Parts, runsAnyway: (job: string) => boolean): void {
+function planAnew({ app, queue, turns }: Parts, runsAnyway: (job: string) => boolean): void {
   const { config, jobs, store } = app;
   const due: string[] = [];
-  for (const { name } of jobs) {
-    const schedule = config.schedules[name] ?? 'off';
-    if (schedule !== 'off' && runsAnyway(name)) due.push(name);
-    store.keepNextDue(name, nextDue(schedule, store.lastRun(name), clock.now()));
+  for (const job of jobs) {
+    const { name } = job;
+    if (config.schedules[name] !== 'off' && runsAnyway(name)) due.push(name);
+    store.keepNextDue(name, turns.nextDue(job, store.lastRun(name)));
   }
   queue.planAnew(due);
 }

@@ -8,12 +8,14 @@ import type { Config } from '../config.ts';
 import type { Job } from '../job.ts';
 import { datasetsOf } from '../job-list.ts';
 import { type DayPlan, type Intervals, readPlan } from '../plan.ts';
-import { intervalOf, type Schedule } from '../schedule.ts';
+import { intervalOf, nextDue, type Schedule } from '../schedule.ts';
 import type { Store } from '../store.ts';
 
 export type Turns = {
   /** What the job runs next, and when; where nothing keeps it waiting, not after now. */
   of(job: Job): Turn;
+  /** When the job is next due, in epoch milliseconds: by its schedule since `last`, and by its turn. Null where it is switched off. */
+  nextDue(job: Job, last: number | null): number | null;
 };
 
 type TurnsParts = { config: Config; jobs: readonly Job[]; store: Pick<Store, 'lastRun' | 'lastLook'> };
@@ -30,20 +32,28 @@ export function createTurns({ config, jobs, store }: TurnsParts, now: () => numb
     return plan;
   }
 
+  const scheduleOf = (name: string) => config.schedules[name] ?? 'off';
+
+  function turnOf({ name }: Job): Turn {
+    const walkedAt = store.lastRun(name);
+    const { datasets, quota } = planAt(name, walkedAt);
+    const dataset = datasets.find(({ job }) => job === name);
+    const state: DatasetState = {
+      schedule: scheduleOf(name),
+      targetSeconds: dataset?.targetSeconds ?? null,
+      intervals: dataset?.now ?? null,
+      walkedAt,
+      lookedAt: store.lastLook(name),
+      moreAt: nextReset(quota),
+    };
+    return nextTurn(state, now());
+  }
+
   return {
-    of({ name }) {
-      const walkedAt = store.lastRun(name);
-      const { datasets, quota } = planAt(name, walkedAt);
-      const dataset = datasets.find(({ job }) => job === name);
-      const state: DatasetState = {
-        schedule: config.schedules[name] ?? 'off',
-        targetSeconds: dataset?.targetSeconds ?? null,
-        intervals: dataset?.now ?? null,
-        walkedAt,
-        lookedAt: store.lastLook(name),
-        moreAt: nextReset(quota),
-      };
-      return nextTurn(state, now());
+    of: turnOf,
+    nextDue(job, last) {
+      const scheduled = nextDue(scheduleOf(job.name), last, now());
+      return scheduled && Math.max(scheduled, turnOf(job).at);
     },
   };
 }

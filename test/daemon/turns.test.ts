@@ -1,10 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { mean } from '../../lab/figures.ts';
-import { openApp } from '../../src/app.ts';
+import { type App, openApp } from '../../src/app.ts';
+import { isoTime, systemClock } from '../../src/clock.ts';
 import type { State } from '../../src/governor/state.ts';
 import { createTurns } from '../../src/plan/turn.ts';
 import type { PlanJson } from '../../src/plan.ts';
-import { setupSync } from '../helpers/sync-bench.ts';
+import { daemonHere } from '../helpers/daemon.ts';
+import { read, setupSync } from '../helpers/sync-bench.ts';
+import { sharedClock } from '../helpers/virtual-clock.ts';
 import { live, othersOff } from '../helpers/virtual-life.ts';
 
 const MINUTE = 60_000;
@@ -46,28 +49,41 @@ it('of a quota that is nearly gone for weeks, every dataset still gets a look a 
   const app = await openApp({ environment: { ...environment, ...settings }, clock, random: () => 0.5 });
   onTestFinished(() => app.close());
   const waitWith = (level: number) => {
-    app.store.governor.transact((kept) => ({ state: nearlyGone(kept as State, level), result: undefined }));
+    leave(app, level, clock.now());
     return createTurns(app, clock.now).of(app.job('news')).at - (app.store.lastRun('news') ?? 0);
   };
   expect(waitWith(30)).toBe(DAY);
   // With nothing left to share, it is the governor that knows when to look.
   expect(waitWith(4)).toBeLessThan(HOUR);
-
-  /** Ten thousand calls a month, for certain; more come in twenty days. */
-  function nearlyGone(state: State, level: number): State {
-    const [newest, before] = [10, 40].map((days) => clock.now() - days * DAY);
-    const at = (time = 0) => ({ afterAt: time, beforeAt: time });
-    const window = {
-      ...state.quota.window,
-      last: at(newest),
-      first: at(before),
-      periods: 1,
-      least: 30 * DAY,
-      most: 30 * DAY,
-    };
-    return { ...state, quota: { ...state.quota, limit: 10_000, level, source: 'header', window } };
-  }
 });
+
+it('a daemon that starts says when a dataset that waits for its turn is next due, not when its schedule has it', async () => {
+  const { environment, file, sync } = await setupSync({ rows: 30 }, sharedClock());
+  await sync('news');
+  const scarce = { ...environment, ...settings, MIRROR_SCHEDULE_AI_SIGNALS: 'off' };
+  const app = await openApp({ environment: scarce, clock: systemClock, random: () => 0.5 });
+  leave(app, 30, Date.now());
+  const last = app.store.lastRun('news') ?? 0;
+  await app.close();
+  const { lines } = daemonHere(scarce);
+  await expect.poll(() => lines.some(({ msg }) => msg.startsWith('mirroring'))).toBe(true);
+  const nextDue = () =>
+    read<{ at: string }>(file, "SELECT next_due_at AS at FROM datasets WHERE job = 'news'")[0]?.at;
+  await expect.poll(nextDue).toBe(isoTime(last + DAY));
+});
+
+/** Leaves so many of ten thousand calls a month, for certain; more come in twenty days. */
+function leave({ store }: App, level: number, now: number): void {
+  const [newest, before] = [10, 40].map((days) => now - days * DAY);
+  const at = (time = 0) => ({ afterAt: time, beforeAt: time });
+  store.governor.transact((kept) => {
+    const { quota, ...state } = kept as State;
+    const times = { last: at(newest), first: at(before), periods: 1, least: 30 * DAY, most: 30 * DAY };
+    const window = { ...quota.window, ...times };
+    const known = { limit: 10_000, level, source: 'header', window } as const;
+    return { state: { ...state, quota: { ...quota, ...known } }, result: undefined };
+  });
+}
 
 it('a walk that the calls left would cut in two waits until more come', async () => {
   const { clock, environment, sync } = await setupSync({ rows: 450 });
