@@ -6,7 +6,15 @@ import { backoffMs } from './backoff.ts';
 import { type Clock, HOUR_MS, isoTime, type Random } from './clock.ts';
 import { parseRedisUrl } from './config.ts';
 import { Failure, toError } from './errors.ts';
-import { afterJump, isNewer, readState, type State, type StateCopy, shiftTimes } from './governor/state.ts';
+import {
+  afterJump,
+  CLOCK_JUMP_MS,
+  isNewer,
+  readState,
+  type State,
+  type StateCopy,
+  shiftTimes,
+} from './governor/state.ts';
 import type { Change, Transact } from './governor.ts';
 import { hasEnded, nameProcess } from './process-name.ts';
 import { addressOf, diagnose, isOfSettings, RedisError, type RedisProblem, saysMore } from './redis.ts';
@@ -272,9 +280,6 @@ function openCopy(store: CopyStore, account: string, clock: Clock) {
   };
 }
 
-/** Less may be the way to Redis and back, or NTP. */
-const JUMP_MS = 10_000;
-
 /**
  * Returns what says whether the clock of Redis jumped since the last call: it was set, or another Redis took over. While it agrees
  * with one of our clocks, our other one was set, or slept.
@@ -284,7 +289,9 @@ export function watchJumps(clock: Clock): (remoteNow: number) => boolean {
   return (remoteNow) => {
     const before = last;
     last = [remoteNow - clock.now(), remoteNow - clock.monotonic()];
-    return before !== undefined && last.every((lead, at) => Math.abs(lead - (before[at] ?? 0)) > JUMP_MS);
+    return (
+      before !== undefined && last.every((lead, at) => Math.abs(lead - (before[at] ?? 0)) > CLOCK_JUMP_MS)
+    );
   };
 }
 

@@ -6,6 +6,7 @@ import { type Body, type Call, type JudgedResponse, judge } from './api/response
 import { backoffMs } from './backoff.ts';
 import { type Clock, isoTime, type Random } from './clock.ts';
 import type { Failure } from './errors.ts';
+import { REQUEST_DEADLINE_MS } from './governor/permits.ts';
 import type { CallOptions, CompleteRequest, Governor } from './governor.ts';
 import type { KeySource } from './key.ts';
 
@@ -63,7 +64,12 @@ export type Api = {
   close(): Promise<void>;
 };
 
-const defaultLimits = { connectMs: 10_000, headersMs: 30_000, deadlineMs: 60_000, bodyBytes: 16 * 1024 ** 2 };
+const defaultLimits = {
+  connectMs: 10_000,
+  headersMs: 30_000,
+  deadlineMs: REQUEST_DEADLINE_MS,
+  bodyBytes: 16 * 1024 ** 2,
+};
 
 /** How often a request is sent, the first time included. */
 const MAX_SENDS = { never: 1, once: 2, 'after-pause': 3, 'when-allowed': 3 } as const;

@@ -29,8 +29,10 @@ const LEAST_WAIT_MS = 10;
 const USUAL_LATENCY_MS = 100;
 /** Within this time a waiter that sees the quota will have asked, if there is one. */
 const BLIND_GRACE_MS = 2_000;
-/** No request takes longer than its deadline of a minute; a process silent for two is gone. */
-const OWNER_TTL_MS = 2 * MINUTE_MS;
+/** The client gives up a request after so long. */
+export const REQUEST_DEADLINE_MS = MINUTE_MS;
+/** A process silent for twice as long has no request in flight: it is gone. */
+const OWNER_TTL_MS = 2 * REQUEST_DEADLINE_MS;
 /** Hardly any response takes longer. */
 const QUIET_MS = 10_000;
 

@@ -217,9 +217,9 @@ function hasShape(model: unknown, kept: unknown): boolean {
 }
 
 /** Processes of one machine may read its clock in another order than that of their transactions. */
-const CLOCK_TOLERANCE_MS = 100;
-/** NTP sets a clock by less, which spoils no period worth knowing. */
-const CLOCK_JUMP_MS = 10_000;
+const READ_ORDER_TOLERANCE_MS = 100;
+/** NTP sets a clock by less, which spoils no period worth knowing. The way to a remote state and back takes less, too. */
+export const CLOCK_JUMP_MS = 10_000;
 
 /**
  * A copy of the state, seen at `now`. Where the clock went back, all times go back with it: so a Retry-After is neither
@@ -227,7 +227,7 @@ const CLOCK_JUMP_MS = 10_000;
  */
 export function onTime(before: State, now: number): State {
   const back = before.seenAt - now;
-  const state = shiftTimes(before, back > CLOCK_TOLERANCE_MS ? -back : 0);
+  const state = shiftTimes(before, back > READ_ORDER_TOLERANCE_MS ? -back : 0);
   state.seenAt = now;
   // Nobody knows how long the clock had been ahead.
   if (back > CLOCK_JUMP_MS) forgetMoments(state, now);

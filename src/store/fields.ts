@@ -5,6 +5,7 @@
 
 import type { Job } from '../job.ts';
 import type { Drift, FieldType, PageFields, SeenField } from '../validate/checked.ts';
+import { MAX_MEMBERS } from '../validate/values.ts';
 import type { Connection } from './connection.ts';
 import type { DriftLog, Origin } from './drift.ts';
 import { isProof, quoted } from './sql.ts';
@@ -195,8 +196,6 @@ function openKnownFields(connection: Connection, job: Job) {
 
 /** SQLite allows 2,000 columns; people read fewer. */
 const MAX_FIELD_COLUMNS = 300;
-/** An object with more members is a map rather than a record, and stays JSON. */
-const MAX_MEMBERS = 100;
 const MAX_PATH_CHARACTERS = 500;
 
 /** Which fields that a page shows for the first time get a column, and why the others are in `_body` alone. */

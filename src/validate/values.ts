@@ -79,7 +79,7 @@ function within(inner: Problem, name: string): Problem {
 /** Deeper objects stay whole: a column five names long helps nobody. */
 const MAX_FIELD_LEVELS = 4;
 /** An object with more members in one page is a map rather than a record: it stays whole, too. */
-const MAX_MEMBERS = 100;
+export const MAX_MEMBERS = 100;
 
 /** The fields of rows without a contract. An object with members is no field itself, unless it is a map. */
 export function profileRows(rows: readonly Record<string, unknown>[]): PageFields {
