@@ -10,7 +10,7 @@ import { REQUEST_DEADLINE_MS } from './governor/permits.ts';
 import type { CallOptions, CompleteRequest, Governor } from './governor.ts';
 import type { KeySource } from './key.ts';
 
-export type ApiRequest = {
+type ApiRequest = {
   job: string;
   walkId: number | null;
   path: string;

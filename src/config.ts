@@ -31,7 +31,6 @@ import { parseSchedule, type Schedule } from './schedule.ts';
 export type { AwsAccess } from './config/aws.ts';
 export { type Environment, settingOf } from './config/settings.ts';
 export {
-  type LakeAddress,
   parseRedisUrl,
   type RedisTarget,
   readHost,

@@ -42,7 +42,7 @@ export { describeHolder, isLock, type Lock, tryLock } from './store/lock.ts';
 export type { Keep } from './store/prune.ts';
 export type { QuarantinedRow, Retried } from './store/quarantine.ts';
 export type { WalkRow } from './store/schema.ts';
-export type { Before, Ending, WalkSession } from './store/session.ts';
+export type { Ending, WalkSession } from './store/session.ts';
 
 export type Store = ReturnType<typeof createStore>;
 

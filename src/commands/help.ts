@@ -6,7 +6,7 @@ import { nearest } from '../near.ts';
 import type { Context } from './context.ts';
 
 /** What is typed after `market-mirror`, and what it is for. */
-export type Example = readonly [about: string, typed: string];
+type Example = readonly [about: string, typed: string];
 
 /** The examples stand at the end of the command's help; tests run them. */
 export function withExamples(command: Command, ...examples: Example[]): Command {

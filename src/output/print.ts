@@ -32,7 +32,7 @@ function isStream(output: Output): output is Output & EventEmitter {
   return 'on' in output;
 }
 
-export type PrintOptions = { format: Format; limit: number; exact: boolean };
+type PrintOptions = { format: Format; limit: number; exact: boolean };
 
 /** Prints the rows, and adds remarks to `notes`. */
 export async function printRows(

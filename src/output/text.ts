@@ -5,7 +5,7 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 /** Spaces between columns. */
 export const GAP = 2;
 
-export type Align = 'left' | 'right';
+type Align = 'left' | 'right';
 
 /** How many columns of a terminal a text takes; its colours take none. */
 export type Measure = (text: string) => number;

@@ -35,7 +35,7 @@ export type Ending = {
 };
 
 /** The last full walk: the one that ended last, or the one whose proof that renewed. */
-export type Before = {
+type Before = {
   row: WalkRow;
   checkpoint: Checkpoint;
   /** Since it began; null where the clock was ahead then. */

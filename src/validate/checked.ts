@@ -3,7 +3,7 @@
 import type { RowValues } from '../job.ts';
 
 /** StandardPagination of the specification; a member is undefined where an unspecified envelope lacks it. */
-export type Pagination = {
+type Pagination = {
   offset: number | undefined;
   limit: number | undefined;
   total: number | undefined;

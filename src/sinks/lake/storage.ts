@@ -35,7 +35,7 @@ export type Storage = {
   close(): Promise<void>;
 };
 
-export type Listed = { folders: string[]; files: string[] };
+type Listed = { folders: string[]; files: string[] };
 
 export async function readJson<T>(storage: Storage, path: string): Promise<T | undefined> {
   const text = (await storage.read(path))?.toString('utf8');

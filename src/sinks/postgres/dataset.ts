@@ -49,7 +49,7 @@ export type PostgresLoad = {
   problems: string[];
 };
 
-export type DatasetParts = Sides & {
+type DatasetParts = Sides & {
   identity: Identity;
   schema: string;
   job: ListedJob;
