@@ -56,14 +56,14 @@ export function isTooOld(age: number | null, bound: number | undefined): boolean
   return bound !== undefined && (age === null || age > bound);
 }
 
-/** Of a proof that began ahead of the clock, ISO 8601 UTC. */
+/** Says that the latest proof began at `startedAt` (ISO 8601 UTC), which lies ahead of the clock. */
 export const describeAhead = (startedAt: string) => `${aheadWords.before}${startedAt}${aheadWords.after}`;
 
-/** Of a walk or glance that did. */
+/** Says the same of the latest look, a walk or a glance. */
 export const describeSeenAhead = (startedAt: string) =>
   `the clock was ahead at the last look (seen as of ${startedAt}), or is behind now: the age is not known`;
 
-/** Around the time of that proof. */
+/** The words of `describeAhead` before and after the time. */
 export const aheadWords = {
   before: 'the clock was ahead at the last walk (complete as of ',
   after: '), or is behind now: the age is not known',

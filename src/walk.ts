@@ -157,7 +157,7 @@ function verdictOf({ anomalies, mode }: Checkpoint): Verdict {
   return mode === 'snapshot' ? 'snapshot' : 'verified';
 }
 
-/** The anomalies in words; an envelope that does not say where the dataset ends is not one that went wrong. */
+/** The anomalies in words, but for `inferred-end`: an envelope need not say where the dataset ends. */
 function describeAnomalies({ anomalies }: Checkpoint): string | undefined {
   const wrong = Object.entries(anomalies).filter(([kind]) => kind !== 'inferred-end');
   return wrong.map(([kind, times]) => `${kind} ×${times}`).join(', ') || undefined;
@@ -171,7 +171,7 @@ function describeAnomalies({ anomalies }: Checkpoint): string | undefined {
 /** A walk begins again this often when its snapshot is replaced; then it goes by anchors. */
 const MAX_RESTARTS = 2;
 
-/** Whether a pass that begins with this page can prove a snapshot: only with a total and an end all rows are known to have come. */
+/** Whether a pass that begins with this page can prove a snapshot. Without a total and an end, nobody knows whether all rows came. */
 function isOfSnapshot({ generatedAt, pagination: { total, hasMore } }: PageFacts): boolean {
   return typeof generatedAt === 'string' && total !== undefined && hasMore !== undefined;
 }

@@ -122,20 +122,20 @@ function overdue({ window }: Quota, probed: number): number {
   return probed + Math.max(SHORTEST_GAP_MS, expected ? probed - expected.beforeAt : 0);
 }
 
-/** Nothing is known of the period: at the usual ones since the pool was first used, and in between. */
+/** The next probe where nothing is known of the period: at the ends of usual periods since the pool was first used, and in between. */
 function patiently(quota: Quota, probed: number): number {
   const { periods, soonest, latest } = timingOf(quota);
-  // A pool that stood still for long once does not reset at every moment.
+  // A pool that did not rise for long once does not reset at every moment.
   const still = Math.max(stillFor(quota, probed), 0.5 * quota.window.least);
   const gap = (times: number) => probed + Math.max(SHORTEST_GAP_MS, times * still);
   const ends = periods.map((period) => endOf(period, quota.window.quietSinceAt));
   const endFrom = (moment: number) => ends.find((end) => end >= moment) ?? Number.POSITIVE_INFINITY;
   const next = Math.min(gap(latest), endFrom(gap(soonest)));
-  // An end that comes too soon is passed over, unless so long a wait would follow that a refusal is the lesser evil.
+  // The probe skips an end that comes too soon. But a refusal costs less than a very long wait.
   return next - probed <= LONG_WAIT_MS ? next : Math.min(next, Math.max(endFrom(probed), gap(soonest)));
 }
 
-/** How long nothing came. Longer than a period it did come, in portions too small to be told from our own probes. */
+/** For how long the pool has not risen. Within a period it has risen, perhaps by portions too small to tell from our own probes. */
 function stillFor({ surgedAt, window }: Quota, probed: number): number {
   return Math.min(probed - surgedAt, window.most ?? Number.POSITIVE_INFINITY);
 }

@@ -169,7 +169,7 @@ export function createPageWriter(
       if (metRows === 'clear') clearMet();
       if (metRows !== 'add') continue;
       const rowidAt = belongingTo(rows, page.keys, rowids);
-      const part = isBehindHead(checkpoint) ? 'head' : 'rows';
+      const part = wasReadAtHead(checkpoint) ? 'head' : 'rows';
       page.keys.forEach((key, at) => {
         const rowid = rowidAt(key, at) ?? ofRefused.get(key);
         if (rowid !== undefined) meetRow(rowid, part);
@@ -377,7 +377,7 @@ function advanceRow(row: WalkRow, checkpoint: Checkpoint, saved: Counts, calls: 
   row.apiCalls += calls;
 }
 
-/** Whether the page that brought the walk here was one of its looks at the head; of one from which it steps back no row is met. */
-function isBehindHead(at: Checkpoint): boolean {
+/** Whether the page that led to this checkpoint was read at the head. Steps back count as tries, too, but meet no row. */
+function wasReadAtHead(at: Checkpoint): boolean {
   return at.mode === 'anchored' && at.tries > 0;
 }

@@ -14,14 +14,14 @@ import { FULL_PROOF, quoted } from './sql.ts';
 import { noteUnversioned } from './staged-values.ts';
 import { lastWalk, type OpenWalk } from './walks.ts';
 
-/** `unproven`: one proof does not suffice. `mass`: much would go at once. `unkeyed`: it may have lost its key. */
+/** `unproven`: one proof does not suffice. `mass`: many rows would go at once. `unkeyed`: the row may have lost its key. */
 type HeldReason = 'unproven' | 'mass' | 'unkeyed';
 
 /**
- * What a proof decides of the rows that it is the first to lack: why they are held, or null where they are gone. `since` is no
- * other proof's: by it a walk that was killed knows which rows it has held itself.
+ * What a proof decides of the rows that it is the first to lack. `reason` says why they are held; it is null where they are gone.
+ * No two proofs have the same `since`, so a walk that was killed knows by it which rows it has held itself.
  */
-export type Decision = { reason: HeldReason | null; since: string };
+type Decision = { reason: HeldReason | null; since: string };
 
 /** What a walk had proven when it broke off between two batches: kept with its checkpoint for the next run. */
 export type Retiring = Decision & { verdict: 'snapshot' | 'verified'; error: string | null };

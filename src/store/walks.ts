@@ -95,7 +95,7 @@ export function openWalk(
       met: readMet(connection, String(row.id)),
       unsettled: unsettledWalks(connection, job).add(row.id),
       isBesideWalk: row.kind === 'glance' && unfinished.walk !== undefined,
-      glanced: readMet(connection, begunAfter(row)),
+      glanced: readMet(connection, glancesBesideSql(row)),
       lock,
     };
   } catch (thrown) {
@@ -146,8 +146,8 @@ function unsettledWalks(connection: Connection, { name: job }: Job): Set<number>
   return new Set(broken.all(job, complete));
 }
 
-/** SQL for the glances that were made while this walk was unfinished. */
-const begunAfter = ({ job, id }: WalkRow) => `SELECT id FROM walks WHERE job = '${job}' AND id > ${id}`;
+/** SQL for the ids of the glances beside this walk: while it is unfinished, no other walk begins. */
+const glancesBesideSql = ({ job, id }: WalkRow) => `SELECT id FROM walks WHERE job = '${job}' AND id > ${id}`;
 
 /** In place of a checkpoint that nothing needs any more: all of them would make up a third of the mirror. */
 const withoutCheckpoint = { memory: '{}' };
@@ -168,7 +168,7 @@ export function closeWalk(
   if (before && isCompared) updateWalk(connection, before.id, withoutCheckpoint);
   if (!isBesideWalk) {
     forgetMet(connection, String(row.id));
-    forgetMet(connection, begunAfter(row));
+    forgetMet(connection, glancesBesideSql(row));
   }
   // Summed up here: walks that are removed later still count.
   if (ending.callsSaved)

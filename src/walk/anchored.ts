@@ -229,10 +229,10 @@ function lackingByTotal({ rows, unkeyed, totalFirst, total }: AnchoredCheckpoint
 }
 
 /**
- * How many old rows may have moved up unseen, by the anchors: as many as came in above and were not found at the head. Rows that
- * came after the last row was read are among those found, but no anchor counted them; where anchors counted none, none moved past
- * them, and those rows came at the tail. Behind a complete walk there is a second bound: the rows that were there at the
- * beginning, less those of them that were met.
+ * How many old rows may have moved up unseen, by the anchors: the rows that came in above, less those that the head showed. The
+ * head also shows rows that came after the last row was read, which no anchor counted: they are added. Where the anchors counted
+ * no row, no row moved past them, and the late rows came at the tail. A complete walk before this one gives a second bound: the
+ * rows that were there at the beginning, less the old rows that this walk met.
  */
 function lackingByShift(at: AnchoredCheckpoint, mayBeNew: number): number {
   const { shifted, found, totalFirst, total, totalBeforeHead } = at;
