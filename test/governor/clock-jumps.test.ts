@@ -62,6 +62,18 @@ describe('a clock that was three days ahead for a while', () => {
   });
 });
 
+it.each([
+  [100, 0],
+  [101, -101],
+])('a clock that another process reads %i ms earlier moves the end of a wait by %i ms', (earlierMs, byMs) => {
+  const machine = drive();
+  machine.call({ status: 429, retryAfterMs: HOUR });
+  const before = machine.state.pause?.resumeAt ?? 0;
+  machine.pass(-earlierMs);
+  machine.ask();
+  expect((machine.state.pause?.resumeAt ?? 0) - before).toBe(byMs);
+});
+
 it('a jump that is told throws away what was reckoned across it, though the clock went forward', () => {
   const machine = shared();
   machine.pass(3 * DAY);
