@@ -6,7 +6,14 @@
 
 import type { Clock } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
-import { type Connection, forgetPages, guarded, isLock, tryLock } from '../../store/sqlite-files.ts';
+import {
+  type Connection,
+  describeHolder,
+  forgetPages,
+  guarded,
+  isLock,
+  tryLock,
+} from '../../store/sqlite-files.ts';
 import { countFailures, digestIn, FAILURE_RATE, type KnownKey, openKnownKeys, whyRefused } from './auth.ts';
 import { type CallCount, type CountedCall, type Counts, openCounts } from './counts.ts';
 import { type FollowedDatabase, followServeDatabase, openServeDatabase } from './database.ts';
@@ -145,7 +152,10 @@ export function openAdmission(
   openServeDatabase(dir).close();
   const lock = tryLock(dir, 'serve');
   if (!isLock(lock))
-    throw new Failure('incomplete', `${dir}: process ${lock.holder} serves from there already; end it first`);
+    throw new Failure(
+      'incomplete',
+      `${dir}: ${describeHolder(lock)} serves from there already; end it first`,
+    );
   let steady: (() => number) | undefined;
   const reportOf = sharedReport<'read' | 'write'>(report);
   const prepare = (connection: Connection) => {
