@@ -20,6 +20,7 @@ if (process.channel) {
   process.channel.unref();
 }
 const stderr = openStderr();
+const folder = workingFolder();
 
 process.exitCode = await main(
   process.argv.slice(2),
@@ -33,8 +34,16 @@ process.exitCode = await main(
     ...(process.send && { sendToParent: (word) => void process.send?.(word as object) }),
   },
   // A program of ours, not a person, started a child.
-  process.send ? undefined : startedAs(process.argv[1] ?? '', process.cwd(), process.env),
+  process.send ? undefined : startedAs(process.argv[1] ?? '', folder, process.env),
 );
+
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return refuse(new Failure('config', 'the working folder is gone: cd to one that exists'));
+  }
+}
 
 /** What is set in the environment goes before what is set in `.env`. */
 function readEnvironment(): Record<string, string | undefined> {
@@ -42,9 +51,13 @@ function readEnvironment(): Record<string, string | undefined> {
     return { ...readDotEnv('.env'), ...process.env };
   } catch (thrown) {
     if (!(thrown instanceof Failure)) throw thrown;
-    stderr.write(`market-mirror: ${thrown.message}\n`);
-    process.exit(thrown.exitCode);
+    return refuse(thrown);
   }
+}
+
+function refuse({ message, exitCode }: Failure): never {
+  stderr.write(`market-mirror: ${message}\n`);
+  process.exit(exitCode);
 }
 
 /** Where results go. A failed write ends the process: quietly where the reader has gone, else with 74. */

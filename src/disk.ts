@@ -1,7 +1,8 @@
 /** Errors of the file system, and what to do about them. */
 
-import { statfsSync } from 'node:fs';
+import { existsSync, mkdirSync, statfsSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
+import { dirname } from 'node:path';
 
 const advice = {
   EACCES: 'it may not be written by this user: change its owner or mode',
@@ -17,6 +18,7 @@ const advice = {
   ENFILE: 'the machine has too many files open: end what holds them',
   ENOENT: 'it cannot be created there: check the path',
   ENOTDIR: 'it lies below a file: check the path',
+  EEXIST: 'a file stands where a folder belongs: move it away, or choose another folder',
   EISDIR: 'a folder stands where a file belongs: move it away',
   ENAMETOOLONG: 'the path is too long: choose another folder',
 } as const;
@@ -54,5 +56,20 @@ function lacksInodes(folder: string, statfs: (path: string) => Room): boolean {
     return files > 0 && ffree === 0;
   } catch {
     return false;
+  }
+}
+
+/**
+ * Makes a folder, and those above it, where they are missing. The `recursive` of Node.js never returns where a file system refuses a
+ * folder with ENOENT though the one above is there, as /proc does.
+ */
+export function makeFolder(folder: string, mode?: number): void {
+  const parent = dirname(folder);
+  if (parent !== folder && !existsSync(parent)) makeFolder(parent, mode);
+  try {
+    mkdirSync(folder, { mode });
+  } catch (thrown) {
+    // Another process may have made it meanwhile.
+    if (nameOf(thrown) !== 'EEXIST' || !statSync(folder).isDirectory()) throw thrown;
   }
 }

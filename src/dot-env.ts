@@ -14,6 +14,9 @@ const dangerous = /^(?:NODE|LD)_/;
 const ROOT = 0;
 const WRITABLE_BY_OTHERS = 0o022;
 
+/** The settings in the text of such a file. Editors of Windows begin it with a byte order mark, which is no letter of the first name. */
+export const parseDotEnv = (text: string) => parseEnv(text.replace(/^\uFEFF/, ''));
+
 /**
  * The settings of `file`, none where there is no such file.
  * @param user the id of the user who runs this; undefined where there are none.
@@ -22,7 +25,7 @@ const WRITABLE_BY_OTHERS = 0o022;
 export function readDotEnv(file: string, user = process.getuid?.()): Record<string, string> {
   const text = readTrusted(file, user);
   if (text === undefined) return {};
-  const given = Object.entries(parseEnv(text)).map(([name, value = '']) => [name, value] as const);
+  const given = Object.entries(parseDotEnv(text)).map(([name, value = '']) => [name, value] as const);
   const [bad] = given.find(([name]) => dangerous.test(name)) ?? [];
   if (bad !== undefined)
     throw new Failure(

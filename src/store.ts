@@ -1,10 +1,11 @@
 /** The door of the store, the only folder that writes to the mirror. */
 
-import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import { ageOf, isoTime } from './clock.ts';
+import { makeFolder } from './disk.ts';
 import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
 import { copyDatabase, sealCopy } from './store/backup.ts';
@@ -80,7 +81,7 @@ export function openStore(dir: string, jobs: readonly Job[], now: () => number, 
 
 function openFile(dir: string, lockWaitMs?: number): Connection {
   const file = mirrorFile(dir);
-  guarded(file, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
+  guarded(file, () => makeFolder(dir, 0o700));
   const connection = openConnection(file, lockWaitMs, hasMirror(dir) ? versionOf : undefined);
   // Before the first look at it: SQLite gives its log and index the permissions of the database.
   return closeOnError(connection, () => {

@@ -1,7 +1,9 @@
-import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { diskTrouble } from '../src/disk.ts';
+import { diskTrouble, makeFolder } from '../src/disk.ts';
+import { temporaryFolder } from './helpers/folder.ts';
 
 function thrownBy(work: () => unknown): unknown {
   try {
@@ -44,6 +46,19 @@ test('a full disk, a lack of inodes, a used-up quota and a failing device are to
 test('a file system that makes inodes as it goes never lacks them', () => {
   expect(diskTrouble(full(), '/dev', statfs(0, 0))?.code).toBe('ENOSPC');
   expect(diskTrouble(full(), '/no/such/folder')?.code).toBe('ENOSPC');
+});
+
+test('a folder is made with those above it, or it is said why not', () => {
+  const folder = temporaryFolder();
+  const made = join(folder, 'above', 'below');
+  for (const _ of ['made', 'there already']) makeFolder(made, 0o700);
+  expect([made, join(made, '..')].map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o700]);
+  writeFileSync(join(folder, 'file'), '');
+  symlinkSync('nothing', join(folder, 'link'));
+  const refused = ['file', 'file/below', 'link'].map((name) => join(folder, name));
+  // There the parent exists, and the kernel says all the same that it does not.
+  const troubles = [...refused, '/proc/x'].map((path) => diskTrouble(thrownBy(() => makeFolder(path))));
+  expect(troubles.map((trouble) => trouble?.code)).toEqual(['EEXIST', 'ENOTDIR', 'ENOENT', 'ENOENT']);
 });
 
 test('what is no trouble of a disk is none', () => {

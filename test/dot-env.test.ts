@@ -22,6 +22,13 @@ test('every setting is taken from it', () => {
   expect(Object.keys(readDotEnv(fileWith(text))).sort()).toEqual(names.sort());
 });
 
+test('a byte order mark before the first setting is no part of its name', () => {
+  expect(readDotEnv(fileWith('\uFEFFMIRROR_DIR=x\nLOG_LEVEL=info'))).toEqual({
+    MIRROR_DIR: 'x',
+    LOG_LEVEL: 'info',
+  });
+});
+
 test('without it nothing is set', () => {
   expect(readDotEnv(`${fileWith('')}.not-there`)).toEqual({});
 });

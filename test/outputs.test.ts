@@ -6,6 +6,18 @@ import { startCli } from './helpers/cli.ts';
 import { nodeOfSources, sourceAddress } from './helpers/sources.ts';
 import { setupSync } from './helpers/sync-bench.ts';
 
+test('in a folder that is gone every command ends with 78 and one line', async () => {
+  const { cwd, environment } = await setupSync();
+  const stage = 'mkdir gone; cd gone; rmdir ../gone;';
+  for (const args of [['status'], ['sync']]) {
+    const { code, stderr } = await startCli(args, environment, cwd, stage).ended;
+    expect([code, stderr]).toEqual([
+      78,
+      'market-mirror: the working folder is gone: cd to one that exists\n',
+    ]);
+  }
+});
+
 describe('standard output', () => {
   test('on a full disk ends with 74 and one line', async () => {
     const { cwd, environment, sync } = await setupSync({ rows: 5 });

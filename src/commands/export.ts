@@ -51,7 +51,7 @@ export function exportCommand(context: Context, stdin: Input = process.stdin): C
     .option('--file <file>', 'read the SQL from a file')
     .option(
       '--since <seq or time>',
-      'of a job: only rows that are new, changed or gone since then; seq as in the receipt',
+      'of a job: only rows that came, changed or went since a time, or since the seq of a receipt',
     )
     .option('--force', 'replace an existing file')
     .option('--exact', 'CSV: keep cells that a spreadsheet would run as formulas')
@@ -139,6 +139,8 @@ async function readOrder(
   const named =
     options.file === undefined && what !== undefined && /^[\w-]*\w[\w-]*$/.test(what) ? what : undefined;
   const job = jobs.find((job) => job.name === named || job.table === named);
+  if (options.since !== undefined && !job)
+    throw new Failure('usage', '--since goes with a job, not with SQL');
   const since = options.since === undefined ? null : parseSince(options.since, clock.now());
   const sql =
     job && since !== null
@@ -146,7 +148,6 @@ async function readOrder(
       : named !== undefined
         ? `SELECT * FROM ${job ? `"${job.table}"` : tableName(named, jobs)}`
         : await readSql(what, options.file, stdin);
-  if (since !== null && !job) throw new Failure('usage', '--since goes with a job, not with SQL');
   return {
     format: options.format ?? formatOf(options.output),
     exact: options.exact ?? false,
@@ -172,10 +173,15 @@ function tableName(word: string, jobs: readonly ListedJob[]): string {
 
 /** Of JavaScript. */
 const LATEST_TIME_MS = 8.64e15;
+/** A seq is a time in milliseconds, and no mirror is older than the year 2001. */
+const LEAST_SEQ = 1e12;
 
 function parseSince(text: string, now: number): string {
   if (!/^\d+$/.test(text)) return parseTime(text, '--since', now);
-  return isoTime(Math.min(Number(text), LATEST_TIME_MS));
+  const seq = Number(text);
+  if (seq > 0 && seq < LEAST_SEQ)
+    throw new Failure('usage', `--since ${text} is no seq of a receipt; write a day as 2026-03-01`);
+  return isoTime(Math.min(seq, LATEST_TIME_MS));
 }
 
 function formatOf(output: string | undefined): ExportFormat {
@@ -183,5 +189,6 @@ function formatOf(output: string | undefined): ExportFormat {
   const ending = extname(output).slice(1).toLowerCase();
   const format = exportFormats.find((format) => format === (ending === 'jsonl' ? 'ndjson' : ending));
   if (format) return format;
+  if (output === '') throw new Failure('usage', '-o: the name of the file is empty');
   throw new Failure('usage', `${output} does not say its format: add --format ${exportFormats.join(', ')}`);
 }

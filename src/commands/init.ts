@@ -9,6 +9,7 @@ import { Command } from 'commander';
 import { openAtomicFile, writing } from '../atomic-file.ts';
 import { allSettings, scheduleSetting } from '../config/settings.ts';
 import { type Environment, examineSettings, isOurs, isSetting, settingOf, withoutEmpty } from '../config.ts';
+import { parseDotEnv } from '../dot-env.ts';
 import { Failure } from '../errors.ts';
 import { type ListedJob, listJobs, ownSchedules } from '../job-list.ts';
 import type { Context } from './context.ts';
@@ -61,7 +62,7 @@ async function init(options: Options, context: Context, stdin: Input): Promise<v
 /** What a file that is to be replaced sets for other programs. */
 function foreignIn(file: string): Environment {
   if (!existsSync(file)) return {};
-  const there = Object.entries(parseEnv(readFileSync(file, 'utf8')));
+  const there = Object.entries(parseDotEnv(readFileSync(file, 'utf8')));
   return Object.fromEntries(there.filter(([name]) => !isOurs(name)));
 }
 

@@ -114,7 +114,11 @@ function addParam(written: string, before?: Params): Params {
 function typedValue(written: string): string | number | bigint | null {
   const words: Record<string, number | null> = { null: null, true: 1, false: 0 };
   if (Object.hasOwn(words, written)) return words[written] ?? null;
-  if (/^-?\d+$/.test(written)) return BigInt(written);
+  if (/^-?\d+$/.test(written)) {
+    const whole = BigInt(written);
+    if (BigInt.asIntN(64, whole) === whole) return whole;
+    throw new InvalidArgumentError(`${written} is no number of 64 bits; name=value gives a text`);
+  }
   const number = Number(written);
   if (written.trim() === '' || Number.isNaN(number))
     throw new InvalidArgumentError(`'${written}' is no number, null, true or false; name=value gives a text`);

@@ -1,9 +1,17 @@
 /** Who may read and write the files with secrets, the folder of the mirror, and its files. */
 
-import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseEnv } from 'node:util';
 import { allSettings, type Environment, secretsIn } from '../config/settings.ts';
+import { parseDotEnv } from '../dot-env.ts';
 import { WORLD_PERMISSION_BITS } from '../key.ts';
 import { filesystemAt, mirrorFile, refuseNetworkFilesystem } from '../store/read.ts';
 import { type Check, ok, problem, problemOf, warning } from './check.ts';
@@ -31,7 +39,7 @@ function checkSecrets(environment: Environment): Check[] {
 
 function checkEnvFile(file: string): Check[] {
   if (!existsSync(file)) return [];
-  return [checkSecret(file, secretsIn(parseEnv(readFileSync(file, 'utf8'))), 'is read')];
+  return [checkSecret(file, secretsIn(parseDotEnv(readFileSync(file, 'utf8'))), 'is read')];
 }
 
 function checkSecret(file: string, secrets: string[], use: string): Check {
@@ -51,6 +59,8 @@ const listed = (names: string[]) =>
 function checkFolder(dir: string): Check {
   const name = 'folder';
   const there = nearestExisting(dir);
+  if (there !== dir && succeeds(() => readlinkSync(dir)))
+    return problem(name, 'disk', `${dir} is a symbolic link to nothing`, 'make its target, or remove it');
   const found = statSync(there);
   if (!found.isDirectory())
     return problem(name, 'disk', `${there} is no folder`, 'set MIRROR_DIR to a folder');

@@ -1,20 +1,12 @@
 /** The daemon's own Redis: started, kept alive, and ended with the daemon. */
 
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { doubledMs } from '../backoff.ts';
 import { startChild } from '../child.ts';
 import { type Clock, systemClock } from '../clock.ts';
+import { makeFolder } from '../disk.ts';
 import { generalEnvironment } from '../environment.ts';
 import { Failure, toError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -129,7 +121,7 @@ const pidFile = (home: string) => join(home, 'redis.pid');
 export function privateTarget(dir: string): { path: string } {
   const home = homeIn(dir);
   try {
-    mkdirSync(home, { recursive: true, mode: 0o700 });
+    makeFolder(home, 0o700);
     chmodSync(home, 0o700);
   } catch (cause) {
     throw new Failure('disk', `${home}: cannot be made a private folder of this user`, { cause });

@@ -10,7 +10,6 @@ import {
   fsyncSync,
   linkSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readSync,
   renameSync,
@@ -19,6 +18,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isoTime } from '../clock.ts';
+import { makeFolder } from '../disk.ts';
 import { Failure } from '../errors.ts';
 import { reportProgress } from '../progress.ts';
 import { type Connection, openReadOnly } from './connection.ts';
@@ -96,7 +96,7 @@ const INDEX = '-shm';
  * @throws Failure `incomplete` where a process of ours is at work there, `config` for a folder of another user.
  */
 export function holdFolder(dir: string, jobs: readonly string[]): () => void {
-  guarded(dir, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
+  guarded(dir, () => makeFolder(dir, 0o700));
   refuseNetworkFilesystem(mirrorFile(dir));
   if (process.getuid?.() === 0 && statSync(dir).uid !== 0)
     throw new Failure('config', `${dir} belongs to another user: restore as that user (sudo -u)`);
@@ -122,7 +122,9 @@ export function holdFolder(dir: string, jobs: readonly string[]): () => void {
 
 /** @throws Failure `usage` for a file that is no backup of a mirror, `config` for one of a newer version, `disk` for a damaged one. */
 export function refuseOtherThanBackup(backup: string, dir: string): void {
-  const [source, mirror] = [backup, mirrorFile(dir)].map((file) => statSync(file, { throwIfNoEntry: false }));
+  const [source, mirror] = [backup, mirrorFile(dir)].map((file) =>
+    guarded(file, () => statSync(file, { throwIfNoEntry: false })),
+  );
   if (!source?.isFile()) throw new Failure('usage', `${backup}: there is no such file`);
   if (source.dev === mirror?.dev && source.ino === mirror.ino)
     throw new Failure('usage', `${backup} is the mirror itself: name a backup`);
@@ -183,7 +185,7 @@ export function replaceDatabase(
   try {
     guarded(file, () => {
       const old = PARTS.map((part) => `${file}${part}`).filter((path) => existsSync(path));
-      if (old.length > 0) mkdirSync(keep, { recursive: true, mode: 0o700 });
+      if (old.length > 0) makeFolder(keep, 0o700);
       // The database first: without it, the files beside it keep every command from beginning another.
       for (const path of old) {
         const kept = join(keep, basename(path));

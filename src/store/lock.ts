@@ -1,16 +1,8 @@
 /** Locks that the kernel releases when their holder dies: SQLite's own, on an empty database file each. */
 
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../disk.ts';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
@@ -35,7 +27,7 @@ const LOOK_WAIT_MS = 1_000;
 export function tryLock(dir: string, name: string): Lock | Holder {
   const file = join(dir, 'locks', name);
   return guarded(file, () => {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(file), 0o700);
     const connection = new Database(file, { timeout: 0 });
     try {
       if (take(connection) || (!isTaken(connection) && take(connection, LOOK_WAIT_MS)))

@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   openSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -256,8 +257,14 @@ describe('files', () => {
   test('in a place where no folder can be: 74', async () => {
     const { doctor, cwd } = await setup();
     writeFileSync('file', '');
-    const { code, check } = await doctor([], { MIRROR_DIR: join(cwd, 'file', 'data') });
-    expect([code, check('folder')?.message]).toEqual([74, `${join(cwd, 'file')} is no folder`]);
+    symlinkSync('nothing', 'link');
+    for (const [dir, message] of [
+      ['file/data', `${join(cwd, 'file')} is no folder`],
+      ['link', `${join(cwd, 'link')} is a symbolic link to nothing`],
+    ] as const) {
+      const { code, check } = await doctor([], { MIRROR_DIR: join(cwd, dir) });
+      expect([code, check('folder')?.message]).toEqual([74, message]);
+    }
   });
 });
 

@@ -136,6 +136,7 @@ describe('wrong use ends with 64 and says what is wrong', () => {
     [['SELECT 1', '--as-of', '99999999999d'], /^market-mirror: --as-of: there is no time '99999999999d'\n$/],
     [['SELECT 1', '--param', 'x'], /name=value/],
     [['SELECT 1', '--param', 'x:=y'], /no number, null, true or false/],
+    [['SELECT :x', '--param', 'x:=9223372036854775808'], /9223372036854775808 is no number of 64 bits/],
     [['SELECT :x', '--param', 'x:=constructor'], /'constructor' is no number, null, true or false/],
     [['SELECT 1', '--file', 'x.sql'], /either SQL or --file/],
     [['--file', '/nowhere.sql'], /cannot be read \(ENOENT\)/],

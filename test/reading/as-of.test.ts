@@ -127,16 +127,28 @@ describe('no way of writing a name reads the present under a past date:', () => 
     'WITH n AS (SELECT * FROM main.news_history) SELECT * FROM n',
     'SELECT * FROM temp.news UNION ALL SELECT * FROM main.news',
   ])('%s', (sql) => {
-    expect(() => refusePresent(sql)).toThrow(/^--as-of: main\.<table> is the table as it stands now/);
+    expect(() => refusePresent(sql, ['news'])).toThrow(
+      /^--as-of: main\.<table> is the table as it stands now/,
+    );
   });
+
+  it.each(['SELECT * FROM news_rows', 'SELECT * FROM "News_History_Rows"', "SELECT * FROM 'news_volatile'"])(
+    '%s',
+    (sql) => {
+      expect(() => refusePresent(sql, ['news'])).toThrow(
+        /^--as-of: news_\w+ is a table as it stands now: ask news/,
+      );
+    },
+  );
 
   it.each([
     'SELECT * FROM temp.news',
     "SELECT 'main.news'",
     'SELECT main FROM news',
+    'SELECT * FROM news_history',
     'SELECT 1 -- main.news',
   ])('what means the past is let through, or has main in a text or a column: %s', (sql) => {
-    expect(() => refusePresent(sql)).not.toThrow();
+    expect(() => refusePresent(sql, ['news'])).not.toThrow();
   });
 
   it('the process that answers refuses it', async () => {

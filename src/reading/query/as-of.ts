@@ -15,21 +15,25 @@ export function lookBack(connection: Connection, tables: readonly string[], asOf
 }
 
 /**
- * A name below `main` means the table itself, which holds the present: the views that look back stand in `temp`.
- * SQLite takes a name in any quotes, even those of a text.
+ * A name below `main` means the table itself, which holds the present: the views that look back stand in `temp`. So do the tables
+ * below the mirrored ones, which only views name. SQLite takes a name in any quotes, even those of a text.
  * @throws Failure `usage` for a statement that names something so.
  */
-export function refusePresent(sql: string): void {
-  const tokens = tokenize(sql);
-  const isMain = (text: string) =>
+export function refusePresent(sql: string, tables: readonly string[]): void {
+  const names = tokenize(sql).map(({ text }) =>
     unquoted(text)
       .replace(/^'(.*)'$/s, '$1')
-      .toLowerCase() === 'main';
-  if (tokens.some(({ text }, at) => isMain(text) && tokens[at + 1]?.text === '.'))
+      .toLowerCase(),
+  );
+  if (names.some((name, at) => name === 'main' && names[at + 1] === '.'))
     throw new Failure(
       'usage',
       '--as-of: main.<table> is the table as it stands now: leave out "main.", and the name means what it held then',
     );
+  for (const table of tables)
+    for (const part of ['_rows', '_history_rows', '_volatile'])
+      if (names.includes(`${table}${part}`))
+        throw new Failure('usage', `--as-of: ${table}${part} is a table as it stands now: ask ${table}`);
 }
 
 /** A version holds from `_valid_from` until just before `_valid_to`; the current one from `_changed_at`. */

@@ -45,7 +45,7 @@ export async function answerQuestion(request: QueryRequest, caller: QueryCaller)
   let where = dir;
   try {
     const jobs = survey ? await listJobs() : [];
-    if (asOf !== null) refusePresent(sql);
+    if (asOf !== null) refusePresent(sql, Object.keys(request.tables));
     connection = openMirror(dir);
     const { opened, rows } = open(connection, request, jobs, caller);
     where = 'the query';

@@ -3,8 +3,9 @@
  * those; links to the page and its sessions, as digests, too. It holds nothing by which a key could be made.
  */
 
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, lstatSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../../disk.ts';
 import { Failure } from '../../errors.ts';
 import { type Connection, guarded, openConnection, watchFiles } from '../../store/sqlite-files.ts';
 
@@ -147,7 +148,7 @@ function removeForeignLog(file: string, before: Inodes): void {
 
 /** For this user alone from its first byte; its log and the index of that are made with the same mode. */
 function makePrivate(dir: string, file: string): void {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeFolder(dir, 0o700);
   // The log lies beside the path that was opened: two folders with one database would not know of each other.
   if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
     throw new Failure('disk', `${file} is a symbolic link: put the database itself in its place`);
