@@ -3,6 +3,7 @@
 import { stringify } from 'csv-stringify/sync';
 import { printable, printableJson } from '../printable.ts';
 import { type Cell, type Column, distinctNames, hex, type Rows } from './answer.ts';
+import { count } from './numbers.ts';
 
 /** Rows as JSON objects: one array. */
 export async function* json({ columns, batches }: Rows): AsyncGenerator<string, void> {
@@ -72,7 +73,7 @@ export async function* csv(
 const quoteEmpty = (text: string) => (text === '' ? { value: '', quoted_empty: true } : text);
 
 export function describeDefused(cells: number): string {
-  return `${cells} cell(s) begin like a formula and got an apostrophe, so that no spreadsheet runs them: --exact keeps them`;
+  return `an apostrophe stands before ${count(cells, 'cell')} that would be a formula in a spreadsheet: --exact leaves it out`;
 }
 
 /** Rows as a Markdown table. */

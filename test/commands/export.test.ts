@@ -138,7 +138,7 @@ describe('the receipt', () => {
     const { run, place, receiptOf } = await ready(1);
     const sql = "SELECT '=1+1' AS a UNION ALL SELECT '-5'";
     const { stderr } = await run(sql, '-o', place('f.csv'));
-    expect(stderr).toMatch(/^note: 1 cell\(s\) begin like a formula/);
+    expect(stderr).toMatch(/^note: an apostrophe stands before 1 cell /);
     expect(readFileSync(place('f.csv'), 'utf8')).toBe("a\n'=1+1\n-5\n");
     expect(receiptOf('f.csv').csv).toEqual({ exact: false, defused: 1 });
     await run(sql, '-o', place('f.csv'), '--exact', '--force');

@@ -4,6 +4,7 @@ import { systemClock } from '../../clock.ts';
 import { asFailure, Failure } from '../../errors.ts';
 import { type ListedJob, listJobs } from '../../job-list.ts';
 import { type Cell, fits, type Holding, heldBy, type Surveyed, surveyRows } from '../../output/answer.ts';
+import { count } from '../../output/numbers.ts';
 import {
   type Connection,
   isWriteRefused,
@@ -200,10 +201,10 @@ async function sendLines(rows: Iterable<unknown[]>, limit: number, caller: Query
 }
 
 const describeCutAnswer = (rows: number) =>
-  `the answer is cut at ${MAX_ANSWER_BYTES / 1_000_000} MB, after ${rows} row(s): ask for fewer columns, or download it`;
+  `the answer is cut at ${MAX_ANSWER_BYTES / 1_000_000} MB, after ${count(rows, 'row')}: ask for fewer columns, or download it`;
 
 const describeCutCells = (cells: number) =>
-  `${cells} cell(s) are cut at ${MAX_CELL_BYTES / 1_000_000} MB: market-mirror query and export have them whole`;
+  `${count(cells, 'cell')} cut at ${MAX_CELL_BYTES / 1_000_000} MB: market-mirror query and export have all of it`;
 
 async function sendRowLines(lines: readonly string[], caller: QueryCaller): Promise<void> {
   if (lines.length > 0) await sendInPieces(`{"rows":[${lines.join(',')}]}\n`, caller);

@@ -23,7 +23,7 @@ describe('a cell', () => {
     expect(cut).toMatch(/^0{1000000}… \[cut: the first 1 MB of 2 MB\]$/);
     expect([whole, one]).toEqual(['0'.repeat(MB), 1]);
     expect(lines.at(-1)).toMatchObject({
-      end: { rows: 1, isCut: false, notes: [expect.stringContaining('1 cell(s) are cut at 1 MB')] },
+      end: { rows: 1, isCut: false, notes: [expect.stringContaining('1 cell cut at 1 MB')] },
     });
     // Between letters.
     const [[text] = []] = rowsIn(await ask({ sql: `SELECT 'x' || replace(hex(zeroblob(${MB})), '0', 'é')` }));
