@@ -153,7 +153,7 @@ async function runLake(names: string[], options: LakeOptions, context: Context):
     throw new Failure('config', 'MIRROR_LAKE is missing: set it to a folder, or to s3://bucket/prefix');
   const { jobs, only } = await readJobs(names);
   const { checkLake, loadLake } = await import('../sinks/lake.ts');
-  const parts: LakeParts = { dir, settings, jobs, clock, random, signal };
+  const parts: LakeParts = { dir, settings, jobs, now: clock.now, clock, random, signal };
   const outcomes = await withProgressLine(context, () =>
     options.check ? checkLake(parts, only) : loadLake(parts, { only, verify: options.verify === true }),
   );

@@ -18,6 +18,9 @@ export type LakeParts = {
   dir: string;
   settings: LakeSettings;
   jobs: readonly ListedJob[];
+  /** Epoch milliseconds, by which files are named and kept. */
+  now: () => number;
+  /** Signs requests to a bucket: it has to go on while a load takes long. */
   clock: Clock;
   random: Random;
   signal: AbortSignal;
@@ -59,13 +62,13 @@ async function eachInLake(
   admit: (storage: Storage, identity: Identity) => Promise<void>,
   work: (dataset: DatasetParts) => Promise<LakeRun>,
 ): Promise<Outcome<LakeRun>[]> {
-  const { clock, settings } = parts;
+  const { now, settings } = parts;
   const identity = readIdentity(parts.dir);
   const storage = await openStorage(parts);
   try {
     await admit(storage, identity);
     return await eachDataset({ ...parts, only }, (job, connection) =>
-      work({ storage, connection, identity, job, now: clock.now(), keepMs: settings.keepMs }),
+      work({ storage, connection, identity, job, now: now(), keepMs: settings.keepMs }),
     );
   } finally {
     await storage.close();
@@ -146,9 +149,9 @@ export async function followInLake(request: LakeThreadParts & FollowRequest): Pr
   const { dir, environment, chance, only, now } = request;
   const settings = readLake(environment);
   if (!settings) throw new Failure('bug', 'a lake without settings');
-  const clock = { ...systemClock, now: () => now };
+  const time = { now: () => now, clock: systemClock };
   return await runFollowTask(
-    (jobs, signal) => loadLake({ dir, settings, jobs, clock, random: () => chance, signal }, { only }),
+    (jobs, signal) => loadLake({ dir, settings, jobs, ...time, random: () => chance, signal }, { only }),
     ({ load }) => ({ to: load?.seq ?? null, problems: [] }),
   );
 }

@@ -22,6 +22,8 @@ export type S3 = {
   trouble: (request: { method: string; key: string; count: number }) => Trouble;
   /** Whether it takes `If-None-Match` for nothing. */
   isCareless: boolean;
+  /** Its clock in epoch milliseconds, by which it refuses old signatures; without one it takes all. */
+  now?: () => number;
 };
 
 /** A status with its code; or the line is cut, or nothing is heard any more, before or after the work is done. */
@@ -34,6 +36,8 @@ const BUCKET = 'lake';
 const PREFIX = 'market/mirror';
 /** So few, that every list has several pages. */
 const PAGE = 2;
+/** By which the time of a signature may differ from that of the server. */
+const LONGEST_SKEW_MS = 15 * 60_000;
 
 /** @param files what lies there, which several servers may share. @param page so many names are listed at once. */
 export async function startS3Server(
@@ -95,7 +99,7 @@ function send(response: ServerResponse, { status, code, body }: Answer): void {
 }
 
 function answerTo(
-  { files, isCareless }: S3,
+  { files, isCareless, now }: S3,
   request: IncomingMessage,
   key: string,
   body: Buffer,
@@ -106,6 +110,8 @@ function answerTo(
     return { status: 400, code: 'XAmzContentSHA256Mismatch' };
   if (signatureOf(request, digest) !== signatureIn(request))
     return { status: 403, code: 'SignatureDoesNotMatch' };
+  if (now && Math.abs(signedAt(request) - now()) > LONGEST_SKEW_MS)
+    return { status: 403, code: 'RequestTimeTooSkewed' };
   if (!pathOf(request).startsWith(`/${BUCKET}`)) return { status: 404, code: 'NoSuchBucket' };
   const found = files.get(key);
   switch (request.method) {
@@ -147,6 +153,14 @@ function listed(files: S3['files'], request: IncomingMessage, size: number): str
 
 const signatureIn = ({ headers }: IncomingMessage) =>
   /Signature=([0-9a-f]{64})$/.exec(headers.authorization ?? '')?.[1] ?? 'none';
+
+function signedAt({ headers }: IncomingMessage): number {
+  const date = String(headers['x-amz-date']).replace(
+    /^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)(\d\dZ)$/,
+    '$1-$2-$3:$4:$5',
+  );
+  return Date.parse(date);
+}
 
 /** Signature Version 4, as the documentation of AWS tells it. */
 function signatureOf(request: IncomingMessage, digest: string): string {

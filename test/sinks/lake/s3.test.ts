@@ -1,8 +1,10 @@
 import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { HOUR_MS } from '../../../src/clock.ts';
 import { readAws } from '../../../src/config/aws.ts';
 import { readLake } from '../../../src/config.ts';
+import { followInLake } from '../../../src/sinks/lake.ts';
 import { Database } from '../../../src/store/sqlite.ts';
 import { fetchInto, type S3, SECRET, startS3 } from '../../helpers/s3.ts';
 import { edit } from '../edit.ts';
@@ -79,6 +81,17 @@ test('while a file is on its way to a bucket, the log of the mirror can be empti
   expect((await lake()).code).toBe(0);
   expect(puts).toBeGreaterThan(20);
   expect(held).toEqual([]);
+});
+
+test('a load of the daemon that takes longer than a signature is valid goes on', async () => {
+  const { sync, s3, environment } = await setup();
+  await sync('ai-signals');
+  s3.now = Date.now;
+  const { arrivals } = await followInLake({
+    ...{ dir: environment.MIRROR_DIR, environment: s3.environment, chance: 0 },
+    ...{ only: ['ai-signals'], now: Date.now() - HOUR_MS },
+  });
+  expect(arrivals).toEqual([{ job: 'ai-signals', to: expect.any(Number), problems: [], failure: null }]);
 });
 
 test.each<[string, number, string, (s3: S3) => Record<string, string>]>([
