@@ -140,8 +140,11 @@ export async function openS3(options: S3Options): Promise<Storage> {
       return { folders, files };
     },
     async read(path) {
-      const { status, body } = await request({ method: 'GET', key: prefix + path, expected: [200, 404] });
-      return status === 200 ? body : undefined;
+      const response = await request({ method: 'GET', key: prefix + path, expected: [200, 404] });
+      if (response.status === 200) return response.body;
+      // 404 is the status of a missing bucket, too.
+      if (codeIn(response) === 'NoSuchBucket') throw failureOf(response, shown, access);
+      return undefined;
     },
     put: (path, make) => put(path, make, true),
     async replace(path, make) {
@@ -171,8 +174,8 @@ function failureOf(response: S3Response | Error, shown: string, { endpoint, regi
     const { code, message } = response as NodeJS.ErrnoException;
     return new Failure('incomplete', `${shown} cannot be reached (${code ?? message})`);
   }
-  const { status, body } = response;
-  const code = valueIn(body.toString('utf8'), 'Code') ?? '';
+  const { status } = response;
+  const code = codeIn(response);
   const said = `(${[status, code].filter(Boolean).join(' ')})`;
   if (code === 'RequestTimeTooSkewed')
     return new Failure('incomplete', `${shown} ${said}: the clock of this machine is wrong: correct it`);
@@ -197,6 +200,9 @@ function failureOf(response: S3Response | Error, shown: string, { endpoint, regi
   if (isRetryable(response)) return new Failure('incomplete', `${shown} is not to be had ${said}`);
   return new Failure('config', `${shown} refuses what a lake needs ${said}`);
 }
+
+/** S3's own word for an error; empty without one. */
+const codeIn = ({ body }: S3Response) => valueIn(body.toString('utf8'), 'Code') ?? '';
 
 /** @returns the text of the first element of that name. */
 function valueIn(xml: string, name: string): string | undefined {

@@ -145,6 +145,16 @@ test.each<[string, number, string, (s3: S3) => Record<string, string>]>([
   expect(ended.stderr.trim().split('\n')).toHaveLength(1);
 });
 
+test('a bucket that is not there is named by --check, too', async () => {
+  const { run, sync, s3 } = await setup();
+  await sync('ai-signals');
+  expect(await run(['lake', '--check'], { ...s3.environment, MIRROR_LAKE: 's3://nowhere/market' })).toEqual({
+    code: 78,
+    stdout: '',
+    stderr: expect.stringContaining('s3://nowhere/market/: there is no such bucket (404 NoSuchBucket)'),
+  });
+});
+
 test('credentials come from the variables and files of AWS, and never from the address', async () => {
   const { cwd, s3 } = await setup();
   const aws = { ...s3.environment };
