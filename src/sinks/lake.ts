@@ -8,7 +8,7 @@ import type { FollowRequest, FollowResponse, LakeThreadParts } from '../sinks.ts
 import type { Identity } from '../store/read.ts';
 import { eachDataset, type Outcome, readIdentity, runFollowTask } from './follow.ts';
 import { type DatasetParts, type LakeLoad, loadDataset } from './lake/dataset.ts';
-import { json, openDisk, type Storage } from './lake/storage.ts';
+import { json, openDisk, type Storage, sweepSpools } from './lake/storage.ts';
 import type { Verified } from './lake/verify.ts';
 
 export type { LakeLoad } from './lake/dataset.ts';
@@ -38,7 +38,12 @@ export async function loadLake(
   parts: LakeParts,
   { only, verify = false }: { only?: readonly string[] | undefined; verify?: boolean } = {},
 ): Promise<Outcome<LakeRun>[]> {
-  return await eachInLake(parts, only, claim, async (dataset) => {
+  const admit = async (storage: Storage, identity: Identity) => {
+    // First: what a killed lake left may fill the disk.
+    sweepSpools(storage.spoolFolder, parts.now());
+    await claim(storage, identity);
+  };
+  return await eachInLake(parts, only, admit, async (dataset) => {
     const load = await loadDataset(dataset);
     if (!verify) return { load, verified: null };
     const { verifyDataset } = await import('./lake/verify.ts');
@@ -116,7 +121,7 @@ function refuseOther(storage: Storage, owner: Owner, identity: Identity): void {
 
 async function openStorage({ dir, settings, clock, random, signal }: LakeParts): Promise<Storage> {
   const { address, access } = settings;
-  if (address.kind === 'disk') return openDisk(address.folder, clock.now());
+  if (address.kind === 'disk') return openDisk(address.folder);
   if (!access) throw new Failure('bug', 'a bucket, and no access to it');
   const { openS3, spoolFolderIn } = await import('./lake/s3.ts');
   const { bucket, prefix } = address;

@@ -8,7 +8,7 @@ import type { Clock, Random } from '../../clock.ts';
 import type { AwsAccess } from '../../config.ts';
 import { Failure, toError } from '../../errors.ts';
 import { version } from '../../version.ts';
-import { type Spool, type Spooled, type Storage, spooled, sweepSpools } from './storage.ts';
+import { type Spool, type Spooled, type Storage, spooled } from './storage.ts';
 
 type S3Options = {
   access: AwsAccess;
@@ -61,7 +61,6 @@ export async function openS3(options: S3Options): Promise<Storage> {
     headersTimeout: TIMEOUTS_MS.silence,
     bodyTimeout: TIMEOUTS_MS.silence,
   });
-  sweepSpools(spoolFolder, clock.now());
 
   /** Sends a request, and again where that may help. */
   async function request(call: S3Request): Promise<S3Response> {
@@ -116,6 +115,7 @@ export async function openS3(options: S3Options): Promise<Storage> {
 
   return {
     shown,
+    spoolFolder,
     async list(folder) {
       const below = folder === '' ? prefix : `${prefix}${folder}/`;
       const [folders, files]: [string[], string[]] = [[], []];

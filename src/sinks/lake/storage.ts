@@ -23,6 +23,8 @@ import { Failure, toError } from '../../errors.ts';
 export type Storage = {
   /** For people; nothing secret. */
   shown: string;
+  /** Where files are made. */
+  spoolFolder: string;
   /** What lies in a folder, by name; empty where there is none. */
   list(folder: string): Promise<Listed>;
   /** Undefined where there is no such file. */
@@ -107,12 +109,15 @@ function onDisk<T>(path: string, work: () => T): T {
   }
 }
 
-/** Removes files that a killed process left a day ago or earlier. @param now epoch milliseconds. */
+/** Removes files that a killed process left a day ago or earlier. @param now epoch milliseconds. @throws Failure `disk`. */
 export function sweepSpools(folder: string, now: number): void {
   for (const name of onDisk(folder, () => ifThere(() => readdirSync(folder))) ?? []) {
+    if (!name.endsWith(PARTIAL)) continue;
     const file = join(folder, name);
-    const since = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? now;
-    if (name.endsWith(PARTIAL) && since < now - DAY_MS) rmSync(file, { force: true });
+    onDisk(file, () => {
+      const since = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? now;
+      if (since < now - DAY_MS) rmSync(file, { force: true });
+    });
   }
 }
 
@@ -128,20 +133,17 @@ function ifThere<T>(read: () => T): T | undefined {
 /** Files on their way. Readers of Parquet pass over what begins with `_`. */
 const SPOOL_FOLDER = '_partial';
 
-/**
- * A lake on a disk: files are made beside, and linked to their names only where those are free.
- * @param now epoch milliseconds. @throws Failure `disk` for a folder that cannot be used.
- */
-export function openDisk(folder: string, now: number): Storage {
+/** A lake on a disk: files are made beside, and linked to their names only where those are free. */
+export function openDisk(folder: string): Storage {
   const spoolFolder = join(folder, SPOOL_FOLDER);
   const ready = (path: string) => {
     const file = join(folder, path);
     onDisk(file, () => mkdirSync(dirname(file), { recursive: true }));
     return file;
   };
-  sweepSpools(spoolFolder, now);
   return {
     shown: folder,
+    spoolFolder,
     async list(path) {
       const at = join(folder, path);
       const found = onDisk(at, () => ifThere(() => readdirSync(at, { withFileTypes: true }))) ?? [];

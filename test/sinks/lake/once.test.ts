@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { DAY_MS } from '../../../src/clock.ts';
@@ -31,7 +31,7 @@ async function datasetIn(bench: Awaited<ReturnType<typeof setupMirrored>>, name:
   onTestFinished(() => void connection.close());
   const identity = identityOf(connection) as Identity;
   const parts = { connection, identity, job, now: clock.now(), keepMs: Number.POSITIVE_INFINITY };
-  return { ...parts, storage: openDisk(there, clock.now()) };
+  return { ...parts, storage: openDisk(there) };
 }
 
 /** The storage, where `before` is done before the first file of Parquet is put there. */
@@ -101,4 +101,22 @@ test('a lake where a file stands is refused in one line', async () => {
   const { code, stderr } = await lake();
   expect([code, stderr.trim().split('\n').length]).toEqual([74, 1]);
   expect(stderr).toContain('ENOTDIR');
+});
+
+test('a file that a killed lake left a day ago is removed by the next lake, and not by --check, which writes nothing', async () => {
+  const { lake, there } = await setupMirrored(3);
+  await lake();
+  const left = join(there, '_partial/left.partial');
+  writeFileSync(left, '');
+  utimesSync(left, 0, 0);
+  expect((await lake('--check')).code).toBe(0);
+  expect(existsSync(left)).toBe(true);
+  expect((await lake()).code).toBe(0);
+  expect(existsSync(left)).toBe(false);
+  // Not even the owner of all files removes a folder as a file.
+  mkdirSync(left);
+  utimesSync(left, 0, 0);
+  expect(await lake()).toMatchObject({ code: 74, stderr: expect.stringContaining('left.partial cannot be') });
+  rmdirSync(left);
+  expect((await lake()).code).toBe(0);
 });
