@@ -1,4 +1,4 @@
-/** Loads a sink after every walk and glance, on a thread of its own, until it succeeds. */
+/** Loads a sink on a thread of its own: each dataset after its walks and glances, and again until it succeeds. */
 
 import type { Clock, Random } from '../clock.ts';
 import { asFailure } from '../errors.ts';
@@ -9,7 +9,7 @@ import type { Thread } from '../worker.ts';
 import { keepTrying, noteProblems, type Pauses, type Problem, usualPauses } from './keep-trying.ts';
 
 export type Following = {
-  /** Something of the job may be new. */
+  /** Has the job loaded: it may have changed. */
   due(job: string): void;
   /** Ends it at once; the next start goes on. */
   end(): Promise<void>;
@@ -17,11 +17,11 @@ export type Following = {
 
 export type FollowingParts = {
   thread: Thread<FollowRequest, FollowResponse>;
-  /** The log's words for: it works again, nothing arrives, not all arrives. */
+  /** Messages of the log. `goesOn`: loading works again. `fails`: a load failed. `lacks`: a load left something out. */
   words: { goesOn: string; fails: string; lacks: string };
-  /** How long it rests once something has arrived; not at all unless given. */
+  /** How long a dataset waits after a load until the next one; 0 unless given. */
   everyMs?: number;
-  /** All of them are loaded at the start. */
+  /** Every job there is. The start loads all of them. */
   jobs: readonly string[];
   clock: Clock;
   random: Random;
@@ -41,8 +41,10 @@ export function keepFollowing(parts: FollowingParts): Following {
   const due = new Set(jobs);
   /** How often in a row the sink refused a job. */
   const refused = new Map<string, number>();
-  /** Refused jobs that wait for the next try; all others are loaded meanwhile. */
+  /** Jobs that wait: refused ones for the next try, loaded ones for `everyMs`. All others are loaded meanwhile. */
   const resting = new Set<string>();
+  /** What the last load of a job left out. */
+  const lacking = new Map<string, readonly string[]>();
   const seqs: Record<string, number> = {};
   const problems = noteProblems({
     ...{ clock, random, pauses: { ...usualPauses, ...parts.pauses } },
@@ -63,31 +65,41 @@ export function keepFollowing(parts: FollowingParts): Following {
     if (signal.aborted) return undefined;
     const only = readyJobs();
     for (const job of only) due.delete(job);
+    let arrivals: readonly Arrival[];
     try {
-      const { arrivals } = await thread.call({ only, now: clock.now() });
-      arrivals.forEach(noteArrival);
+      ({ arrivals } = await thread.call({ only, now: clock.now() }));
     } catch (thrown) {
       for (const job of only) due.add(job);
       return problemOf(asFailure(thrown));
     }
+    arrivals.forEach(noteArrival);
+    const loaded = arrivals.flatMap(({ job, failure }) => (failure ? [] : [job]));
+    // Until the first proof nobody waits: that is loaded at once.
+    if (everyMs > 0 && loaded.length > 0 && Object.keys(seqs).length > 0) rest(loaded, everyMs);
     if (problems.over()) log.info({}, words.goesOn);
-    if (everyMs > 0 && Object.keys(seqs).length > 0) await sleep(everyMs);
     return undefined;
   }
 
   function noteArrival({ job, to, problems: lacks, failure }: Arrival): void {
-    if (to !== null) seqs[job] = to;
-    for (const lack of lacks) log.warn({ job }, `${words.lacks}: ${lack}`);
-    if (!failure) {
-      problems.solved(job);
-      return void refused.delete(job);
+    if (failure) {
+      due.add(job);
+      const failures = (refused.get(job) ?? 0) + 1;
+      refused.set(job, failures);
+      rest([job], problems.failed(problemOf(failure), failures, job));
+      return;
     }
-    due.add(job);
-    resting.add(job);
-    const failures = (refused.get(job) ?? 0) + 1;
-    refused.set(job, failures);
-    void sleep(problems.failed(problemOf(failure), failures, job)).then(() => {
-      resting.delete(job);
+    if (to !== null) seqs[job] = to;
+    const known = lacking.get(job) ?? [];
+    for (const lack of lacks) if (!known.includes(lack)) log.warn({ job }, `${words.lacks}: ${lack}`);
+    lacking.set(job, lacks);
+    problems.solved(job);
+    refused.delete(job);
+  }
+
+  function rest(names: readonly string[], ms: number): void {
+    for (const job of names) resting.add(job);
+    void sleep(ms).then(() => {
+      for (const job of names) resting.delete(job);
       wake();
     });
   }

@@ -16,6 +16,7 @@ const arrived = (job: string, to: number): Arrival => ({ job, to, problems: [], 
 function follow(
   answers: readonly (Failure | readonly Arrival[] | undefined)[],
   sleep: (ms: number, signal?: AbortSignal) => Promise<unknown> = systemClock.sleep,
+  everyMs = 0,
 ) {
   const asked: FollowRequest[] = [];
   const notes: SinkNote[] = [];
@@ -32,6 +33,7 @@ function follow(
     },
     words: { goesOn: 'it goes on', fails: 'nothing arrives', lacks: 'not all arrives' },
     jobs: ['ai-signals', 'news'],
+    everyMs,
     clock: { ...systemClock, now: () => 0, sleep: async (ms, signal) => void (await sleep(ms, signal)) },
     random: () => 1,
     log: { info: hear, warn: hear } as never,
@@ -121,4 +123,70 @@ test('the problem that is shown is that of a dataset that still has one', async 
   await expect.poll(() => notes.at(-1)?.trouble?.message).toBe('ai-signals is busy');
   rests[0]?.();
   await expect.poll(() => notes.at(-1)?.trouble).toBeNull();
+});
+
+/** Sleeps that end when a test says so: `rests` has their lengths, `end` ends the first of a length. */
+function restsUntilEnded() {
+  const open: { ms: number; end: () => void }[] = [];
+  const sleep = (ms: number, signal?: AbortSignal) =>
+    new Promise((resolve) => {
+      open.push({ ms, end: () => resolve(ms) });
+      signal?.addEventListener('abort', resolve);
+    });
+  const end = (ms: number) => {
+    const at = open.findIndex((rest) => rest.ms === ms);
+    open.splice(at, 1)[0]?.end();
+  };
+  return { rests: () => open.map(({ ms }) => ms), sleep, end };
+}
+
+test('a sink that is loaded rarely tries again when it said it would, and what has arrived rests meanwhile', async () => {
+  const everyMs = 900_000;
+  const refuse = (job: string): Arrival => ({
+    ...{ job, to: null, problems: [] },
+    failure: { kind: 'disk', message: 'the disk is full' },
+  });
+  const { rests, sleep, end } = restsUntilEnded();
+  const { notes, asked, due } = follow(
+    [undefined, [refuse('ai-signals'), refuse('news')], [arrived('ai-signals', 9), refuse('news')]],
+    sleep,
+    everyMs,
+  );
+  await expect.poll(rests).toEqual([everyMs]);
+  for (const job of ['ai-signals', 'news']) due(job);
+  end(everyMs);
+  // Nothing has arrived: each dataset waits for its next try alone.
+  await expect.poll(rests).toEqual([8, 8]);
+  expect(notes.at(-1)?.trouble?.nextTry).toBe(isoTime(8));
+  end(8);
+  end(8);
+  await expect.poll(() => asked.length).toBe(3);
+  await expect.poll(() => rests().toSorted()).toEqual([16, everyMs]);
+  due('ai-signals');
+  end(16);
+  await expect.poll(() => asked.map(({ only }) => only).slice(3)).toEqual([['news']]);
+});
+
+test('what could not be loaded is logged where it changes, not after every walk', async () => {
+  const lacking = (...problems: string[]): Arrival => ({ ...arrived('news', 7), problems });
+  const failed: Arrival = { ...lacking(), to: null, failure: { kind: 'incomplete', message: 'is busy' } };
+  const answers = [
+    [lacking('one')],
+    [lacking('one')],
+    [failed],
+    [lacking('one', 'two')],
+    [lacking()],
+    [lacking('one')],
+  ];
+  const { said, asked, due, notes } = follow(answers);
+  for (let loads = 1; loads <= answers.length; loads += 1) {
+    await expect.poll(() => asked.length).toBe(loads);
+    if (answers[loads - 1]?.includes(failed)) continue;
+    await expect.poll(() => notes.length).toBeGreaterThanOrEqual(loads);
+    due('news');
+  }
+  await expect.poll(() => asked.length).toBe(answers.length + 1);
+  expect(said.filter((text) => text.startsWith('not all'))).toEqual(
+    ['one', 'two', 'one'].map((lack) => `not all arrives: ${lack}`),
+  );
 });
