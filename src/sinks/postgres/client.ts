@@ -29,6 +29,8 @@ export type Postgres = {
 /** Older ones get no corrections any more. */
 const OLDEST_VERSION = 14;
 const CONNECT_MS = 10_000;
+/** After so long a silence the kernel asks whether the host is still there; Linux would wait for two hours. */
+const KEEP_ALIVE_MS = 30_000;
 /** How long it waits for another shipper, or for a report that reads a table to which a column is added. */
 const LOCK_WAIT = '60s';
 
@@ -45,6 +47,7 @@ export async function openPostgres(
     application_name: `market-mirror/${version()}`,
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   });
   const name = `Postgres ${client.host}:${client.port}/${client.database ?? ''}`;
   let lost: Error | undefined;
@@ -52,7 +55,8 @@ export async function openPostgres(
   client.on('error', (error) => {
     lost = error;
   });
-  const stop = () => void client.end().catch(() => undefined);
+  // While it connects, `end` would wait for the host.
+  const stop = () => void client.connection.stream.destroy();
   const withFailures = async <T>(work: () => Promise<T>): Promise<T> => {
     const stopped = () => new Failure('incomplete', `${name}: stopped; the next run goes on from here`);
     if (signal.aborted) throw stopped();
@@ -63,12 +67,18 @@ export async function openPostgres(
     }
   };
   const ask = (sql: string, values: readonly unknown[] = []) => client.query(sql, [...values]);
-  await withFailures(() => client.connect());
   signal.addEventListener('abort', stop, { once: true });
+  const release = () => signal.removeEventListener('abort', stop);
   const close = async () => {
-    signal.removeEventListener('abort', stop);
+    release();
     await client.end().catch(() => undefined);
   };
+  try {
+    await withFailures(() => client.connect());
+  } catch (thrown) {
+    release();
+    throw thrown;
+  }
   try {
     await withFailures(() => configureSession(client, name));
   } catch (thrown) {
