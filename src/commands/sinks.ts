@@ -81,8 +81,9 @@ async function runShip(names: string[], options: ShipOptions, context: Context):
     );
   const isVerified = options.verify === true;
   const outcomes = await withProgressLine(context, () => loadPostgres(parts, { only, compare: isVerified }));
-  if (options.reader !== undefined) await admitRole(parts, options.reader);
+  // First: a refused role must not hide what was shipped.
   report(outcomes, shipReport(isVerified), options.json === true, context);
+  if (options.reader !== undefined) await admitRole(parts, options.reader);
 }
 
 const shipReport = (isVerified: boolean): SinkReport<PostgresLoad> => ({

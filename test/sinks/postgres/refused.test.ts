@@ -41,10 +41,15 @@ describe('a user of few rights', () => {
     expect((await bench.run(['ship'], { MIRROR_SHIP: url })).code).toBe(0);
     await expectEqual(bench.file, bench.there);
     expect(await bench.run(['ship', '--verify'], { MIRROR_SHIP: url })).toMatchObject({ code: 0 });
-    expect(await bench.run(['ship', '--reader', `r_${name}`], { MIRROR_SHIP: url })).toMatchObject({
-      code: 75,
-      stderr: line('permission denied to create role'),
-    });
+    for (const [form, shipped] of [
+      [[], /^ai-signals: nothing new, up to change \d+$/m],
+      [['--json'], /^ {4}"job": "ai-signals",$/m],
+    ] as const)
+      expect(await bench.run(['ship', '--reader', `r_${name}`, ...form], { MIRROR_SHIP: url })).toEqual({
+        code: 75,
+        stdout: expect.stringMatching(shipped),
+        stderr: line('permission denied to create role'),
+      });
   });
 });
 
