@@ -64,10 +64,11 @@ export async function differencesThere(file: string, query: Query, until: Moment
 export async function walksThere(file: string, query: Query): Promise<{ here: Row[]; there: Row[] }> {
   const mirror = new Database(file, { readonly: true });
   try {
-    const here = mirror
-      .prepare<[], Row>('SELECT id, job, status, verdict, rows FROM walks ORDER BY id')
-      .all();
-    const there = await query<Row>('SELECT id::int, job, status, verdict, rows::int FROM walks ORDER BY id');
+    const words = 'job, status, verdict';
+    const numbers = ['id', 'rows', 'inserted', 'updated', 'deleted', 'first_seq', 'last_seq'];
+    const here = mirror.prepare<[], Row>(`SELECT ${words}, ${numbers} FROM walks ORDER BY id`).all();
+    const exact = numbers.map((name) => `${name}::double precision`);
+    const there = await query<Row>(`SELECT ${words}, ${exact} FROM walks ORDER BY id`);
     return { here, there };
   } finally {
     mirror.close();

@@ -128,7 +128,7 @@ async function loadFrom(there: SinkPosition, parts: DatasetParts, compare: boole
     if (tables.volatile && isMoved) await loadVolatile(parts, tables.volatile);
     else if (tables.volatile && changed) await loadVolatile(parts, tables.volatile, { where: changed.rows });
     if (isMoved && job.history !== null) await loadHeld(parts, tables.rows);
-    await loadWalks(parts, tables.walks, there.walksFrom);
+    await loadWalks(parts, tables.walks, there.walksFrom, there.seq);
     for (const table of [tables.fields, tables.datasets]) await replace(parts, table);
   } else loaded.how = there.seq === null ? 'first' : 'compared';
   if (loaded.how !== 'changes' || compare) {
@@ -220,9 +220,12 @@ async function loadHeld(sides: Sides, rows: Table): Promise<void> {
   await sides.postgres.run(updateSql({ ...rows, columns }));
 }
 
-/** Walks that have ended stay as they are; those that the mirror forgets go when both sides are compared. */
-async function loadWalks(sides: Sides, walks: Table, from: number): Promise<void> {
-  const staged = await loadStage(sides, walks, { where: `id >= ${from}` });
+/**
+ * Sends the walks from `from` on, and earlier ones with a change after `seq`: a quarantined row that fits at last counts for the walk that
+ * brought it. Other walks that have ended stay as they are. Those that the mirror forgets go when both sides are compared.
+ */
+async function loadWalks(sides: Sides, walks: Table, from: number, seq: number): Promise<void> {
+  const staged = await loadStage(sides, walks, { where: `id >= ${from} OR last_seq > ${seq}` });
   await putStaged(sides.postgres, walks, staged);
   const [there] = await sides.postgres.query<{ rows: string }>(
     'SELECT count(*) AS rows FROM walks WHERE job = $1',

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { Database } from '../../../src/store/sqlite.ts';
 import { edit } from '../edit.ts';
 import { expectEqual, setup, setupMirrored, setupShipped } from './bench.ts';
 
@@ -70,6 +71,23 @@ describe('a mirror that is shipped', () => {
       expect((await bench.ship()).stdout).toMatch(/^ai-signals: \d+ changes? sent/m);
       await expectEqual(bench.file, bench.there);
     }
+  });
+
+  test('brings the walk to which a row was added after its end, once it fits', async () => {
+    const bench = await setup(5);
+    const { sync, ship, there, file, model, run, clock } = bench;
+    const [row = {}] = model.data.aiSignals.rows;
+    const { confidence } = row;
+    row['confidence'] = 'high';
+    await sync('ai-signals');
+    await ship();
+    const mirror = new Database(file);
+    mirror.prepare(`UPDATE quarantine SET body = json_set(body, '$.confidence', ?)`).run(confidence);
+    mirror.close();
+    await clock.sleep(200_000);
+    expect((await run(['quarantine', 'retry'])).stdout).toContain('1 mirrored');
+    expect((await ship('ai-signals')).stdout).toContain('ai-signals: 1 change sent');
+    await expectEqual(file, there);
   });
 
   test('is proven equal by --verify, and compared by --check, which writes nothing: the first mends what somebody changed there', async () => {
