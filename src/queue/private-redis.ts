@@ -231,7 +231,7 @@ function setAside(home: string, log: Log): void {
     }
 }
 
-/** `ready`: a Redis that takes commands. `busy`: somebody listens, but does not. `nobody`: nobody listens. */
+/** `ready`: a Redis takes commands. `busy`: a process listens, but takes no commands yet. `nobody`: no process listens. */
 type Ping = 'ready' | 'busy' | 'nobody';
 
 export function ping(socket: string): Promise<Ping> {

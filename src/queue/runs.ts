@@ -8,7 +8,7 @@ import type { Redis } from 'ioredis';
 import { type Clock, isoTime } from '../clock.ts';
 import { Failure, Snooze, toError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { isConnectionError } from '../redis.ts';
+import { diagnose, isConnectionError } from '../redis.ts';
 import { nextDue, type Schedule } from '../schedule.ts';
 
 export type RunsOptions = {
@@ -64,9 +64,9 @@ const RETRY_MS = 1_000;
 /** Only a dashboard reads the event streams: keep them short. */
 const EVENTS_KEPT = 1_000;
 
-/** The options of BullMQ for the Redis behind `connection`. Warns where that may evict our keys. */
+/** The options of BullMQ for the Redis behind `connection`. Warns where that may evict our keys. @throws what keeps Redis from saying it. */
 export async function bullOptions(connection: Redis, prefix: string, log: Log): Promise<BullOptions> {
-  const memory = await connection.info('memory').catch(() => ''); // Some hosts forbid it.
+  const memory = await connection.info('memory').catch(emptyIfForbidden);
   const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1];
   const mayEvict = policy !== 'noeviction';
   if (mayEvict)
@@ -77,6 +77,12 @@ export async function bullOptions(connection: Redis, prefix: string, log: Log): 
   // BullMQ would print the same warning for each connection. Without its check of the version it rounds waits up to seconds, so the
   // check stays where there is nothing to print.
   return { connection, prefix, skipVersionCheck: mayEvict, streams: { events: { maxLen: EVENTS_KEPT } } };
+}
+
+/** Some hosts forbid INFO, or lack it: what they say is not known. Any other error passes. */
+function emptyIfForbidden(error: Error): string {
+  if (['NOPERM', 'unsupported'].includes(diagnose(error).code)) return '';
+  throw error;
 }
 
 /** The `error` listener without which an error of a queue would end the process. */
@@ -145,7 +151,10 @@ export function startRuns(
     await ended;
   }
 
-  /** A run begins a little after its wake, so the next wake seems early: up to half an interval early it counts. */
+  /**
+   * A run begins a little after its wake, so the next wake comes a little less than an interval after that run. A wake counts from half an
+   * interval on.
+   */
   function isDue(dataset: Dataset): boolean {
     const { schedule, waitsUntil } = dataset;
     const early = waitsUntil === null && 'every' in schedule ? schedule.every / 2 : 0;

@@ -1,7 +1,9 @@
 import { createServer, type Socket } from 'node:net';
+import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parseRedisUrl } from '../../src/config.ts';
 import { connect, greet } from '../../src/queue/connection.ts';
+import { bullOptions } from '../../src/queue/runs.ts';
 import { diagnose } from '../../src/redis.ts';
 import { freePort, listenOnLoopback } from '../helpers/loopback.ts';
 import { recordingLog, redisServer, start, until } from './setup.ts';
@@ -72,6 +74,36 @@ describe('REDIS_URL', () => {
     await until('a warning', () => queue.said(/may evict jobs/).length === 1);
   });
 });
+
+describe('a Redis that does not say whether it may evict jobs', () => {
+  /** A connection to a Redis where `command` has been run. */
+  async function connected(command: string, ...args: string[]) {
+    const server = await redisServer();
+    await server.client.call(command, ...args);
+    const { log, said } = recordingLog();
+    return { ...server, log, warnings: () => said(/may evict jobs/).map(({ reason }) => reason) };
+  }
+
+  test('since its user may not ask, gets a warning', async () => {
+    const { client, log, warnings } = await connected('ACL', 'SETUSER', 'default', '-info');
+    expect(await bullOptions(client, 'test', log)).toMatchObject({ skipVersionCheck: true });
+    expect(warnings()).toEqual(['unknown']);
+  });
+
+  test('since it is kept busy, is asked again later', async () => {
+    const { client, log, warnings, url } = await connected('CONFIG', 'SET', 'lua-time-limit', '1');
+    const other = new Redis(url);
+    onTestFinished(() => other.disconnect());
+    other.eval('while true do end', 0).catch(() => undefined);
+    await until('it to be busy', () => client.ping().then(() => false, isBusy));
+    await expect(bullOptions(client, 'test', log)).rejects.toThrow('BUSY');
+    await client.call('SCRIPT', 'KILL');
+    expect(await bullOptions(client, 'test', log)).toMatchObject({ skipVersionCheck: false });
+    expect(warnings()).toEqual([]);
+  });
+});
+
+const isBusy = (thrown: Error) => thrown.message.startsWith('BUSY');
 
 /** A queue's connection, and the codes of what it reports. */
 function linkTo(url: string) {
