@@ -35,7 +35,8 @@ export type Timing = Pauses & {
   grace: number;
 };
 
-const usual: Timing = { ...usualPauses, steady: 60_000, grace: 10_000 };
+/** The service takes up to 8 s to end by itself. The daemon, which promises to end within 10 s, needs the rest. */
+const usual: Timing = { ...usualPauses, steady: 60_000, grace: 9_000 };
 
 /** The note beside the lock has room for two such. */
 const LONGEST_MESSAGE = 500;

@@ -6,12 +6,17 @@ import { isoTime, systemClock } from '../../src/clock.ts';
 import { keepServing, type Timing } from '../../src/daemon/service.ts';
 import { isAlive } from '../../src/process-name.ts';
 import type { Trouble } from '../../src/reading/status.ts';
+import { boundsOf } from '../../src/serve/http/connections.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
 
 const quick: Timing = { firstMs: 8, longestMs: 40, hopelessMs: 77, steady: 60_000, grace: 10_000 };
 
 /** A child that runs `script` in place of the service; time stands still but for pauses. */
-function child(script: string, timing: Partial<Timing> = {}) {
+function child(
+  script: string,
+  timing: Partial<Timing> = quick,
+  sleep: typeof systemClock.sleep = systemClock.sleep,
+) {
   const folder = temporaryFolder();
   const troubles: (Trouble | null)[] = [];
   const said: string[] = [];
@@ -19,7 +24,7 @@ function child(script: string, timing: Partial<Timing> = {}) {
   const service = keepServing({
     dir: folder,
     environment: { PATH: process.env['PATH'], MARKET_API_KEY: 'canary', REDIS_URL: 'redis://canary' },
-    clock: { ...systemClock, now: () => 0 },
+    clock: { ...systemClock, now: () => 0, sleep },
     random: () => 1,
     log: { info: hear, warn: hear, error: hear } as never,
     onProblem: (problem) => troubles.push(problem),
@@ -29,7 +34,7 @@ function child(script: string, timing: Partial<Timing> = {}) {
       `const { appendFileSync } = require('node:fs'); const note = (text) => appendFileSync('${folder}/notes', text + '\\n');
        note(String(process.pid)); ${script}`,
     ],
-    timing: { ...quick, ...timing },
+    timing,
   });
   onTestFinished(service.end);
   const notes = () => {
@@ -62,7 +67,7 @@ test('one that ends is started again, after longer and longer pauses up to a bou
 });
 
 test('the end of one that was well is the first again', async () => {
-  const { troubles } = child('process.exit(70)', { steady: 0 });
+  const { troubles } = child('process.exit(70)', { ...quick, steady: 0 });
   await expect.poll(() => troubles.length).toBeGreaterThanOrEqual(3);
   expect(pauses(troubles).slice(0, 3)).toEqual([8, 8, 8]);
 });
@@ -118,9 +123,24 @@ test('it ends with the daemon, and is killed where it does not', async () => {
   await expect.poll(() => well.troubles).toEqual([null]);
   await well.end();
   expect(well.notes()[1]).toBe('asked');
-  const deaf = child(`process.on('SIGTERM', () => undefined); ${listens}`, { grace: 50 });
+  const deaf = child(`process.on('SIGTERM', () => undefined); ${listens}`, { ...quick, grace: 50 });
   await expect.poll(() => deaf.troubles).toEqual([null]);
   const pid = Number(deaf.notes()[0]);
   await deaf.end();
   expect(isAlive(pid)).toBe(false);
+});
+
+test('one that does not end is killed after it has had its own 8 s, and before the 10 s of the daemon are over', async () => {
+  const slept: number[] = [];
+  const { troubles, end, notes } = child(
+    `process.on('SIGTERM', () => undefined); ${listens}`,
+    {},
+    async (ms) => void slept.push(ms),
+  );
+  await expect.poll(() => troubles).toEqual([null]);
+  await end();
+  expect(isAlive(Number(notes()[0]))).toBe(false);
+  expect(slept).toHaveLength(1);
+  expect(slept[0]).toBeGreaterThan(boundsOf().graceMs);
+  expect(slept[0]).toBeLessThan(10_000);
 });
