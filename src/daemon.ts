@@ -99,7 +99,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
       thread: lakeThread({ dir, environment: parts.environment, chance: random() }),
       words: {
         goesOn: 'the lake goes on',
-        fails: 'not laid into the lake',
+        fails: 'not written to the lake',
         lacks: 'the lake lacks something',
       },
       everyMs: lake.everyMs,

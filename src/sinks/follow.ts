@@ -2,7 +2,7 @@
 
 import { isoTime } from '../clock.ts';
 import { Failure, type FailureSent } from '../errors.ts';
-import { type ListedJob, listJobs } from '../job-list.ts';
+import type { ListedJob } from '../job-list.ts';
 import { number } from '../output/numbers.ts';
 import type { Arrival, FollowResponse } from '../sinks.ts';
 import {
@@ -174,7 +174,10 @@ export function isChange(connection: Connection, job: ListedJob, seq: number): b
   );
 }
 
-/** Number and beginning of the latest walk, or of the one that `known` names: the same unless the mirror took another course. */
+/**
+ * Id and beginning of the latest walk of a job. With `known`, an earlier result: of the walk with that id. A result other than `known`
+ * means that a restore has replaced the walk, or that the mirror has removed it. Empty where there is no such walk.
+ */
 export function lastWalkOf(connection: Connection, job: string, known?: string): string {
   const [id] = known?.split(' ') ?? [];
   const one = id ? 'AND id = ?' : 'ORDER BY id DESC LIMIT 1';
@@ -185,15 +188,14 @@ export function lastWalkOf(connection: Connection, job: string, known?: string):
   return found ?? '';
 }
 
-/** Never aborted. The thread may be ended at any moment instead: of what was being loaded a sink then has all, or nothing. */
-const { signal } = new AbortController();
+/** For a load on a thread. It needs no signal: the thread may end at any moment, and the sink then has a whole file or transaction, or none. */
+export const neverAborted = new AbortController().signal;
 
-/** The task of a sink's thread. @param arrived how far a dataset has come, by what was loaded. */
-export async function runFollowTask<Done>(
-  load: (jobs: readonly ListedJob[], signal: AbortSignal) => Promise<Outcome<Done>[]>,
+/** The response of a sink's thread. @param arrived how far a dataset has come, by what was loaded. */
+export function followResponse<Done>(
+  outcomes: readonly Outcome<Done>[],
   arrived: (done: Done) => Pick<Arrival, 'to' | 'problems'>,
-): Promise<FollowResponse> {
-  const outcomes = await load(await listJobs(), signal);
+): FollowResponse {
   const arrivals = outcomes.map(({ job, done, failure }) => ({
     ...{ job, failure },
     ...(done ? arrived(done) : { to: null, problems: [] }),

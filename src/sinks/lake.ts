@@ -3,10 +3,10 @@
 import { type Clock, type Random, systemClock } from '../clock.ts';
 import { type LakeSettings, readLake } from '../config.ts';
 import { Failure } from '../errors.ts';
-import type { ListedJob } from '../job-list.ts';
+import { type ListedJob, listJobs } from '../job-list.ts';
 import type { FollowRequest, FollowResponse, LakeThreadParts } from '../sinks.ts';
 import type { Identity } from '../store/read.ts';
-import { eachDataset, type Outcome, readIdentity, runFollowTask } from './follow.ts';
+import { eachDataset, followResponse, neverAborted, type Outcome, readIdentity } from './follow.ts';
 import { type DatasetParts, type LakeLoad, loadDataset } from './lake/dataset.ts';
 import { json, openDisk, type Storage, sweepSpools } from './lake/storage.ts';
 import type { Verified } from './lake/verify.ts';
@@ -154,9 +154,12 @@ export async function followInLake(request: LakeThreadParts & FollowRequest): Pr
   const { dir, environment, chance, only, now } = request;
   const settings = readLake(environment);
   if (!settings) throw new Failure('bug', 'a lake without settings');
-  const time = { now: () => now, clock: systemClock };
-  return await runFollowTask(
-    (jobs, signal) => loadLake({ dir, settings, jobs, ...time, random: () => chance, signal }, { only }),
-    ({ load }) => ({ to: load?.seq ?? null, problems: [] }),
+  const outcomes = await loadLake(
+    {
+      ...{ dir, settings, jobs: await listJobs(), signal: neverAborted },
+      ...{ now: () => now, clock: systemClock, random: () => chance },
+    },
+    { only },
   );
+  return followResponse(outcomes, ({ load }) => ({ to: load?.seq ?? null, problems: [] }));
 }

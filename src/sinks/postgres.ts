@@ -2,10 +2,10 @@
 
 import type { ShipAddress } from '../config.ts';
 import { asFailure } from '../errors.ts';
-import type { ListedJob } from '../job-list.ts';
+import { type ListedJob, listJobs } from '../job-list.ts';
 import type { FollowRequest, FollowResponse, ShipThreadParts } from '../sinks.ts';
 import type { Identity } from '../store/read.ts';
-import { eachDataset, type Outcome, readIdentity, runFollowTask } from './follow.ts';
+import { eachDataset, followResponse, neverAborted, type Outcome, readIdentity } from './follow.ts';
 import { openPostgres, type Postgres } from './postgres/client.ts';
 import { checkDataset, loadDataset, type PostgresCheck, type PostgresLoad } from './postgres/dataset.ts';
 import { admitReader, claimSchema, dropSchema, findSchema, makeViews } from './postgres/schema.ts';
@@ -90,8 +90,7 @@ async function withPostgres<T>(
 /** The task of the thread that ships. */
 export async function followInPostgres(request: ShipThreadParts & FollowRequest): Promise<FollowResponse> {
   const { dir, address, only, now } = request;
-  return await runFollowTask(
-    (jobs, signal) => loadPostgres({ dir, address, jobs, now: () => now, signal }, { only }),
-    ({ to, problems }) => ({ to, problems }),
-  );
+  const jobs = await listJobs();
+  const outcomes = await loadPostgres({ dir, address, jobs, now: () => now, signal: neverAborted }, { only });
+  return followResponse(outcomes, ({ to, problems }) => ({ to, problems }));
 }

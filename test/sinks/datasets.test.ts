@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { findJob, listJobs } from '../../src/job-list.ts';
-import { eachDataset, type Outcome, runFollowTask } from '../../src/sinks/follow.ts';
+import { eachDataset, followResponse, type Outcome } from '../../src/sinks/follow.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
@@ -43,14 +43,14 @@ describe('datasets that are brought to a target', () => {
   });
 });
 
-test('a thread tells of each dataset how far it has come, or why it has not', async () => {
+test('a thread tells of each dataset how far it has come, or why it has not', () => {
   const failure = { kind: 'disk', message: 'no room' } as const;
   const outcomes: Outcome<number>[] = [
     { job: 'news', done: 7, failure: null },
     { job: 'usage', done: null, failure },
   ];
   const arrived = (seq: number) => ({ to: seq, problems: ['a column'] });
-  expect(await runFollowTask(async () => outcomes, arrived)).toEqual({
+  expect(followResponse(outcomes, arrived)).toEqual({
     arrivals: [
       { job: 'news', to: 7, problems: ['a column'], failure: null },
       { job: 'usage', to: null, problems: [], failure },

@@ -252,7 +252,7 @@ type Course = {
   seq: number;
   /** The latest walk when its last file was made, see `lastWalkOf`; empty where it has no file. */
   lastWalk: string;
-  /** What had been forgotten when it began, see `datasets.history_from`: that was never in it. */
+  /** The history that the mirror had already forgotten when the course began, see `datasets.history_from`. The course never had it. */
   historyFrom: string;
 };
 
@@ -276,9 +276,9 @@ type CourseParts = {
 };
 
 /**
- * The course on which this mirror goes on; undefined where nothing has ever changed. The lake is read before the mirror, so
- * that the mirror knows all that is there.
- * @throws Failure `config` where another course has taken the place of this mirror's.
+ * The course to which this mirror adds files: the latest one where it can be continued, else a new one. Undefined where nothing has
+ * ever changed. Reads the lake before the mirror: the mirror then knows every change in the lake.
+ * @throws Failure `config` where a restored copy of this mirror has begun a later course.
  */
 async function courseOf(parts: CourseParts): Promise<Course | undefined> {
   const { storage, connection, job, identity } = parts;
