@@ -1,6 +1,6 @@
 /** Where the files of a lake lie: a folder, or a part of a bucket. Paths are those below it, with `/`. */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import {
   closeSync,
   fsyncSync,
@@ -19,6 +19,7 @@ import { dirname, join } from 'node:path';
 import { DAY_MS } from '../../clock.ts';
 import { diskTrouble } from '../../disk.ts';
 import { Failure, toError } from '../../errors.ts';
+import { hasEnded, nameProcess } from '../../process-name.ts';
 
 export type Storage = {
   /** For people; nothing secret. */
@@ -57,8 +58,10 @@ export type Spool = { write(piece: string | Uint8Array): void };
 /** A file that is whole, and on the disk. */
 export type Spooled = { path: string; bytes: number; sha256: string };
 
-/** Beside a file that is on its way. */
+/** The end of the name of a file that is on its way, after the name of its process. */
 const PARTIAL = '.partial';
+
+const chance = () => randomInt(2 ** 40) / 2 ** 40;
 
 /** Makes a temporary file, and its folder, for `use`. @throws Failure `disk` where it cannot be written. */
 export async function spooled<T>(
@@ -67,7 +70,7 @@ export async function spooled<T>(
   use: (file: Spooled) => T | Promise<T>,
 ): Promise<T> {
   onDisk(folder, () => mkdirSync(folder, { recursive: true }));
-  const path = join(folder, `${randomBytes(8).toString('hex')}${PARTIAL}`);
+  const path = join(folder, `${nameProcess(chance)}${PARTIAL}`);
   const descriptor = onDisk(path, () => openSync(path, 'wx', 0o666));
   try {
     return await use(written(path, descriptor, make));
@@ -109,14 +112,14 @@ function onDisk<T>(path: string, work: () => T): T {
   }
 }
 
-/** Removes files that a killed process left a day ago or earlier. @param now epoch milliseconds. @throws Failure `disk`. */
+/** Removes files of processes that have ended. Of other machines and containers it knows only the age: a day. @param now epoch milliseconds. @throws Failure `disk`. */
 export function sweepSpools(folder: string, now: number): void {
   for (const name of onDisk(folder, () => ifThere(() => readdirSync(folder))) ?? []) {
     if (!name.endsWith(PARTIAL)) continue;
     const file = join(folder, name);
     onDisk(file, () => {
       const since = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? now;
-      if (since < now - DAY_MS) rmSync(file, { force: true });
+      if (hasEnded(name) || since < now - DAY_MS) rmSync(file, { force: true });
     });
   }
 }

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { DAY_MS } from '../../../src/clock.ts';
 import { findJob, listJobs } from '../../../src/job-list.ts';
+import { nameProcess } from '../../../src/process-name.ts';
 import { positionOf } from '../../../src/sinks/follow.ts';
 import { loadDataset } from '../../../src/sinks/lake/dataset.ts';
 import { openDisk, type Storage } from '../../../src/sinks/lake/storage.ts';
 import { type Identity, identityOf, openMirror } from '../../../src/store/read.ts';
 import { Database } from '../../../src/store/sqlite.ts';
+import { temporaryFolder } from '../../helpers/folder.ts';
 import { edit } from '../edit.ts';
 import { expectEqual, setupMirrored } from './bench.ts';
 
@@ -119,4 +121,24 @@ test('a file that a killed lake left a day ago is removed by the next lake, and 
   expect(await lake()).toMatchObject({ code: 74, stderr: expect.stringContaining('left.partial cannot be') });
   rmdirSync(left);
   expect((await lake()).code).toBe(0);
+});
+
+test('a file of a process that has ended is removed at once, one of a process that lives stays', async () => {
+  const { lake, there } = await setupMirrored(3);
+  await lake();
+  const [host, , ...rest] = nameProcess(() => 0.5).split(':');
+  const fileOf = (pid: number) => join(there, `_partial/${[host, pid, ...rest].join(':')}.partial`);
+  const [ended, living] = [fileOf(2 ** 30), fileOf(process.pid)];
+  for (const file of [ended, living]) writeFileSync(file, '');
+  expect((await lake()).code).toBe(0);
+  expect([ended, living].map(existsSync)).toEqual([false, true]);
+});
+
+test('a file on its way has the name of its process', async () => {
+  const storage = openDisk(temporaryFolder());
+  let names: string[] = [];
+  await storage.put('one', () => {
+    names = readdirSync(storage.spoolFolder);
+  });
+  expect(names).toEqual([expect.stringMatching(new RegExp(`^[^:]+:${process.pid}:.*\\.partial$`))]);
 });
