@@ -139,19 +139,46 @@ async function makeTable(
     const type = present.get(column.name);
     if (type === column.type) columns.push(column);
     else {
-      try {
-        await postgres.attempt(() => postgres.run(alterSql(table.name, column, type)));
+      const refusal = await alterColumn(postgres, table, column, type);
+      if (refusal === undefined) {
         columns.push(column);
         isChanged = true;
-      } catch (thrown) {
-        problems.push(`${table.name}.${column.name} cannot be ${column.type}: ${toError(thrown).message}`);
-        // Mostly another view rests on it. Where its type is one of ours, values that fit it are still sent.
-        if (isColumnType(type))
-          columns.push({ ...column, type, from: type === 'numeric' ? column.from : column.plain });
+        continue;
       }
+      problems.push(`${table.name}.${column.name} cannot be ${column.type}: ${refusal}`);
+      // Where its type is one of ours, values that fit it are still sent.
+      if (isColumnType(type))
+        columns.push({ ...column, type, from: type === 'numeric' ? column.from : column.plain });
     }
   }
   return { table: { ...table, columns }, isNew: false, isChanged, problems };
+}
+
+/** Adds a column, or changes its type. @param type that it has there. @returns why Postgres refuses that; undefined where it is done. */
+async function alterColumn(
+  postgres: Postgres,
+  { name: table }: Table,
+  column: Column,
+  type: string | undefined,
+): Promise<string | undefined> {
+  // Mostly a view. Asked first: each load would try again, and ALTER TABLE waits for every report that reads the table.
+  if (type !== undefined && (await isInView(postgres, table, column.name))) return 'a view uses it';
+  try {
+    await postgres.attempt(() => postgres.run(alterSql(table, column, type)));
+    return undefined;
+  } catch (thrown) {
+    return toError(thrown).message;
+  }
+}
+
+async function isInView(postgres: Postgres, table: string, column: string): Promise<boolean> {
+  const found = await postgres.query(
+    `SELECT 1 FROM pg_depend JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
+     WHERE classid = 'pg_rewrite'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = $1::regclass AND attname = $2
+     LIMIT 1`,
+    [quoted(table), column],
+  );
+  return found.length > 0;
 }
 
 /** By table or view, in their order; those that are not there are left out. */

@@ -75,6 +75,20 @@ test('a column on which a view of somebody rests keeps its type, and is named; a
   await expectEqual(bench.file, bench.there);
 });
 
+test('a column that keeps its type for a view costs no report its turn: no lock is asked for', async () => {
+  const bench = await setup(12);
+  await publish(bench, [1, 2]);
+  await bench.ship();
+  const { query } = bench.there;
+  await query('CREATE VIEW theirs AS SELECT strength FROM news');
+  await publish(bench, [1, 'strong']);
+  await query('BEGIN; LOCK TABLE news IN ACCESS SHARE MODE');
+  expect((await bench.ship('news')).stdout).toMatch(
+    /^news: .*news\.strength cannot be text: a view uses it$/m,
+  );
+  await query('COMMIT');
+});
+
 test('a column of another type than ours, on which a view of somebody rests, gets its values all the same', async () => {
   const bench = await setup(12);
   await publish(bench, [1, 2]);
