@@ -123,7 +123,7 @@ export const settings = {
     ),
     everyMs: preset(
       'MIRROR_LAKE_EVERY',
-      'shortest time between two uploads of `start`; each makes a file for every changed dataset',
+      'shortest time between two uploads of one dataset by `start`; each makes a file of what changed',
       '15m',
       readLakeInterval,
     ),
