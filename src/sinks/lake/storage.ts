@@ -5,7 +5,6 @@ import {
   closeSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -17,7 +16,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DAY_MS } from '../../clock.ts';
-import { diskTrouble } from '../../disk.ts';
+import { diskTrouble, makeFolder } from '../../disk.ts';
 import { Failure, toError } from '../../errors.ts';
 import { hasEnded, nameProcess } from '../../process-name.ts';
 
@@ -69,7 +68,7 @@ export async function spooled<T>(
   make: (spool: Spool) => void,
   use: (file: Spooled) => T | Promise<T>,
 ): Promise<T> {
-  onDisk(folder, () => mkdirSync(folder, { recursive: true }));
+  onDisk(folder, () => makeFolder(folder));
   const path = join(folder, `${nameProcess(chance)}${PARTIAL}`);
   const descriptor = onDisk(path, () => openSync(path, 'wx', 0o666));
   try {
@@ -141,7 +140,7 @@ export function openDisk(folder: string): Storage {
   const spoolFolder = join(folder, SPOOL_FOLDER);
   const ready = (path: string) => {
     const file = join(folder, path);
-    onDisk(file, () => mkdirSync(dirname(file), { recursive: true }));
+    onDisk(file, () => makeFolder(dirname(file)));
     return file;
   };
   return {
