@@ -40,10 +40,11 @@ export function linkToJson({ sql, params }: Sql, asOf: string | null): string {
   return addressOf('/page/query.json', new URLSearchParams(), { sql, params: JSON.stringify(params), asOf });
 }
 
-/** The present address with other parameters; null or undefined takes one away. */
+/** The present address with other parameters; null or undefined takes one away. The query behind the `#` stays. */
 export function linkHere(search: Search): string {
-  const { path, search: present } = pageAddress.get();
-  return addressOf(path, present, search);
+  const { path, search: present, hash } = pageAddress.get();
+  const address = addressOf(path, present, search);
+  return `${hash}` === '' ? address : `${address}#${hash}`;
 }
 
 /** @param how `replace` where going back should not lead here. */
@@ -62,9 +63,10 @@ export function followLinks(): void {
       event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
     if (!link || !isPlain || event.defaultPrevented || link.target !== '' || link.download !== '') return;
     const { origin, pathname, search, hash } = new URL(link.href);
-    const isWithin = link.getAttribute('href')?.startsWith('#');
-    if (origin !== location.origin || routeOf(pathname) === null || isWithin) return;
+    if (origin !== location.origin || routeOf(pathname) === null) return;
     event.preventDefault();
+    // The address keeps its own `#`, behind which a query stands.
+    if (link.getAttribute('href')?.startsWith('#')) return document.querySelector<HTMLElement>(hash)?.focus();
     go(pathname + search + hash);
   });
 }

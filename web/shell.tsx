@@ -32,7 +32,7 @@ export function Shell() {
             <Help />
           </div>
         </header>
-        <main id="content">
+        <main id="content" tabIndex={-1}>
           {wrongAt !== null && (
             <Empty title="No such time">
               “{wrongAt}” is no time. Write it as <code>2026-03-01T12:00:00Z</code>, or choose one above.{' '}

@@ -223,3 +223,35 @@ test('a plain field takes the place of an editor that cannot be loaded', async (
   await page.keyboard.press('Control+Enter');
   expect(await answerIn(page)).toEqual([['three'], ['3']]);
 });
+
+test('another moment asks the same again, also what is too long for an address, and leaves what is being typed', async () => {
+  const sql = `SELECT count(*) AS n FROM ai_signals WHERE _key = '${lived.added}'`;
+  const { page } = await lived.visit(linkTo(sql));
+  expect(await answerIn(page)).toEqual([['n'], ['1']]);
+  const choose = async (moment: string | null) => {
+    await page.getByRole('button', { name: 'Moment shown' }).click();
+    const choice = page.getByRole('dialog', { name: 'Choose a moment' });
+    if (moment === null) return await choice.getByRole('button', { name: 'Now' }).click();
+    await choice.getByRole('textbox').fill(moment);
+    await choice.getByRole('textbox').press('Enter');
+  };
+  await type(page, 'SELECT 2');
+  await choose(lived.before.slice(0, 16).replace('T', ' '));
+  await expect.poll(() => answerIn(page)).toEqual([['n'], ['0']]);
+  expect(await codeIn(page).innerText()).toBe('SELECT 2');
+  expect(new URLSearchParams(new URL(page.url()).hash.slice(1)).get('sql')).toBe(sql);
+
+  await write(page, `${sql.replace('n FROM', 'many FROM')} -- ${'long '.repeat(1_500)}`);
+  await expect.poll(() => answerIn(page)).toEqual([['many'], ['0']]);
+  expect(new URL(page.url()).hash).toBe('');
+  await choose(null);
+  await expect.poll(() => answerIn(page)).toEqual([['many'], ['1']]);
+});
+
+test('the link to the content leads there, and leaves the query in the address', async () => {
+  const { page } = await lived.visit(linkTo('SELECT 5 AS five'));
+  const address = page.url();
+  await page.getByRole('link', { name: 'To the content' }).press('Enter');
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('content');
+  expect(page.url()).toBe(address);
+});

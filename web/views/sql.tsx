@@ -56,7 +56,7 @@ export const SqlView: ViewOf<'sql'> = () => {
   const ended = useRef<Run | null>(null);
   if (run?.end) ended.current = run;
   const shown = ended.current;
-  const query = useRef('');
+  const asked = useRef<{ query: Sql; key: string } | null>(null);
   const tables = schema.value?.tables ?? [];
 
   // Keys come faster than the view is drawn, and the latest text is run.
@@ -71,7 +71,7 @@ export const SqlView: ViewOf<'sql'> = () => {
     setVersion((before) => before + 1);
   };
   async function answer(question: Sql): Promise<void> {
-    query.current = keyOf(question, at);
+    asked.current = { query: question, key: keyOf(question, at) };
     const done = await start(question, at, limit);
     if (done.end?.problem?.kind === 'stopped' && done.count === 0) return;
     const ranAt = new Date(serviceNow()).toISOString();
@@ -86,13 +86,17 @@ export const SqlView: ViewOf<'sql'> = () => {
     go(address.length <= MAX_ADDRESS_LETTERS ? address : linkTo('/sql'));
   }
 
-  // A link to a query, going back to one and another moment run it.
-  const key = linked && keyOf(linked, at);
+  // A link to a query, going back to one and another moment run it. One that is too long for a link is the last that ran.
+  const wanted = linked ?? asked.current?.query ?? null;
+  const key = wanted && keyOf(wanted, at);
   useEffect(() => {
-    if (linked === null || key === query.current) return;
-    open(linked);
+    const before = asked.current;
+    if (wanted === null || key === null || key === before?.key) return;
+    asked.current = { query: wanted, key };
+    // Another moment is not another query: what is being typed stays.
+    if (before === null || keyOf(wanted, null) !== keyOf(before.query, null)) open(wanted);
     // Missing values are typed first.
-    if (parametersOf(linked.sql).every((name) => name in linked.params)) void answer(linked);
+    if (parametersOf(wanted.sql).every((name) => name in wanted.params)) void answer(wanted);
   }, [key]);
 
   return (
