@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
+import { gate } from '../helpers/gate.ts';
 import { openLived } from './lived.ts';
 import { settled, tableIn } from './support.ts';
 
@@ -246,6 +247,23 @@ test('another moment asks the same again, also what is too long for an address, 
   expect(new URL(page.url()).hash).toBe('');
   await choose(null);
   await expect.poll(() => answerIn(page)).toEqual([['many'], ['1']]);
+});
+
+test('what is typed before the editor is there goes on in it, where the cursor stands', async () => {
+  const { page } = await lived.visit('/walks');
+  const held = gate();
+  await page.route('**/assets/editor-*', async (route) => {
+    await held.passed;
+    await route.continue();
+  });
+  await page.goto(`${lived.url}/sql`);
+  await editorIn(page).fill('');
+  await page.keyboard.type('SELECT 1 AS one');
+  for (let letter = 0; letter < 3; letter += 1) await page.keyboard.press('Shift+ArrowLeft');
+  held.open();
+  await codeIn(page).waitFor();
+  await page.keyboard.type('two');
+  expect(await codeIn(page).innerText()).toBe('SELECT 1 AS two');
 });
 
 test('the link to the content leads there, and leaves the query in the address', async () => {

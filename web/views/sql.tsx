@@ -259,16 +259,19 @@ function SqlInput(props: InputProps) {
     let isCurrent = true;
     const open = ({ openEditor }: typeof import('../editor.ts')) => {
       if (!isCurrent || !place.current) return;
-      const isWriting = document.activeElement === plain.current;
+      const field = plain.current;
+      // What is hidden takes no focus, and no key may come in between.
+      place.current.hidden = false;
       editor.current = openEditor(place.current, {
         label,
-        text: latest.current.text,
+        text: field?.value ?? latest.current.text,
         tables: latest.current.tables,
         changed: (next) => latest.current.changed(next),
         run: () => latest.current.run(),
       });
       setOpen(true);
-      if (isWriting) editor.current.focus();
+      if (field && document.activeElement === field)
+        editor.current.focus(field.selectionStart, field.selectionEnd);
     };
     // Where it cannot be loaded, the plain field stays.
     import('../editor.ts').then(open).catch(() => undefined);
