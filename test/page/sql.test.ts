@@ -266,6 +266,14 @@ test('what is typed before the editor is there goes on in it, where the cursor s
   expect(await codeIn(page).innerText()).toBe('SELECT 1 AS two');
 });
 
+test('a chart that one answer cannot have is drawn of the next, though its columns have the same names', async () => {
+  const { page } = await lived.visit(linkTo(`SELECT 'a' AS x, 'b' AS y`));
+  await page.getByRole('button', { name: 'Chart' }).click();
+  await page.getByText('A chart needs a column of numbers').waitFor();
+  await write(page, 'SELECT 1 AS x, 2 AS y UNION ALL SELECT 2, 3');
+  await page.getByRole('figure').waitFor();
+});
+
 test('the link to the content leads there, and leaves the query in the address', async () => {
   const { page } = await lived.visit(linkTo('SELECT 5 AS five'));
   const address = page.url();

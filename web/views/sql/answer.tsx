@@ -82,7 +82,7 @@ function Rows({ run, opened }: { run: Run; opened: OpenedQuery }) {
         <Empty>No row fits this query.</Empty>
       ) : shown === 'chart' ? (
         <AnswerChart
-          key={columns.map(({ name }) => name).join('\n')}
+          key={columns.map(({ name }, at) => `${name} ${kinds[at]}`).join('\n')}
           columns={columns}
           kinds={kinds}
           rows={rows}
