@@ -264,6 +264,19 @@ test('changes that come are counted, and shown when they are asked for', async (
   expect(await faultsOf(window)).toEqual([]);
 });
 
+test('other filters of changes begin at the first page, and a time that is chosen takes the place of a span', async () => {
+  const window = await lived.visit('/changes?since=24h&page=2');
+  const { page } = window;
+  await page.getByLabel(/^From/).fill('2026-11-21T14:00');
+  await page.waitForURL('**/changes?from=2026-11-21T14:00:00.000Z');
+  await settled(page);
+  const changes = `SELECT key FROM changes WHERE at > '2026-11-21T14:00:00.000Z'`;
+  expect(await changesIn(page)).toHaveLength(lived.bench.sql(changes).length);
+  await go(window, '/changes?walk=1&page=2');
+  await page.getByRole('link', { name: 'of walk 1 ×' }).click();
+  await page.waitForURL('**/changes');
+});
+
 /** The overview, told something else than is so. */
 async function overviewWith(path: string, edit: (overview: Overview) => void): Promise<Page> {
   const { page } = await openWindow(lived.browser, lived.url);

@@ -103,7 +103,8 @@ export function numberIn(search: URLSearchParams, name: string): number | null {
 }
 
 /** Another filter shows its first page. */
-export const filteredBy = (changes: Search): string => linkHere({ before: null, after: null, ...changes });
+export const filteredBy = (changes: Search): string =>
+  linkHere({ before: null, after: null, page: null, ...changes });
 
 /** Reads a row by the names of its columns. */
 export const reading =
@@ -287,7 +288,9 @@ function TimeFilter({ name, label }: { name: string; label: string }) {
   const shown = Number.isNaN(at) ? '' : clockTime(at, zone, 'minute').replace(' ', 'T');
   const choose = (text: string) => {
     const chosen = fromClock(text, zone);
-    go(filteredBy({ [name]: chosen === null ? null : new Date(chosen).toISOString() }), 'replace');
+    const time = chosen === null ? null : new Date(chosen).toISOString();
+    // A span would go before it.
+    go(filteredBy({ since: null, [name]: time }), 'replace');
   };
   return (
     <label>

@@ -19,6 +19,7 @@ import {
   Code,
   DatasetChoice,
   Filters,
+  filteredBy,
   JobLink,
   numberIn,
   TimeFilters,
@@ -147,7 +148,7 @@ function Changes({ schema }: { schema: Schema }) {
         )}
         <TimeFilters />
         {request.walk !== null && (
-          <a class="button" href={linkHere({ walk: null })}>
+          <a class="button" href={filteredBy({ walk: null })}>
             of walk {request.walk} ×
           </a>
         )}
