@@ -277,6 +277,32 @@ test('other filters of changes begin at the first page, and a time that is chose
   await page.waitForURL('**/changes');
 });
 
+test('changes reach to now wherever they end later, from any page, and with every other choice', async () => {
+  const { page } = await lived.visit('/changes?since=24h&to=2999-01-01T00:00:00.000Z&page=2');
+  const { smartWallets } = lived.bench.model.data;
+  const change = async () => {
+    smartWallets.rows.unshift(...smartWallets.make(2));
+    lived.bench.clock.advance(60_000);
+    await lived.bench.mirror('smart-wallets');
+    await page.getByRole('button', { name: '2 new changes' }).waitFor();
+  };
+  const first = async () => (await changesIn(page)).slice(0, 3).map(([, job, kind]) => `${job} ${kind}`);
+  const isOfWallets = ['smart-wallets new', 'smart-wallets new'];
+  await change();
+  await page.getByRole('button', { name: '2 new changes' }).click();
+  await page.waitForURL((url) => !url.searchParams.has('page'));
+  await expect.poll(async () => (await first()).slice(0, 2)).toEqual(isOfWallets);
+
+  await change();
+  await page.getByRole('combobox', { name: 'Dataset' }).selectOption('smart-wallets');
+  await settled(page);
+  const [counted] = lived.bench.sql<{ n: number }>(
+    `SELECT count(*) AS n FROM changes WHERE job = 'smart-wallets'`,
+  );
+  expect(await changesIn(page)).toHaveLength(counted?.n ?? 0);
+  expect(await page.getByRole('button', { name: /new changes?$/ }).count()).toBe(0);
+});
+
 /** The overview, told something else than is so. */
 async function overviewWith(path: string, edit: (overview: Overview) => void): Promise<Page> {
   const { page } = await openWindow(lived.browser, lived.url);

@@ -11,7 +11,7 @@ import { Awaited, Empty, Failed, Loading, Scroll } from '../parts/states.tsx';
 import { Heads } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { usePreferences } from '../preferences.ts';
-import { linkHere, linkTo, linkToSql, usePageAddress } from '../router.ts';
+import { go, linkHere, linkTo, linkToSql, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { pathOf } from '../routes.ts';
 import {
@@ -45,6 +45,9 @@ const spans = {
 type Span = keyof typeof spans;
 
 const PAGE_ROWS = 200;
+
+/** Later than any change, and written with four digits for the year. */
+const FOREVER = Date.UTC(9999, 0);
 
 const kinds: Readonly<Record<ChangeKind, { label: string; tag: string }>> = {
   insert: { label: 'new', tag: 'good' },
@@ -95,12 +98,14 @@ function Spans() {
 function Changes({ schema }: { schema: Schema }) {
   const { search, at } = usePageAddress();
   const { overview } = useLive();
-  // Later changes move no row under the pointer: a button shows them.
-  const [shownAt, setShownAt] = useState(serviceNow);
-  const end = search.get('to') ?? at;
-  const endMs = Date.parse(end ?? '');
+  // Later changes move no row under the pointer or to another page: a button shows them, and so does another choice.
+  const [turn, setTurn] = useState(0);
+  const choice = filteredBy({});
+  const shownAt = useMemo(serviceNow, [choice, turn]);
+  const endMs = Date.parse(search.get('to') ?? at ?? '');
   // An address may have been written by hand.
-  const until = Number.isNaN(endMs) ? shownAt : Math.min(shownAt, endMs);
+  const end = Number.isNaN(endMs) ? FOREVER : endMs;
+  const until = Math.min(shownAt, end);
   const span = spanOf(search);
   const job = search.get('job');
   const dataset = schema.jobs.find(({ name }) => name === job);
@@ -114,7 +119,7 @@ function Changes({ schema }: { schema: Schema }) {
     from: span === null ? search.get('from') : new Date(until - spans[span].ms).toISOString(),
     until: new Date(until).toISOString(),
   };
-  // Those that did not change since then need no look; without any, the first says that there is nothing.
+  // Only datasets that changed since then are asked. If none did, the first one is: an answer must say that there is nothing.
   const since = request.from;
   const recent = schema.jobs.filter(({ name }) => {
     const lastChange = overview?.status.datasets.find((one) => one.job === name)?.lastChange ?? null;
@@ -130,8 +135,14 @@ function Changes({ schema }: { schema: Schema }) {
     limit,
   });
   const counts = useAnswer(countsSql(request, datasets));
-  const newer = useCurrentAnswer(end === null ? newerSql(request, schema.jobs) : null);
+  const newer = useCurrentAnswer(
+    end <= shownAt ? null : newerSql(request, schema.jobs, new Date(end).toISOString()),
+  );
   const fresh = Number(newer.value?.rows[0]?.[0] ?? 0);
+  const showNewer = () => {
+    setTurn(turn + 1);
+    go(choice, 'replace');
+  };
   const rows = (query.value?.rows ?? []).slice(0, PAGE_ROWS);
   const hasMore = (query.value?.rows.length ?? 0) > PAGE_ROWS;
   return (
@@ -158,7 +169,7 @@ function Changes({ schema }: { schema: Schema }) {
           {counts.value && countsText(counts.value.rows)}
         </span>
         {fresh > 0 && (
-          <button type="button" class="main" onClick={() => setShownAt(serviceNow())}>
+          <button type="button" class="main" onClick={showNewer}>
             {number(fresh)} new {plural(fresh, 'change')}
           </button>
         )}

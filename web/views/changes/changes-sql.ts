@@ -50,9 +50,13 @@ export function countsSql(request: ChangesRequest, datasets: readonly DatasetTab
   return { sql: `SELECT change, count(*)\nFROM changes\n${where}\nGROUP BY change`, params, limit: 10 };
 }
 
-/** How many came after what is shown. */
-export function newerSql(request: ChangesRequest, datasets: readonly DatasetTables[]): PageQuestion {
-  const { where, params } = conditionsOf({ ...request, from: request.until, until: '9999' }, datasets);
+/** How many came after what is shown. @param end of the list, ISO 8601 UTC. */
+export function newerSql(
+  request: ChangesRequest,
+  datasets: readonly DatasetTables[],
+  end: string,
+): PageQuestion {
+  const { where, params } = conditionsOf({ ...request, from: request.until, until: end }, datasets);
   return { sql: `SELECT count(*)\nFROM changes\n${where}`, params, limit: 1 };
 }
 
