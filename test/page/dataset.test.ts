@@ -305,3 +305,22 @@ test('a chart is split by a column, and what one draws across chooses its rows',
   expect(found?.n).toBeLessThan(130);
   await page.getByRole('figure').getByText(`${found?.n} rows`, { exact: true }).waitFor();
 });
+
+test('the menu of filters offers values that it can find: neither “null” nor “empty”', async () => {
+  const { page } = await lived.visit('/datasets/news');
+  const values = page
+    .getByRole('region', { name: /^Values of/ })
+    .filter({ has: page.getByText('null', { exact: true }) })
+    .first();
+  const column = (await values.getByRole('heading').innerText()).trim();
+  const [some] = lived.bench.sql<{ value: string }>(
+    `SELECT "${column}" AS value FROM news WHERE "${column}" IS NOT NULL LIMIT 1`,
+  );
+  await page.getByText('Filter', { exact: true }).click();
+  await page.getByRole('combobox', { name: 'Column' }).selectOption(column);
+  const offered = await page
+    .locator('datalist option')
+    .evaluateAll((options) => options.map((option) => (option as HTMLOptionElement).value));
+  expect(offered).toContain(some?.value);
+  expect(offered).not.toContain('null');
+});

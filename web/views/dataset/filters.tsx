@@ -43,7 +43,10 @@ export function FilterMenu({ state, columns, facets }: FilterMenuProps) {
   const [column, setColumn] = useState(columns.find(({ kind }) => kind === 'text')?.name ?? '_key');
   const [is, setIs] = useState<Comparison>('=');
   const [value, setValue] = useState('');
-  const known = facets.find((facet) => facet.column.name === column)?.values ?? [];
+  const known = (facets.find((facet) => facet.column.name === column)?.values ?? []).filter(
+    // What is offered is what is looked for: the words for nothing are not.
+    ({ filter }) => filter.value !== '',
+  );
   const add = (event: Event) => {
     event.preventDefault();
     const filter = { column, is, value: needsValue(is) ? value : '' };

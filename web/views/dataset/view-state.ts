@@ -71,9 +71,10 @@ export function readState(search: URLSearchParams): ViewState {
   };
 }
 
-/** With one more; a column has one value at a time, so another replaces it. */
+/** With one more; a column has one value or none at a time, so another replaces it. */
 export function withFilter(filters: readonly Filter[], added: Filter): Filter[] {
-  const isReplaced = ({ column, is }: Filter) => column === added.column && is === added.is && is === '=';
+  const isValue = ({ is }: Filter) => is === '=' || is === 'null';
+  const isReplaced = (one: Filter) => one.column === added.column && isValue(one) && isValue(added);
   return [...filters.filter((each) => !isReplaced(each)), added];
 }
 

@@ -84,6 +84,12 @@ test('another value of a column takes the place of the one before, other conditi
   const least = { column: 'confidence', is: '>' as const, value: '0.5' };
   expect(withFilter([grade('A'), least], grade('B'))).toEqual([least, grade('B')]);
   expect(withFilter([least], { ...least, value: '0.6' })).toHaveLength(2);
+  // Nor is a value null.
+  const none = { column: 'grade', is: 'null' as const, value: '' };
+  expect(withFilter([grade('A'), least], none)).toEqual([least, none]);
+  expect(withFilter([none], grade('A'))).toEqual([grade('A')]);
+  const some = { ...none, is: 'not null' as const };
+  expect(withFilter([some], none)).toEqual([some, none]);
 });
 
 test('a file is named after its dataset and filters, in letters that every system takes', () => {
