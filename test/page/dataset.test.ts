@@ -324,3 +324,28 @@ test('the menu of filters offers values that it can find: neither “null” nor
   expect(offered).toContain(some?.value);
   expect(offered).not.toContain('null');
 });
+
+test('removed rows are shown whatever was asked of held ones, and are sorted by what they can be sorted by', async () => {
+  const held = encodeURIComponent(JSON.stringify([['_held_since', 'not null']]));
+  const window = await lived.visit(`/datasets/ai-signals?where=${held}`);
+  const { page } = window;
+  const region = 'Removed rows of ai-signals';
+  await page.getByText('No rows match.').waitFor();
+  await page.getByRole('link', { name: 'Removed' }).click();
+  await page.getByRole('region', { name: region }).waitFor();
+  expect(await keysIn(page, region)).toEqual([lived.removed]);
+  expect(await page.getByRole('list', { name: 'Filters' }).count()).toBe(0);
+  // An address may have been written by hand.
+  await go(window, `/datasets/ai-signals?show=removed&sort=_held_since&where=${held}`);
+  expect(await keysIn(page, region)).toEqual([lived.removed]);
+
+  const heads = page.getByRole('region', { name: region }).getByRole('columnheader');
+  expect(await heads.filter({ hasText: 'by walk' }).getByRole('button').count()).toBe(0);
+  await go(window, '/datasets/ai-signals?show=removed');
+  await heads.getByRole('button', { name: /^removed/ }).click();
+  await page.waitForURL('**&sort=_valid_to');
+  await settled(page);
+  expect(await heads.filter({ hasText: /^removed/ }).getAttribute('aria-sort')).toBe('ascending');
+  const link = await page.getByRole('link', { name: 'Open as SQL' }).getAttribute('href');
+  expect(new URLSearchParams(link?.split('#')[1]).get('sql')).toContain('ORDER BY "_valid_to" NULLS LAST');
+});

@@ -24,6 +24,8 @@ export type TableColumn = {
   look?: CellLook;
   /** It helps to show others. */
   isHidden?: boolean;
+  /** Rows cannot be sorted by it, though they can by others. */
+  isUnsorted?: boolean;
   /** Instead of the value alone. */
   show?(value: PageCell, row: readonly PageCell[]): ComponentChildren;
 };
@@ -76,7 +78,7 @@ export function Table(props: Props) {
         <caption class="unseen">{caption}</caption>
         <thead>
           <tr>
-            {shown.map(({ column: { name, about }, at, kind, headZone, label }) => (
+            {shown.map(({ column: { name, about, isUnsorted }, at, kind, headZone, label }) => (
               <th
                 key={at}
                 scope="col"
@@ -84,7 +86,7 @@ export function Table(props: Props) {
                 aria-sort={sortOf(name, order)}
                 title={about || undefined}
               >
-                {sort ? (
+                {sort && !isUnsorted ? (
                   <button type="button" onClick={() => sort(nextOrder(name, kind, order))}>
                     {label}
                     <span class="arrow" aria-hidden="true">

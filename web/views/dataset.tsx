@@ -14,7 +14,7 @@ import { Ago, Time } from '../parts/time.tsx';
 import { linkHere, linkTo, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { ChartedRows } from './dataset/chart.tsx';
-import { columnsOf } from './dataset/columns.ts';
+import { columnsOf, isOfHeld } from './dataset/columns.ts';
 import { Rows } from './dataset/rows.tsx';
 import { sampleSql } from './dataset/rows-sql.ts';
 import { type Dataset, readState, searchFor, type ViewState } from './dataset/view-state.ts';
@@ -116,7 +116,11 @@ function DatasetContent({
         (state.show === 'chart' ? (
           <ChartedRows {...{ dataset, status, columns, state, at }} />
         ) : (
-          <Rows key={state.show} {...{ dataset, status, columns, state, at }} />
+          <Rows
+            key={state.show}
+            {...{ dataset, status, state, at }}
+            columns={state.show === 'removed' ? columns.filter(({ name }) => !isOfHeld(name)) : columns}
+          />
         ))}
       {from && state.show === 'removed' && (
         <p class="note">
@@ -128,11 +132,14 @@ function DatasetContent({
 }
 
 function LookTabs({ state, hasHistory }: { state: ViewState; hasHistory: boolean }) {
-  const tab = (show: ViewState['show'], text: string) => ({
-    text,
-    link: linkHere(searchFor({ show, order: show === state.show ? state.order : null })),
-    isHere: state.show === show,
-  });
+  const tab = (show: ViewState['show'], text: string) => {
+    const filters = state.filters.filter(({ column }) => show !== 'removed' || !isOfHeld(column));
+    return {
+      text,
+      link: linkHere(searchFor({ show, filters, order: show === state.show ? state.order : null })),
+      isHere: state.show === show,
+    };
+  };
   const tabs = [tab('rows', 'Rows'), tab('chart', 'Chart'), tab('removed', 'Removed')];
   return <Tabs label="Looks at this dataset" tabs={hasHistory ? tabs : tabs.slice(0, 2)} />;
 }

@@ -36,6 +36,9 @@ const LONG_LETTERS = 90;
 /** Of a column that no row fills. */
 const WORTHLESS = -10;
 
+/** Whether only rows that are there have it: no version says whether its row was held. */
+export const isOfHeld = (name: string): boolean => name.startsWith('_held_');
+
 export const isBookkeeping = (name: string): boolean => name.startsWith('_');
 
 /**

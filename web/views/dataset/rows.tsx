@@ -71,9 +71,7 @@ export function Rows({ dataset, status, columns, state, at }: ContentProps) {
     ({ values }) => values.reduce((sum, { rows }) => sum + rows, 0) >= MAX_FACET_ROWS,
   );
   const order = state.order ?? listing.order[0];
-  const sort = ({ column, descending = false }: Order) =>
-    columns.some(({ name }) => name === column) &&
-    go(linkHere(searchFor({ order: { column, descending } })), 'replace');
+  const sort = (order: Order) => go(linkHere(searchFor({ order })), 'replace');
   const columnNamed = (name: string) => columns.find((column) => column.name === name);
   const pick = (name: string, value: PageCell) => {
     const column = columnNamed(name);
@@ -300,9 +298,12 @@ function listingOf(
 ): Listing {
   const isKnown = (column: string) => columns.some(({ name }) => name === column);
   const where = conditionsOf(state, columns);
-  const chosen = state.order && isKnown(state.order.column) ? [state.order] : null;
+  const isRemoved = state.show === 'removed' && history !== null;
+  const { order } = state;
+  const chosen =
+    order && (isKnown(order.column) || (isRemoved && order.column === '_valid_to')) ? [order] : null;
   const listed = { columns: shown.filter(isKnown), isRead: !isSpecified };
-  if (state.show !== 'removed' || history === null)
+  if (!isRemoved)
     return {
       ...listed,
       beside: ['"_held_since" AS "_held"'],
@@ -313,8 +314,6 @@ function listingOf(
     };
   return {
     ...listed,
-    // No version says whether its row was held.
-    columns: listed.columns.filter((name) => !name.startsWith('_held_')),
     table: history,
     where: [...where, { column: '_ended_by', is: '=', value: 'delete' }],
     order: chosen ?? [{ column: '_valid_to', descending: true }],
@@ -361,7 +360,7 @@ function tableColumns(
     if (place === cut) return { name, isHidden: true };
     if (place < cut) return { name, about, look, label: 'removed' };
     if (place < ahead && !isRemoved) return { name, isHidden: true };
-    if (place < ahead) return { name, label: 'by walk', show: walkLink };
+    if (place < ahead) return { name, label: 'by walk', isUnsorted: true, show: walkLink };
     return {
       ...{ name, about, type, look, label: labelOf(name) },
       ...(kind === 'boolean' && { kind: 'text' }),
