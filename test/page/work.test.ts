@@ -189,3 +189,17 @@ test('a walk that waits says once for what, and until when', async () => {
   expect(told).toContain('waits until 2026-11-21 15:04:05 UTC for the API, which is unavailable');
   expect(told?.match(/until/g)).toHaveLength(1);
 });
+
+test('a value that is being read stays the same while rows come above it', async () => {
+  const { page } = await lived.visit('/problems?job=ai-signals');
+  const refused = page.locator('section[aria-label="Refused rows, newest first"] tbody tr');
+  await refused.getByRole('button', { name: /show all of Body/ }).click();
+  const whole = page.getByRole('dialog').locator('pre');
+  const before = await whole.innerText();
+  lived.bench.tamper(`INSERT INTO quarantine (job, key, identity, body, problems, walk_id, first_seen_at, last_seen_at, times)
+    SELECT job, 'other', 'other', replace(body, key, 'other'), problems, walk_id, first_seen_at, last_seen_at, 1 FROM quarantine`);
+  lived.bench.clock.advance(60_000);
+  await lived.bench.mirror('smart-wallets');
+  await expect.poll(() => refused.count()).toBe(2);
+  expect(await whole.innerText()).toBe(before);
+});

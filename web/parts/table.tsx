@@ -41,6 +41,8 @@ type Props = {
   caption: string;
   columns: readonly TableColumn[];
   rows: readonly (readonly PageCell[])[];
+  /** Columns that tell its rows apart; not given: their places do. What is opened in a row stays with it. */
+  identity?: readonly string[];
   order?: Order | undefined;
   /** Not given: its heads do not sort. */
   sort?: ((order: Order) => void) | undefined;
@@ -52,7 +54,7 @@ type Props = {
 };
 
 export function Table(props: Props) {
-  const { caption, columns, rows, order, sort, isLoading = false, pick, mayPick } = props;
+  const { caption, columns, rows, identity = [], order, sort, isLoading = false, pick, mayPick } = props;
   const { zone } = usePreferences();
   const shown = columns.flatMap((column, at) => {
     if (column.isHidden) return [];
@@ -66,6 +68,9 @@ export function Table(props: Props) {
     const look: CellLook = { decimals, ...column.look, times: isByClock ? undefined : times };
     return [{ column, at, kind, look, headZone, label: column.label ?? column.name }];
   });
+  const names = namesOf(columns);
+  const keyOf = (row: readonly PageCell[], line: number) =>
+    identity.length === 0 ? line : JSON.stringify(identity.map((name) => row[names.indexOf(name)]));
   const pickIn = (event: MouseEvent, row: readonly PageCell[]) => {
     const cell = (event.target as Element).closest('td');
     const isOther = (event.target as Element).closest('a, button') || getSelection()?.isCollapsed === false;
@@ -104,7 +109,7 @@ export function Table(props: Props) {
         <tbody>
           {rows.map((row, line) => (
             // By the keyboard, the menu of filters and the values beside the rows do the same.
-            <tr key={line} onClick={pick && ((event) => pickIn(event, row))}>
+            <tr key={keyOf(row, line)} onClick={pick && ((event) => pickIn(event, row))}>
               {shown.map(({ column, at, kind, look, label }) => (
                 <td key={at} class={`${kind}${mayPick?.(column.name) ? ' pick' : ''}`}>
                   {column.show?.(row[at] ?? null, row) ?? (

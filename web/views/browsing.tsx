@@ -125,7 +125,7 @@ type Props = {
 export function List({ caption, unit, listed, empty }: Props) {
   return (
     <section class="stack" aria-label={caption}>
-      <ListPage {...listed} caption={`${caption}, newest first`} empty={empty}>
+      <ListPage {...listed} caption={`${caption}, newest first`} identity={['id']} empty={empty}>
         <Turns {...listed} />
         {listed.total !== null && <span class="note">{count(listed.total, unit)} in all</span>}
       </ListPage>
@@ -136,18 +136,20 @@ export function List({ caption, unit, listed, empty }: Props) {
 type PageProps = Pick<Listed, 'columns' | 'query' | 'rows' | 'sql'> &
   Pick<Props, 'caption' | 'empty'> & {
     /** What stands below it. */
+    /** Columns that tell its rows apart. */
+    identity: readonly string[];
     children: ComponentChildren;
   };
 
 /** A page of a list. */
-export function ListPage({ caption, columns, query, rows, sql, empty, children }: PageProps) {
+export function ListPage({ caption, columns, query, rows, identity, sql, empty, children }: PageProps) {
   return (
     <>
       <Awaited query={query} />
       {query.value !== null && rows.length === 0 && <Empty>{empty}</Empty>}
       {rows.length > 0 && (
         <div class="card list">
-          <Table caption={caption} columns={columns} rows={rows} isLoading={query.isOld} />
+          <Table {...{ caption, columns, rows, identity }} isLoading={query.isOld} />
         </div>
       )}
       <div class="tools">

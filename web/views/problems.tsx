@@ -107,6 +107,7 @@ function Drift() {
       note="differences from what the contract or earlier rows say; the rows are kept all the same"
       unit="difference"
       order={[{ column: 'last_seen_at', descending: true }]}
+      identity={['job', 'kind', 'path', 'detail']}
       columns={driftColumns}
       empty="Everything is as it was expected."
     />
@@ -144,6 +145,7 @@ function Fields() {
       note="of datasets whose rows are not specified; each is a column of its table"
       unit="field"
       order={[{ column: 'first_seen_at', descending: true }, { column: 'job' }, { column: 'column' }]}
+      identity={['job', 'column']}
       columns={fieldColumns}
       empty="None: all rows here are as they were specified."
     />
@@ -169,12 +171,13 @@ type WholeProps = {
   note: string;
   unit: string;
   order: readonly Order[];
+  identity: readonly string[];
   columns: readonly TableColumn[];
   empty: string;
 };
 
 /** A table of a few thousand rows at most, which is read whole. */
-function Whole({ table, title, caption, note, unit, order, columns, empty }: WholeProps) {
+function Whole({ table, title, caption, note, unit, order, identity, columns, empty }: WholeProps) {
   const { search, at } = usePageAddress();
   const where = [...equal('job', search.get('job')), ...seenBy(at)];
   const sql = select({ columns: namesOf(columns), from: table, where, order });
@@ -187,7 +190,7 @@ function Whole({ table, title, caption, note, unit, order, columns, empty }: Who
         <h2 id={table}>{title}</h2>
         <span class="note">{note}</span>
       </div>
-      <ListPage {...{ caption, columns, query, rows: shown, sql, empty }}>
+      <ListPage {...{ caption, columns, query, rows: shown, identity, sql, empty }}>
         {pager}
         {rows.length > 0 && <span class="note">{count(rows.length, unit)}</span>}
       </ListPage>

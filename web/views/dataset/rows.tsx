@@ -133,6 +133,7 @@ export function Rows({ dataset, status, columns, state, at }: ContentProps) {
                 caption={`${isRemoved ? 'Removed rows' : 'Rows'} of ${dataset.name}`}
                 columns={tableColumns(page.value, dataset, columns, listing, at)}
                 rows={page.value.rows}
+                identity={listing.identity}
                 order={order}
                 sort={sort}
                 isLoading={page.isLoading}
