@@ -1,8 +1,9 @@
 /** The work of the mirror: walks, calls and problems, now and in the past. */
 
 import { afterAll, expect, test } from 'vitest';
+import { gate } from '../helpers/gate.ts';
 import { openLived } from './lived.ts';
-import { go, settled, tableIn } from './support.ts';
+import { faultsOf, go, settled, tableIn } from './support.ts';
 
 const hostile = '<img src=x onerror=alert(1)>';
 
@@ -202,4 +203,49 @@ test('a value that is being read stays the same while rows come above it', async
   await lived.bench.mirror('smart-wallets');
   await expect.poll(() => refused.count()).toBe(2);
   expect(await whole.innerText()).toBe(before);
+});
+
+test('a page of a list leads on once it is there: until then the links of the one before lead nowhere', async () => {
+  lived.bench.tamper(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+    INSERT INTO requests (at, job, walk_id, status, url, ms, bytes, request_id)
+    SELECT at, job, walk_id, status, url, ms, bytes, 'copy-' || i FROM n, (SELECT * FROM requests ORDER BY id DESC LIMIT 1)`);
+  const ids = lived.bench
+    .sql<{ request_id: string }>('SELECT request_id FROM requests ORDER BY id DESC')
+    .map((call) => call.request_id);
+  const window = await lived.visit('/calls');
+  const { page } = window;
+  const turns = page.getByRole('navigation', { name: 'Pages' });
+  const shown = async () => {
+    await settled(page);
+    const [heads = [], ...lines] = await tableIn(page, callsTable);
+    return lines.map((line) => line[heads.indexOf('X-Request-ID')]);
+  };
+  await turns.waitFor();
+  expect(await faultsOf(window)).toEqual([]);
+  for (const from of [0, 50, 100, 150]) {
+    if (from > 0) await turns.getByRole('link', { name: 'Older' }).click();
+    await expect.poll(shown).toEqual(ids.slice(from, from + 50));
+  }
+  // From a page that was turned to by “Newer”.
+  await turns.getByRole('link', { name: 'Newer' }).click();
+  await expect.poll(shown).toEqual(ids.slice(100, 150));
+  const held = gate();
+  await page.route('**/page/query', async (route) => {
+    await held.passed;
+    await route.continue();
+  });
+  await turns.getByRole('link', { name: 'Older' }).click();
+  await page.waitForURL('**?before=*');
+  for (const name of ['‹ Newer', 'Older ›']) {
+    const link = turns.getByText(name);
+    await expect.poll(() => link.getAttribute('aria-disabled')).toBe('true');
+    expect(await link.getAttribute('href')).toBeNull();
+  }
+  // The rows of before stay in their order meanwhile.
+  expect(columnOf(await tableIn(page, callsTable), 0)).toHaveLength(50);
+  const [first] = (await tableIn(page, callsTable)).slice(1);
+  expect(first).toContain(ids[100]);
+  held.open();
+  await expect.poll(shown).toEqual(ids.slice(150, 200));
+  await page.unroute('**/page/query');
 });

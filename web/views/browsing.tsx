@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { PageCell, WalkMark } from '../../src/serve/ui/wire.ts';
-import { type Query, useCurrentAnswer } from '../ask.ts';
+import { type Query, useCurrentAnswer, useRequestOf } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
 import { clockTime, count, duration, fromClock, zoneName } from '../formats.ts';
 import { useLive } from '../live.ts';
@@ -62,7 +62,8 @@ export function useNewestFirst({ from, columns, where }: Listing): Listed {
     params: conditions.params,
     limit: 1,
   });
-  const { rows, hasNewer, hasOlder } = pageOf(query.value?.rows ?? [], turn);
+  // The rows of the page before stay in their order until those of this one are there.
+  const { rows, hasNewer, hasOlder } = pageOf(query.value?.rows ?? [], useRequestOf(query, turn));
   const id = names.indexOf('id');
   const linkBeside = (name: 'before' | 'after', row: Row | undefined) =>
     linkHere({ before: null, after: null, [name]: Number(row?.[id]) });
@@ -135,9 +136,9 @@ export function List({ caption, unit, listed, empty }: Props) {
 
 type PageProps = Pick<Listed, 'columns' | 'query' | 'rows' | 'sql'> &
   Pick<Props, 'caption' | 'empty'> & {
-    /** What stands below it. */
     /** Columns that tell its rows apart. */
     identity: readonly string[];
+    /** What stands below it. */
     children: ComponentChildren;
   };
 
@@ -161,24 +162,20 @@ export function ListPage({ caption, columns, query, rows, identity, sql, empty, 
   );
 }
 
-function Turns({ newer, older }: Listed) {
+function Turns({ newer, older, query: { isOld } }: Listed) {
   if (newer === null && older === null) return null;
   return (
     <nav class="tools" aria-label="Pages">
-      <ListTurn to={newer}>‹ Newer</ListTurn>
-      <ListTurn to={older}>Older ›</ListTurn>
+      <ListTurn to={isOld ? null : newer}>‹ Newer</ListTurn>
+      <ListTurn to={isOld ? null : older}>Older ›</ListTurn>
     </nav>
   );
 }
 
+/** A link that leads nowhere for now keeps the focus. */
 function ListTurn({ to, children }: { to: string | null; children: ComponentChildren }) {
-  return to === null ? (
-    <span class="button off">{children}</span>
-  ) : (
-    <a class="button" href={to}>
-      {children}
-    </a>
-  );
+  const off = { class: 'button off', role: 'link', 'aria-disabled': true, tabIndex: -1 } as const;
+  return <a {...(to === null ? off : { class: 'button', href: to })}>{children}</a>;
 }
 
 /** Filters of a list. The address keeps them, so that a link shows the same. */
