@@ -191,6 +191,12 @@ test('a walk that waits says once for what, and until when', async () => {
   expect(told?.match(/until/g)).toHaveLength(1);
 });
 
+test('the problems of a dataset are also those of all: that no daemon runs', async () => {
+  const { page } = await lived.visit('/problems?job=smart-wallets');
+  expect(await page.getByRole('list', { name: 'Problems' }).innerText()).toContain('No daemon is running');
+  expect(await page.locator('main').innerText()).not.toContain('Nothing is wrong');
+});
+
 test('a value that is being read stays the same while rows come above it', async () => {
   const { page } = await lived.visit('/problems?job=ai-signals');
   const refused = page.locator('section[aria-label="Refused rows, newest first"] tbody tr');

@@ -19,11 +19,11 @@ const noDaemon: ShownProblem = {
   adviceParts: ['market-mirror start runs it, market-mirror sync mirrors everything once'],
 };
 
-/** @param job of this dataset alone. */
+/** @param job of this dataset, and those that all have in common. */
 export function problemsOf({ status }: Overview, job?: string | null): ShownProblem[] {
   const ofLevel = (level: Problem['level']) => status.problems.filter((problem) => problem.level === level);
   const all = [...ofLevel('error'), ...(status.daemon === null ? [noDaemon] : []), ...ofLevel('warning')];
-  return all.filter((problem) => !job || problem.job === job);
+  return all.filter((problem) => !job || problem.job === null || problem.job === job);
 }
 
 type Props = { problems: readonly ShownProblem[]; overview: Overview; label: string };
