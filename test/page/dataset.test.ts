@@ -2,6 +2,7 @@
 
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
+import { isoTime } from '../../src/clock.ts';
 import { gate } from '../helpers/gate.ts';
 import { openLived } from './lived.ts';
 import { go, settled, tableIn } from './support.ts';
@@ -348,4 +349,18 @@ test('removed rows are shown whatever was asked of held ones, and are sorted by 
   expect(await heads.filter({ hasText: /^removed/ }).getAttribute('aria-sort')).toBe('ascending');
   const link = await page.getByRole('link', { name: 'Open as SQL' }).getAttribute('href');
   expect(new URLSearchParams(link?.split('#')[1]).get('sql')).toContain('ORDER BY "_valid_to" NULLS LAST');
+});
+
+test('a version that is being read stays open when a newer one comes', async () => {
+  const { page } = await lived.visit(`/datasets/ai-signals/rows/${lived.changed}`);
+  const values = page.getByRole('region', { name: 'Values of version 2' });
+  await values.waitFor();
+  const { aiSignals } = lived.bench.model.data;
+  const at = aiSignals.rows.findIndex(({ id }) => id === lived.changed);
+  aiSignals.rows[at] = { ...aiSignals.rows[at], confidence: 0.456 } as never;
+  lived.bench.clock.advance(60_000);
+  aiSignals.generatedAt = isoTime(lived.bench.clock.now());
+  await lived.bench.mirror('ai-signals');
+  await page.getByRole('heading', { name: 'Version 3: changed' }).waitFor();
+  expect(await values.isVisible()).toBe(true);
 });

@@ -78,7 +78,8 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
             </p>
           )}
           {life.toNow && <ToNow changes={life.toNow} volatile={volatile} />}
-          <ol class="stack" reversed>
+          {/* Which versions are open is another question at another moment. */}
+          <ol key={at} class="stack" reversed>
             {life.versions.toReversed().map((version, index) => (
               <VersionCard key={version.from} version={version} volatile={volatile} isOpen={index === 0} />
             ))}
@@ -336,7 +337,7 @@ function LeafText({ leaf: { kind, text }, label }: { leaf: Leaf; label: string }
 
 const MAX_VALUES = 400;
 
-/** Made when it is opened: versions may be many, and their values, too. */
+/** Made when it is opened: versions may be many, and their values, too. @param isOpen at first: a newer version closes none. */
 type AllValuesProps = { leaves: Leaves; number: number; volatile: ReadonlySet<string>; isOpen: boolean };
 
 function AllValues({ leaves, number, volatile, isOpen }: AllValuesProps) {
@@ -344,7 +345,7 @@ function AllValues({ leaves, number, volatile, isOpen }: AllValuesProps) {
   const [isWhole, setWhole] = useState(false);
   const values = [...leaves];
   return (
-    <details open={isOpen} onToggle={(event) => setShown(event.currentTarget.open)}>
+    <details open={isShown} onToggle={(event) => setShown(event.currentTarget.open)}>
       <summary>All {count(values.length, 'value')}</summary>
       {isShown && (
         <Scroll label={`Values of version ${number}`}>
