@@ -364,3 +364,32 @@ test('a version that is being read stays open when a newer one comes', async () 
   await page.getByRole('heading', { name: 'Version 3: changed' }).waitFor();
   expect(await values.isVisible()).toBe(true);
 });
+
+test('of a row with very many versions, the number of each is true, and an early moment is not denied', async () => {
+  const key = lived.added;
+  const [row] = lived.bench.sql<{ at: string }>(
+    `SELECT _first_seen_at AS at FROM ai_signals WHERE _key = ?`,
+    key,
+  );
+  const begun = Date.parse(row?.at ?? '');
+  const columns = lived.bench
+    .sql<{ name: string }>(`SELECT name FROM pragma_table_xinfo('ai_signals_history_rows')`)
+    .map(({ name }) => name)
+    .filter((name) => !['_valid_from', '_valid_to', '_ended_by'].includes(name))
+    .join();
+  const time = (from: string) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${begun / 1_000} + ${from}, 'unixepoch')`;
+  lived.bench.tamper(`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 209)
+    INSERT INTO ai_signals_history_rows (${columns}, _valid_from, _valid_to, _ended_by)
+    SELECT ${columns}, ${time('i')}, ${time('i + 1')}, 'update' FROM ai_signals, n WHERE _key = '${key}';
+    UPDATE ai_signals_rows SET _changed_at = ${time('210')} WHERE _key = '${key}'`);
+  const window = await lived.visit(`/datasets/ai-signals/rows/${key}`);
+  const { page } = window;
+  await page.getByText('Current version: 211, since').waitFor();
+  const titles = page.getByRole('heading', { name: /^Version/ });
+  expect(await titles.first().innerText()).toBe('Version 211: changed');
+  expect(await titles.last().innerText()).toBe('Version 12: oldest that is shown');
+  await go(window, `/datasets/ai-signals/rows/${key}?at=${isoTime(begun + 4_500)}`);
+  const text = await page.locator('main').innerText();
+  expect(text).toContain('The latest 200 of its 211 versions all came after that moment');
+  expect(text).not.toContain('not there at that moment');
+});

@@ -3,7 +3,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { useAnswer, useSchema } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
-import { count } from '../formats.ts';
+import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Cell, Copy } from '../parts/cell.tsx';
 import { Fact, Heading } from '../parts/heading.tsx';
@@ -72,7 +72,7 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
       {life && (
         <>
           <State life={life} at={at} />
-          {query.value?.isCut && (
+          {query.value?.isCut && life.state !== 'cut' && (
             <p class="note">
               Only the latest {count(MAX_VERSIONS, 'version')} are shown; "Open as SQL" has them all.
             </p>
@@ -99,7 +99,13 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
 const provenSql = (table: string) => `SELECT 1 FROM ${name(table)} LIMIT 1`;
 
 /** In one sentence, what became of it. */
-function State({ life: { state, versions, later, firstSeenAt }, at }: { life: Life; at: string | null }) {
+function State({
+  life: { state, versions, all, later, firstSeenAt },
+  at,
+}: {
+  life: Life;
+  at: string | null;
+}) {
   const last = versions.at(-1);
   const toNow = later > 0 && (
     <>
@@ -119,6 +125,13 @@ function State({ life: { state, versions, later, firstSeenAt }, at }: { life: Li
         {toNow}
       </Empty>
     );
+  if (state === 'cut')
+    return (
+      <Empty>
+        The latest {number(later)} of its {number(all)} versions all came after that moment: "Open as SQL" has
+        those before. <a href={linkHere({ at: null })}>Back to now</a>.
+      </Empty>
+    );
   if (!last)
     return (
       <Empty>
@@ -129,7 +142,7 @@ function State({ life: { state, versions, later, firstSeenAt }, at }: { life: Li
     <p class={state === 'removed' ? 'state' : undefined} role="status">
       {state === 'removed' && last.to !== null && (
         <>
-          This row is gone: it was removed at <Time at={last.to} /> after {count(versions.length, 'version')}.
+          This row is gone: it was removed at <Time at={last.to} /> after {count(last.number, 'version')}.
         </>
       )}
       {state === 'there' && (
@@ -187,6 +200,7 @@ function ToNow({ changes, volatile }: { changes: readonly Change[]; volatile: Re
 const came: Readonly<Record<Version['came'], string>> = {
   first: 'First seen',
   oldest: 'Oldest that is kept',
+  cut: 'Oldest that is shown',
   changed: 'Changed',
   returned: 'Came back',
 };
@@ -237,9 +251,7 @@ function VersionCard({ version, volatile, isOpen }: VersionCardProps) {
           </Fact>
         )}
       </dl>
-      {version.came !== 'first' && version.came !== 'oldest' && (
-        <Changes changes={changes} number={number} volatile={volatile} />
-      )}
+      {changes && <Changes changes={changes} number={number} volatile={volatile} />}
       <AllValues leaves={leaves} number={number} volatile={volatile} isOpen={isOpen} />
     </li>
   );

@@ -7,8 +7,11 @@ import { name, type Sql } from '../../sql.ts';
 export type Version = {
   /** From 1, the oldest that is kept. */
   number: number;
-  /** `first`: the mirror had no row of this key before. `oldest`: what was before it has been dropped. */
-  came: 'first' | 'oldest' | 'changed' | 'returned';
+  /**
+   * `first`: the mirror had no row of this key before. `oldest`: what was before it has been dropped. `cut`: those before it were
+   * not read.
+   */
+  came: 'first' | 'oldest' | 'cut' | 'changed' | 'returned';
   from: string;
   /** Null for the one that stands. */
   to: string | null;
@@ -21,16 +24,19 @@ export type Version = {
   leaves: Leaves;
   /** The values of the row as JSON. */
   json: string;
-  /** Against the version before it; none for the first. */
-  changes: readonly Change[];
+  /** Against the version before it; null where none was read. */
+  changes: readonly Change[] | null;
 };
 
 /** What was at the moment that is shown. */
 export type Life = {
-  state: 'there' | 'removed' | 'not yet' | 'unknown';
+  /** `cut`: all versions that were read came after it, and there are more. */
+  state: 'there' | 'removed' | 'not yet' | 'cut' | 'unknown';
   /** Those that had come by then, the oldest first. */
   versions: readonly Version[];
-  /** How many came later. */
+  /** How many there are, with those that were not read. */
+  all: number;
+  /** How many of those that were read came later. */
   later: number;
   /** What differs from now at the moment that is shown; null where nothing came later, or the row is gone by now. */
   toNow: readonly Change[] | null;
@@ -47,7 +53,10 @@ const AHEAD = [
   '_first_seen_at',
   'request_id',
   'closed_by',
+  'versions',
 ];
+
+const COUNT = AHEAD.indexOf('versions');
 
 /**
  * The versions, the latest first, each with its values in `columns`.
@@ -68,13 +77,14 @@ export function lifeSql(table: string, history: string | null, columns: readonly
         ]),
     ')',
     'SELECT _valid_from, _valid_to, _ended_by, _walk_id, _first_seen_at,',
-    // The call whose response was saved then is the walk's last one before. The next may begin within the same millisecond.
+    // A version came with the last call of its walk before it. Of the same millisecond, only where none was before: that may be the next call.
     `  coalesce(${callBy('<', 'at DESC')},`,
     `    ${callBy('=', 'id')}) AS request_id,`,
     // A walk that removes much has a number for each thousand rows, of which it keeps the first and the last.
     `  iif(_ended_by = 'delete', (SELECT id FROM walks`,
     `     WHERE last_seq >= ${endSeq} AND first_seq <= ${endSeq} AND kind = 'walk' AND replace(job, '-', '_') = '${table}'`,
-    '     ORDER BY last_seq LIMIT 1), NULL) AS closed_by',
+    '     ORDER BY last_seq LIMIT 1), NULL) AS closed_by,',
+    '  count(*) OVER () AS versions',
     `  ${own}`,
     'FROM life ORDER BY _valid_from DESC',
   ];
@@ -97,14 +107,16 @@ export function lifeOf(
   booleans: ReadonlySet<string> = new Set(),
 ): Life {
   const own = columns.slice(AHEAD.length).map((column) => column.name);
-  const all = [...rows].reverse();
-  const shown = all.filter(([from]) => at === null || String(from) <= at);
+  const read = [...rows].reverse();
+  const all = Number(read[0]?.[COUNT] ?? 0);
+  const unread = all - read.length;
+  const shown = read.filter(([from]) => at === null || String(from) <= at);
   const versions: Version[] = [];
-  for (const row of shown) versions.push(versionOf(row, own, booleans, versions.at(-1)));
+  for (const row of shown) versions.push(versionOf(row, own, booleans, versions.at(-1) ?? unread));
   const last = versions.at(-1);
-  const latest = all.at(-1);
+  const latest = read.at(-1);
   const isLater =
-    last !== undefined && latest !== undefined && latest[1] === null && all.length > shown.length;
+    last !== undefined && latest !== undefined && latest[1] === null && read.length > shown.length;
   const isOver = last !== undefined && last.to !== null && (at === null || last.to <= at);
   return {
     state: last
@@ -113,13 +125,16 @@ export function lifeOf(
           ? 'removed'
           : 'unknown'
         : 'there'
-      : all.length > 0
-        ? 'not yet'
-        : 'unknown',
+      : all === 0
+        ? 'unknown'
+        : unread > 0
+          ? 'cut'
+          : 'not yet',
     versions: at === null ? versions : versions.map((version) => asOf(version, at)),
-    later: all.length - shown.length,
-    toNow: isLater ? changesBetween(last.leaves, versionOf(latest, own, booleans, undefined).leaves) : null,
-    firstSeenAt: textOf(all[0]?.[4]),
+    all,
+    later: read.length - shown.length,
+    toNow: isLater ? changesBetween(last.leaves, versionOf(latest, own, booleans, 0).leaves) : null,
+    firstSeenAt: textOf(read[0]?.[4]),
   };
 }
 
@@ -130,25 +145,20 @@ function asOf(version: Version, at: string): Version {
     : { ...version, to: null, endedBy: null, closedBy: null };
 }
 
+/** @param before the version before it, or how many came before and were not read. */
 function versionOf(
   row: readonly PageCell[],
   own: readonly string[],
   booleans: ReadonlySet<string>,
-  before: Version | undefined,
+  before: Version | number,
 ): Version {
   const [from, to, endedBy, walkId, firstSeenAt, requestId, closedBy] = row;
   const values = row.slice(AHEAD.length);
   const leaves = leavesOfRow(own, values, booleans);
-  const came = !before
-    ? firstSeenAt === from
-      ? 'first'
-      : 'oldest'
-    : before.endedBy === 'delete'
-      ? 'returned'
-      : 'changed';
+  const isFirst = typeof before === 'number';
   return {
-    number: (before?.number ?? 0) + 1,
-    came,
+    number: (isFirst ? before : before.number) + 1,
+    came: cameOf(),
     from: String(from),
     to: textOf(to),
     endedBy: textOf(endedBy) as Version['endedBy'],
@@ -157,8 +167,14 @@ function versionOf(
     closedBy: typeof closedBy === 'number' ? closedBy : null,
     leaves,
     json: jsonOf(own, values, booleans),
-    changes: before ? changesBetween(before.leaves, leaves) : [],
+    changes: isFirst ? null : changesBetween(before.leaves, leaves),
   };
+
+  function cameOf(): Version['came'] {
+    if (!isFirst) return before.endedBy === 'delete' ? 'returned' : 'changed';
+    if (before > 0) return 'cut';
+    return firstSeenAt === from ? 'first' : 'oldest';
+  }
 }
 
 /** The values of a row: of its body where it is kept as received, else of its columns and the JSON in them. */

@@ -14,6 +14,7 @@ const names = [
   '_first_seen_at',
   'request_id',
   'closed_by',
+  'versions',
   '_body',
 ];
 
@@ -22,9 +23,12 @@ function life(rows: PageCell[][], at: string | null = null): Life {
   return lifeOf({ columns: names.map((name) => ({ name, type: null })), rows: rows.toReversed() }, at);
 }
 
-const first: PageCell[] = [times[0], times[1], 'update', 1, times[0], 'r-1', null, '{"price":10}'];
-const second: PageCell[] = [times[1], null, null, 2, times[0], 'r-2', null, '{"price":11}'];
-const removed: PageCell[] = [times[1], times[2], 'delete', 2, times[0], 'r-2', 7, '{"price":11}'];
+const first: PageCell[] = [times[0], times[1], 'update', 1, times[0], 'r-1', null, 2, '{"price":10}'];
+const second: PageCell[] = [times[1], null, null, 2, times[0], 'r-2', null, 2, '{"price":11}'];
+const removed: PageCell[] = [times[1], times[2], 'delete', 2, times[0], 'r-2', 7, 2, '{"price":11}'];
+
+/** Without the others of its key. */
+const alone = (row: PageCell[]) => row.with(7, 1);
 
 describe('the life of a row', () => {
   test('each version tells what it changed, and the walk and the call that brought it', () => {
@@ -44,13 +48,23 @@ describe('the life of a row', () => {
   });
 
   test('a row that came back says so', () => {
-    const again: PageCell[] = [times[2], null, null, 9, times[2], null, null, '{"price":12}'];
+    const again: PageCell[] = [times[2], null, null, 9, times[2], null, null, 2, '{"price":12}'];
     const { versions } = life([first, removed, again]);
     expect(versions.at(-1)?.came).toBe('returned');
   });
 
   test('where earlier versions were dropped, the oldest is not called the first', () => {
-    expect(life([second]).versions[0]?.came).toBe('oldest');
+    expect(life([alone(second)]).versions[0]?.came).toBe('oldest');
+  });
+
+  test('where there are more versions than were read, each has its number, and no moment before them is denied', () => {
+    const read = [first, second].map((row) => row.with(7, 205));
+    expect(life(read).versions.map(({ number, came }) => [number, came])).toEqual([
+      [204, 'cut'],
+      [205, 'changed'],
+    ]);
+    expect(life(read, '2026-11-19T00:00:00.000Z')).toMatchObject({ state: 'cut', versions: [], all: 205 });
+    expect(life([first, second], '2026-11-19T00:00:00.000Z').state).toBe('not yet');
   });
 
   test('there is no life of a key that nobody knows', () => {
@@ -132,8 +146,8 @@ test('a removed version was closed by the walk among whose changes its end is, o
 });
 
 test('a row without a body is its columns, with the JSON in them taken apart', () => {
-  const columns = [...names.slice(0, 7), 'price', 'codes', 'note'].map((name) => ({ name, type: null }));
-  const row: PageCell[] = [...first.slice(0, 7), { integer: '9007199254740993' }, '["A"]', '[sic] a text'];
+  const columns = [...names.slice(0, 8), 'price', 'codes', 'note'].map((name) => ({ name, type: null }));
+  const row: PageCell[] = [...first.slice(0, 8), { integer: '9007199254740993' }, '["A"]', '[sic] a text'];
   const [version] = lifeOf({ columns, rows: [row] }, null).versions;
   expect([...(version?.leaves ?? [])].map(([place, { text }]) => [place, text])).toEqual([
     ['price', '9007199254740993'],
@@ -143,12 +157,12 @@ test('a row without a body is its columns, with the JSON in them taken apart', (
 });
 
 test('what has a column of its own is told by that alone, not again by the object that it is part of', () => {
-  const columns = [...names.slice(0, 7), 'dual_ai_analyst', 'dual_ai_final_score', 'dual_ai'].map((name) => ({
+  const columns = [...names.slice(0, 8), 'dual_ai_analyst', 'dual_ai_final_score', 'dual_ai'].map((name) => ({
     name,
     type: null,
   }));
   const versionOf = (...own: PageCell[]) =>
-    lifeOf({ columns, rows: [[...first.slice(0, 7), ...own]] }, null).versions[0]?.leaves ?? new Map();
+    lifeOf({ columns, rows: [[...first.slice(0, 8), ...own]] }, null).versions[0]?.leaves ?? new Map();
   const told = (...own: PageCell[]) => [...versionOf(...own)].map(([place, { text }]) => [place, text]);
   expect(told('BUY', 0.5, '{"analyst":"BUY","finalScore":0.50,"more":{"depth":3}}')).toEqual([
     ['dual_ai_analyst', 'BUY'],
