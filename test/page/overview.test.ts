@@ -7,6 +7,7 @@ import type { SinkNote } from '../../src/reading/status.ts';
 import type { Overview } from '../../src/serve/ui/wire.ts';
 import { isLock, tryLock } from '../../src/store.ts';
 import { openWindow } from '../helpers/browser.ts';
+import { gate } from '../helpers/gate.ts';
 import { openLived } from './lived.ts';
 import { datasetLine, faultsOf, go, rowsOf, settled, tableIn } from './support.ts';
 
@@ -182,8 +183,20 @@ test('the quota is drawn from the calls, and calls are counted by dataset and an
     expect([job, status, line?.[heads.indexOf(String(status))]]).toEqual([job, status, String(calls)]);
   }
   expect(counted.some(({ status }) => status === 503)).toBe(true);
+  // Until the calls of another time are counted, the table says of which time it is.
+  const held = gate();
+  await page.route('**/page/query', async (route) => {
+    await held.passed;
+    await route.continue();
+  });
   await page.getByRole('link', { name: '1 hour' }).click();
+  await page.locator('.card.old').first().waitFor();
+  const title = page.getByRole('heading', { name: 'Calls of the last' });
+  expect(await title.innerText()).toBe('Calls of the last 24 hours');
+  held.open();
   await page.getByText('Calls made, each minute').waitFor();
+  await expect.poll(() => title.innerText()).toBe('Calls of the last 1 hour');
+  await page.unroute('**/page/query');
 });
 
 test('the quota says what waits and why, the rate with its evidence, and one thing alone of the plan', async () => {

@@ -303,6 +303,7 @@ function CallsTable({ status, range, from }: { status: Overview['status']; range
     params: { from: new Date(from).toISOString() },
     limit: 10_000,
   });
+  const asked = useRequestOf(query, range);
   const calls = (query.value?.rows ?? []).map(([job, status, calls]) => ({
     job: String(job),
     status: status === null ? null : Number(status),
@@ -317,13 +318,13 @@ function CallsTable({ status, range, from }: { status: Overview['status']; range
       .reduce((sum, one) => sum + one.calls, 0);
   return (
     <>
-      <h2 id="calls-title">Calls of the last {range.label}</h2>
+      <h2 id="calls-title">Calls of the last {asked.label}</h2>
       <Awaited query={query} />
       {calls.length === 0 ? (
         query.value && <p>None was made.</p>
       ) : (
         <NumberTable
-          label={`Calls of the last ${range.label} by dataset and answer`}
+          label={`Calls of the last ${asked.label} by dataset and answer`}
           heads={['dataset', ...statuses.map((one) => String(one ?? 'none')), 'all']}
           lines={[...jobs, null].map((job) => [
             job === null ? 'all' : <a href={linkTo('/calls', { job })}>{job}</a>,
