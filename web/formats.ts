@@ -44,10 +44,16 @@ export function momentOf(text: string): number | null {
 export type Exactness = 'day' | 'minute' | 'second' | 'millisecond';
 const lengths: Record<Exactness, number> = { day: 10, minute: 16, second: 19, millisecond: 23 };
 
+const ISO_LENGTH = '2026-11-22T15:20:01.123Z'.length;
+
 /** `2026-11-22 15:20:01`, in UTC or as clocks here show it. */
 export function clockTime(at: number, zone: Zone, exactness: Exactness = 'second'): string {
-  const shifted = at + offsetMinutes(at, zone) * 60_000;
-  return new Date(shifted).toISOString().slice(0, lengths[exactness]).replace('T', ' ');
+  const shifted = new Date(at + offsetMinutes(at, zone) * 60_000).toISOString();
+  // The year behind the last one of four digits is written `+010000`.
+  return shifted
+    .slice(0, shifted.length - ISO_LENGTH + lengths[exactness])
+    .replace(/^\+0/, '')
+    .replace('T', ' ');
 }
 
 /** What tells the zones apart: `UTC`, or the offset of this place, `+02:00`. */
@@ -77,4 +83,6 @@ export function fromClock(text: string, zone: Zone): number | null {
   return Number.isNaN(at) ? null : at;
 }
 
-const offsetMinutes = (at: number, zone: Zone) => (zone === 'utc' ? 0 : -new Date(at).getTimezoneOffset());
+/** Whole ones: before there were zones, each place had its own time, to the second. */
+const offsetMinutes = (at: number, zone: Zone) =>
+  zone === 'utc' ? 0 : -Math.round(new Date(at).getTimezoneOffset());

@@ -1,6 +1,6 @@
 /** Numbers, durations and times as the page shows them. */
 
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   bytes,
   clockTime,
@@ -85,6 +85,19 @@ test('UTC is shown as UTC wherever one is', () => {
   expect(`${clockTime(at, 'utc')} ${zoneName(at, 'utc')}`).toBe('2026-11-22 15:20:01 UTC');
   const offset = -new Date(at).getTimezoneOffset();
   expect(clockTime(at, 'local')).toBe(clockTime(at + offset * 60_000, 'utc'));
+});
+
+test('the first and the last times that can be written are shown as times, with an offset in whole minutes', () => {
+  const [first, last] = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z'].map(Date.parse) as [number, number];
+  inZone('Africa/Lagos', () => {
+    expect(clockTime(last, 'local')).toBe('10000-01-01 00:59:59');
+    expect(clockTime(last, 'local', 'minute')).toBe('10000-01-01 00:59');
+  });
+  expect(clockTime(last, 'utc')).toBe('9999-12-31 23:59:59');
+  // Of the time of a place before there were zones, some browsers tell the seconds, too.
+  const offset = vi.spyOn(Date.prototype, 'getTimezoneOffset').mockReturnValue(-(13 + 35 / 60));
+  onTestFinished(() => offset.mockRestore());
+  expect(`${clockTime(first, 'local')} ${zoneName(first, 'local')}`).toBe('0001-01-01 00:14:00 +00:14');
 });
 
 test('times have one zone in their head unless the clock was changed between them', () => {
