@@ -168,3 +168,17 @@ test('a moment before the first walk of a dataset, and a time that is none, are 
   await page.waitForURL(`${lived.url}/datasets/news`);
   await page.getByRole('row').first().waitFor();
 });
+
+test('where the walks or the changes of then cannot be asked for, the overview says so', async () => {
+  const { page } = await lived.visit('/');
+  for (const part of ['FROM walks WHERE job', 'FROM walks WHERE last_seq']) {
+    await page.route('**/page/query', (route) =>
+      route.request().postData()?.includes(part)
+        ? route.fulfill({ status: 500, json: { message: `no answer to ${part}` } })
+        : route.continue(),
+    );
+    await page.goto(`${lived.url}/?at=${lived.before}`);
+    await page.getByRole('alert').getByText(`no answer to ${part}`).waitFor();
+    await page.unroute('**/page/query');
+  }
+});

@@ -5,6 +5,7 @@ import { SHOWN_WALKS } from '../../../src/shown-walks.ts';
 import { useAnswer } from '../../ask.ts';
 import { duration, HOUR_MS } from '../../formats.ts';
 import { Fact } from '../../parts/heading.tsx';
+import { Failed } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import type { Answer } from '../../service.ts';
 import { name } from '../../sql.ts';
@@ -14,22 +15,26 @@ export function PastDatasets({ at, datasets }: { at: string; datasets: readonly 
   const jobs = datasets.map(({ job }) => job);
   const walks = useAnswer(walksBefore(jobs, at));
   const changes = useAnswer(changesBefore(at));
+  const failed = walks.problem ? walks : changes;
   return (
-    <DatasetTable>
-      {datasets.map(({ job, table }) => (
-        <PastDataset
-          key={job}
-          job={job}
-          table={table}
-          at={at}
-          day={
-            walks.value && changes.value
-              ? { walks: walksFrom(walks.value, job), changes: changesFrom(changes.value, job, at) }
-              : null
-          }
-        />
-      ))}
-    </DatasetTable>
+    <>
+      {failed.problem && <Failed problem={failed.problem} again={failed.again} />}
+      <DatasetTable>
+        {datasets.map(({ job, table }) => (
+          <PastDataset
+            key={job}
+            job={job}
+            table={table}
+            at={at}
+            day={
+              walks.value && changes.value
+                ? { walks: walksFrom(walks.value, job), changes: changesFrom(changes.value, job, at) }
+                : null
+            }
+          />
+        ))}
+      </DatasetTable>
+    </>
   );
 }
 
