@@ -66,11 +66,15 @@ export function extentSql({ table, time, where }: Charted): Sql {
   };
 }
 
-/** A few hundred points at most, if they can be had. @param first and `last` in epoch seconds. */
-export function suitingBucket(first: number, last: number): Bucket {
+/** Those that suit a column: all of a day is in its first hour where a column holds days. */
+export const bucketsFor = ({ kind }: Pick<Column, 'kind'>): readonly Bucket[] =>
+  kind === 'text' ? buckets.slice(buckets.indexOf('day')) : buckets;
+
+/** A few hundred points at most, if they can be had. @param first and `last` in epoch seconds. @param among those to choose from. */
+export function suitingBucket(first: number, last: number, among: readonly Bucket[] = buckets): Bucket {
   const hours = (last - first) / 3_600;
-  if (hours <= 6) return 'minute';
-  if (hours <= 14 * 24) return 'hour';
+  if (hours <= 6 && among.includes('minute')) return 'minute';
+  if (hours <= 14 * 24 && among.includes('hour')) return 'hour';
   if (hours <= 3 * 365 * 24) return 'day';
   return hours <= 20 * 365 * 24 ? 'week' : 'month';
 }

@@ -15,6 +15,7 @@ import type { Answer } from '../../service.ts';
 import {
   type Bucket,
   buckets,
+  bucketsFor,
   type Charted,
   chartSql,
   endOf,
@@ -53,8 +54,10 @@ export function ChartedRows({ dataset, status, columns, state, at }: ContentProp
     where: conditionsOf(state, columns),
   };
   const refresh = { changed: status.lastChange, isLive: at === null };
-  const extent = useAnswer(state.by ? null : { ...extentSql(charted), asOf: at, limit: 1 }, refresh);
-  const by = state.by ?? bucketOf(extent.value);
+  const fitting = time ? bucketsFor(time) : buckets;
+  const chosen = fitting.find((each) => each === state.by) ?? null;
+  const extent = useAnswer(chosen ? null : { ...extentSql(charted), asOf: at, limit: 1 }, refresh);
+  const by = chosen ?? bucketOf(extent.value, fitting);
   const question = by && chartSql(charted, by);
   const points = useAnswer(
     question && { ...question, asOf: at, limit: MAX_POINTS * (charted.split ? MAX_SERIES + 1 : 1) },
@@ -79,10 +82,10 @@ export function ChartedRows({ dataset, status, columns, state, at }: ContentProp
         />
         <Choice
           label="by"
-          value={state.by ?? ''}
+          value={chosen ?? ''}
           options={[
-            ['', by && !state.by ? `automatic: ${by}` : 'automatic'],
-            ...buckets.map((each): Option => [each, each]),
+            ['', by && !chosen ? `automatic: ${by}` : 'automatic'],
+            ...fitting.map((each): Option => [each, each]),
           ]}
           choose={(next) => ({ by: (next || null) as Bucket | null })}
         />
@@ -207,10 +210,10 @@ function Choice({ label, value, options, choose }: ChoiceProps) {
   );
 }
 
-function bucketOf(answer: Answer | null): Bucket | null {
+function bucketOf(answer: Answer | null, among: readonly Bucket[]): Bucket | null {
   if (!answer) return null;
   const [first, last] = answer.rows[0] ?? [];
-  return typeof first === 'number' && typeof last === 'number' ? suitingBucket(first, last) : 'day';
+  return typeof first === 'number' && typeof last === 'number' ? suitingBucket(first, last, among) : 'day';
 }
 
 /** The latest come first in the answer. */

@@ -3,7 +3,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Database } from '../../../../src/store/sqlite.ts';
 import type { Comparison, Sql } from '../../../../web/sql.ts';
-import { chartSql, endOf, extentSql, suitingBucket } from '../../../../web/views/dataset/chart-sql.ts';
+import {
+  bucketsFor,
+  chartSql,
+  endOf,
+  extentSql,
+  suitingBucket,
+} from '../../../../web/views/dataset/chart-sql.ts';
 import { columnsOf } from '../../../../web/views/dataset/columns.ts';
 import {
   countSql,
@@ -196,5 +202,16 @@ describe('a chart', () => {
     expect(new Date(endOf(Date.UTC(2028, 1), 'month')).toISOString()).toBe('2028-03-01T00:00:00.000Z');
     expect(suitingBucket(0, 3_600)).toBe('minute');
     expect(suitingBucket(0, 400 * 86_400)).toBe('day');
+  });
+
+  test('of days is by nothing shorter than a day', () => {
+    const [days = [], moments = []] = ['2026-11-16', '2026-11-16T10:00:00Z'].map((at) =>
+      columnsOf([{ name: 'at', type: 'TEXT' }], [[at]]).map(bucketsFor),
+    );
+    expect(days).toEqual([['day', 'week', 'month']]);
+    expect(moments).toEqual([['minute', 'hour', 'day', 'week', 'month']]);
+    expect([0, 86_400, 400 * 86_400].map((last) => suitingBucket(0, last, days[0]))).toEqual(
+      Array(3).fill('day'),
+    );
   });
 });
