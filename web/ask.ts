@@ -11,7 +11,7 @@ export type Query<T> = {
   value: T | null;
   problem: QueryProblem | null;
   isLoading: boolean;
-  /** The value answers the question before this one. */
+  /** The value is still that of an earlier question. */
   isOld: boolean;
   /** Whether the present question has been answered, however well, if only before something changed. */
   isAnswered: boolean;

@@ -4,7 +4,7 @@ import { type Route, routeOf } from './routes.ts';
 import type { Sql } from './sql.ts';
 import { store, useStore } from './store.ts';
 
-export type PageAddress = {
+type PageAddress = {
   /** Null for a path that is none of the page's. */
   route: Route | null;
   path: string;

@@ -124,7 +124,7 @@ function DatasetContent({
         ))}
       {from && state.show === 'removed' && (
         <p class="note">
-          What was removed by <Time at={from} /> has been dropped from the history.
+          Rows removed until <Time at={from} /> are no longer in the history.
         </p>
       )}
     </>

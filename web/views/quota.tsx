@@ -399,7 +399,7 @@ function whatIsEnough({ schedules, stretch, stretchNow, chanceOfRunningDry }: Pl
   const longer = (times: number) => `intervals become up to ${number(times, 1)} times as long`;
   if (schedules === 'scarce') return `Calls are scarce: ${longer(stretch)} as the schedules ask for.`;
   if (stretchNow > 1)
-    return `The calls of the day are enough for every schedule; what is left until more come is not: until then ${longer(stretchNow)}.`;
+    return `The calls of the day are enough for every schedule, but those left now are not. Until more come, ${longer(stretchNow)}.`;
   const chance = chanceOfRunningDry ?? 0;
   if (schedules === 'tight' || chance >= 0.01)
     return `The calls of the day are enough for every schedule, but at times walks will wait for more${chance >= 0.01 ? ` (with a chance of ${number(chance * 100, 0)} %)` : ''}.`;

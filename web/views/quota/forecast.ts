@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../formats.ts';
 
 type Plan = Pick<Overview['plan'], 'quota' | 'datasets'>;
 
-export type Level = { at: number; left: number };
+type Level = { at: number; left: number };
 
 /** A shorter period would be drawn as a block. */
 const SHORTEST_PERIOD_MS = HOUR_MS / 6;
