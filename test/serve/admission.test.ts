@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -11,6 +11,7 @@ import { openServeDatabase, serveFile } from '../../src/serve/service/database.t
 import { newKey } from '../../src/serve/service/keys.ts';
 import { nothingCounted, steadyClock, takeCall, unlimited } from '../../src/serve/service/limits.ts';
 import { holderNote } from '../../src/store/read.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 import { collector, holdWriteLock, limitsOf, outcome, setupAdmission, setupKeys } from './support.ts';
 
@@ -233,6 +234,21 @@ describe('trouble with the database', () => {
     before.leave();
     expect(told.map((trouble) => trouble?.message)).toEqual([expect.stringContaining('is gone')]);
     for (const part of ['', '-wal', '-shm']) rmSync(`${serveFile(dir)}${part}`, { force: true });
+  });
+
+  test('with damaged pages: whoever asks learns that keys cannot be read, whether by a key or not', () => {
+    const { create, identify, dir, admission, told } = setupAdmission();
+    create();
+    const file = serveFile(dir);
+    new Database(file).exec('PRAGMA wal_checkpoint(TRUNCATE)').close();
+    const whole = readFileSync(file);
+    const damaged = whole.map((byte, at) => (at < 4_096 ? byte : byte ^ 0x55));
+    writeFileSync(file, damaged, { flag: 'r+' });
+    expect(identify(newKey())).toEqual(refusal('unavailable', 5_000));
+    expect(admission().isUp()).toBe(false);
+    writeFileSync(file, whole, { flag: 'r+' });
+    expect(admission().isUp()).toBe(true);
+    expect(told).toEqual([expect.objectContaining({ kind: 'disk' }), null]);
   });
 
   test('that cannot be written is over with another in its place, and not with a read', () => {
