@@ -98,6 +98,12 @@ describe('a Redis that does not say whether it may evict jobs', () => {
     await until('it to be busy', () => client.ping().then(() => false, isBusy));
     await expect(bullOptions(client, 'test', log)).rejects.toThrow('BUSY');
     await client.call('SCRIPT', 'KILL');
+    await until('it to be free', () =>
+      client.ping().then(
+        () => true,
+        () => false,
+      ),
+    );
     expect(await bullOptions(client, 'test', log)).toMatchObject({ skipVersionCheck: false });
     expect(warnings()).toEqual([]);
   });
