@@ -154,21 +154,19 @@ export function startQueryProcess(
     const limitMs = Math.min(Math.ceil(timeoutMs ?? 0), LONGEST_TIMER_MS);
     const deadline = timeoutMs === undefined ? [] : [AbortSignal.timeout(limitMs)];
     const over = AbortSignal.any([signal, ...deadline]);
-    const why = () => (signal.aborted ? stopped() : tookLonger(limitMs));
     let endWorker = () => {};
     const ended = new Promise<never>((_, reject) => {
       endWorker = () => {
-        worker.end(why());
-        reject(why());
+        const why = signal.aborted ? stopped() : tookLonger(limitMs);
+        // Before the worker: a stopped `work` throws something that says less.
+        reject(why);
+        worker.end(why);
       };
     });
     over.addEventListener('abort', endWorker, { once: true });
     if (over.aborted) endWorker();
     try {
       return await Promise.race([ended, work()]);
-    } catch (thrown) {
-      // A stopped `work` throws something that says less.
-      throw over.aborted ? why() : thrown;
     } finally {
       // It must not end the answer to the next question.
       over.removeEventListener('abort', endWorker);

@@ -161,7 +161,7 @@ async function alterColumn(
   column: Column,
   type: string | undefined,
 ): Promise<string | undefined> {
-  // Mostly a view. Asked first: each load would try again, and ALTER TABLE waits for every report that reads the table.
+  // Mostly a view refuses it. Looked up first: each load would try again, and ALTER TABLE waits for every report that reads the table.
   if (type !== undefined && (await isInView(postgres, table, column.name))) return 'a view uses it';
   try {
     await postgres.attempt(() => postgres.run(alterSql(table, column, type)));
