@@ -1,16 +1,13 @@
-CREATE TABLE `datasets` (
+CREATE TABLE `_datasets` (
 	`job` text PRIMARY KEY NOT NULL,
-	`rows_path` text,
-	`key_field` text,
-	`shared_keys` text,
-	`chosen_at` text,
+	`shape` text,
+	`motions` text DEFAULT '[]' NOT NULL,
 	`last_seq` integer,
 	`order_seq` integer,
+	`keys_seq` integer,
 	`volatile_seq` integer DEFAULT 0 NOT NULL,
 	`history_from` text,
 	`orders_from` integer,
-	`walks_from` integer DEFAULT 0 NOT NULL,
-	`calls_saved` integer DEFAULT 0 NOT NULL,
 	`next_due_at` text
 );
 --> statement-breakpoint
@@ -40,36 +37,20 @@ CREATE TABLE `fields` (
 	PRIMARY KEY(`job`, `column`)
 );
 --> statement-breakpoint
-CREATE TABLE `governor` (
+CREATE TABLE `_governor` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`state` text NOT NULL,
 	`updated_at` text DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 );
 --> statement-breakpoint
-CREATE TABLE `identity` (
+CREATE TABLE `_identity` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`name` text NOT NULL,
 	`epoch` text NOT NULL
 );
 --> statement-breakpoint
-CREATE TABLE `orders` (
-	`job` text NOT NULL,
-	`seq` integer NOT NULL,
-	`walk_id` integer NOT NULL,
-	`verdict` text NOT NULL,
-	`complete_as_of` text NOT NULL,
-	`generated_at` text,
-	`rowids` blob,
-	`same_as` integer,
-	`rows` integer NOT NULL,
-	`met` integer NOT NULL,
-	`held` integer NOT NULL,
-	`top` integer NOT NULL,
-	PRIMARY KEY(`job`, `seq`)
-);
---> statement-breakpoint
 CREATE TABLE `quarantine` (
-	`id` integer PRIMARY KEY NOT NULL,
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`job` text NOT NULL,
 	`key` text,
 	`identity` text NOT NULL,
@@ -85,15 +66,6 @@ CREATE TABLE `quarantine` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `quarantine_by_identity` ON `quarantine` (`job`,`identity`);--> statement-breakpoint
 CREATE INDEX `quarantine_by_resolution` ON `quarantine` (`job`,`resolved_at`);--> statement-breakpoint
-CREATE TABLE `removed_rows` (
-	`job` text NOT NULL,
-	`number` integer NOT NULL,
-	`until` integer NOT NULL,
-	`key` text NOT NULL,
-	PRIMARY KEY(`job`, `number`, `until`)
-);
---> statement-breakpoint
-CREATE INDEX `removed_rows_by_time` ON `removed_rows` (`job`,`until`);--> statement-breakpoint
 CREATE TABLE `requests` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`at` text NOT NULL,
@@ -110,23 +82,17 @@ CREATE TABLE `requests` (
 );
 --> statement-breakpoint
 CREATE INDEX `requests_by_time` ON `requests` (`at`);--> statement-breakpoint
-CREATE TABLE `restores` (
+CREATE TABLE `_restores` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`backup_seq` integer NOT NULL,
 	`restored_seq` integer
 );
 --> statement-breakpoint
-CREATE TABLE `rows_met` (
+CREATE TABLE `_walk_pages` (
 	`id` integer PRIMARY KEY NOT NULL,
-	`walk_id` integer NOT NULL,
-	`rowids` blob NOT NULL,
-	`part` text NOT NULL
-);
---> statement-breakpoint
-CREATE TABLE `staged_volatile` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`job` text NOT NULL,
-	`content` text NOT NULL
+	`rows` integer NOT NULL,
+	`numbers` text NOT NULL,
+	CONSTRAINT "walk_pages_numbers" CHECK("_walk_pages"."numbers" NOT LIKE '%null%')
 );
 --> statement-breakpoint
 CREATE TABLE `walks` (
@@ -161,11 +127,13 @@ CREATE TABLE `walks` (
 	`unkeyed` integer DEFAULT 0 NOT NULL,
 	`held` integer DEFAULT 0 NOT NULL,
 	`renewal_of` integer,
-	`calls_saved` integer DEFAULT 0 NOT NULL,
 	`first_seq` integer,
 	`last_seq` integer,
 	`anomalies` text DEFAULT '{}' NOT NULL,
 	`memory` text DEFAULT '{}' NOT NULL,
+	`order_seq` integer,
+	`pages_of` integer,
+	`last_number` integer,
 	`waits_until` text,
 	`waits_for` text
 );
@@ -173,13 +141,9 @@ CREATE TABLE `walks` (
 CREATE INDEX `walks_by_job` ON `walks` (`job`,`id`);--> statement-breakpoint
 CREATE INDEX `walks_by_seq` ON `walks` (`last_seq`);--> statement-breakpoint
 CREATE INDEX `walks_by_proof` ON `walks` (`job`,`id`) WHERE status = 'complete' AND verdict IN ('snapshot', 'verified');--> statement-breakpoint
-CREATE TABLE `ai_signals_volatile` (
-	`_number` integer PRIMARY KEY NOT NULL,
-	`quality_age_seconds` real NOT NULL,
-	`quality_freshness` text NOT NULL
-);
---> statement-breakpoint
-CREATE TABLE `ai_signals_rows` (
+CREATE INDEX `walks_by_order` ON `walks` (`job`,`order_seq`) WHERE order_seq IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `_ai_signals_rows` (
+	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`id` text NOT NULL,
 	`timestamp` text NOT NULL,
 	`asset` text NOT NULL,
@@ -207,7 +171,7 @@ CREATE TABLE `ai_signals_rows` (
 	`dual_ai_confidence` real,
 	`dual_ai` text,
 	`extra` text,
-	`_key` text PRIMARY KEY NOT NULL,
+	`_key` text NOT NULL,
 	`_first_seen_at` text NOT NULL,
 	`_changed_at` text NOT NULL,
 	`_walk_id` integer NOT NULL,
@@ -215,8 +179,10 @@ CREATE TABLE `ai_signals_rows` (
 	`_held_reason` text
 );
 --> statement-breakpoint
-CREATE INDEX `ai_signals_rows_held` ON `ai_signals_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
-CREATE TABLE `ai_signals_history_rows` (
+CREATE UNIQUE INDEX `_ai_signals_rows__key_unique` ON `_ai_signals_rows` (`_key`);--> statement-breakpoint
+CREATE INDEX `_ai_signals_rows_held` ON `_ai_signals_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `_ai_signals_history_rows` (
+	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`id` text NOT NULL,
 	`timestamp` text NOT NULL,
 	`asset` text NOT NULL,
@@ -252,12 +218,21 @@ CREATE TABLE `ai_signals_history_rows` (
 	`_walk_id` integer NOT NULL,
 	`_valid_from` text NOT NULL,
 	`_valid_to` text NOT NULL,
-	`_ended_by` text NOT NULL
+	`_ended_by` text NOT NULL,
+	`_row` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `ai_signals_history_by_key` ON `ai_signals_history_rows` (`_key`,`_valid_to`);--> statement-breakpoint
-CREATE TABLE `meme_signals_rows` (
-	`_key` text PRIMARY KEY NOT NULL,
+CREATE INDEX `_ai_signals_history_rows_by_key` ON `_ai_signals_history_rows` (`_key`,`_valid_to`);--> statement-breakpoint
+CREATE INDEX `_ai_signals_history_rows_removed` ON `_ai_signals_history_rows` (`_row`) WHERE _ended_by = 'delete';--> statement-breakpoint
+CREATE TABLE `_ai_signals_volatile` (
+	`number` integer PRIMARY KEY NOT NULL,
+	`quality_age_seconds` real NOT NULL,
+	`quality_freshness` text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `_meme_signals_rows` (
+	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`_key` text NOT NULL,
 	`_first_seen_at` text NOT NULL,
 	`_changed_at` text NOT NULL,
 	`_walk_id` integer NOT NULL,
@@ -266,8 +241,10 @@ CREATE TABLE `meme_signals_rows` (
 	`_body` text NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `meme_signals_rows_held` ON `meme_signals_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
-CREATE TABLE `meme_signals_history_rows` (
+CREATE UNIQUE INDEX `_meme_signals_rows__key_unique` ON `_meme_signals_rows` (`_key`);--> statement-breakpoint
+CREATE INDEX `_meme_signals_rows_held` ON `_meme_signals_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `_meme_signals_history_rows` (
+	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`_key` text NOT NULL,
 	`_first_seen_at` text NOT NULL,
 	`_changed_at` text NOT NULL,
@@ -275,12 +252,15 @@ CREATE TABLE `meme_signals_history_rows` (
 	`_valid_from` text NOT NULL,
 	`_valid_to` text NOT NULL,
 	`_ended_by` text NOT NULL,
+	`_row` integer NOT NULL,
 	`_body` text NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `meme_signals_history_by_key` ON `meme_signals_history_rows` (`_key`,`_valid_to`);--> statement-breakpoint
-CREATE TABLE `news_rows` (
-	`_key` text PRIMARY KEY NOT NULL,
+CREATE INDEX `_meme_signals_history_rows_by_key` ON `_meme_signals_history_rows` (`_key`,`_valid_to`);--> statement-breakpoint
+CREATE INDEX `_meme_signals_history_rows_removed` ON `_meme_signals_history_rows` (`_row`) WHERE _ended_by = 'delete';--> statement-breakpoint
+CREATE TABLE `_news_rows` (
+	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`_key` text NOT NULL,
 	`_first_seen_at` text NOT NULL,
 	`_changed_at` text NOT NULL,
 	`_walk_id` integer NOT NULL,
@@ -289,8 +269,10 @@ CREATE TABLE `news_rows` (
 	`_body` text NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `news_rows_held` ON `news_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
-CREATE TABLE `news_history_rows` (
+CREATE UNIQUE INDEX `_news_rows__key_unique` ON `_news_rows` (`_key`);--> statement-breakpoint
+CREATE INDEX `_news_rows_held` ON `_news_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `_news_history_rows` (
+	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`_key` text NOT NULL,
 	`_first_seen_at` text NOT NULL,
 	`_changed_at` text NOT NULL,
@@ -298,12 +280,15 @@ CREATE TABLE `news_history_rows` (
 	`_valid_from` text NOT NULL,
 	`_valid_to` text NOT NULL,
 	`_ended_by` text NOT NULL,
+	`_row` integer NOT NULL,
 	`_body` text NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `news_history_by_key` ON `news_history_rows` (`_key`,`_valid_to`);--> statement-breakpoint
-CREATE TABLE `smart_wallets_rows` (
-	`_key` text PRIMARY KEY NOT NULL,
+CREATE INDEX `_news_history_rows_by_key` ON `_news_history_rows` (`_key`,`_valid_to`);--> statement-breakpoint
+CREATE INDEX `_news_history_rows_removed` ON `_news_history_rows` (`_row`) WHERE _ended_by = 'delete';--> statement-breakpoint
+CREATE TABLE `_smart_wallets_rows` (
+	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`_key` text NOT NULL,
 	`_first_seen_at` text NOT NULL,
 	`_changed_at` text NOT NULL,
 	`_walk_id` integer NOT NULL,
@@ -312,8 +297,10 @@ CREATE TABLE `smart_wallets_rows` (
 	`_body` text NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `smart_wallets_rows_held` ON `smart_wallets_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
-CREATE TABLE `smart_wallets_history_rows` (
+CREATE UNIQUE INDEX `_smart_wallets_rows__key_unique` ON `_smart_wallets_rows` (`_key`);--> statement-breakpoint
+CREATE INDEX `_smart_wallets_rows_held` ON `_smart_wallets_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `_smart_wallets_history_rows` (
+	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`_key` text NOT NULL,
 	`_first_seen_at` text NOT NULL,
 	`_changed_at` text NOT NULL,
@@ -321,12 +308,15 @@ CREATE TABLE `smart_wallets_history_rows` (
 	`_valid_from` text NOT NULL,
 	`_valid_to` text NOT NULL,
 	`_ended_by` text NOT NULL,
+	`_row` integer NOT NULL,
 	`_body` text NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `smart_wallets_history_by_key` ON `smart_wallets_history_rows` (`_key`,`_valid_to`);--> statement-breakpoint
-CREATE TABLE `usage_rows` (
-	`_key` text PRIMARY KEY NOT NULL,
+CREATE INDEX `_smart_wallets_history_rows_by_key` ON `_smart_wallets_history_rows` (`_key`,`_valid_to`);--> statement-breakpoint
+CREATE INDEX `_smart_wallets_history_rows_removed` ON `_smart_wallets_history_rows` (`_row`) WHERE _ended_by = 'delete';--> statement-breakpoint
+CREATE TABLE `_usage_rows` (
+	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`_key` text NOT NULL,
 	`_first_seen_at` text NOT NULL,
 	`_changed_at` text NOT NULL,
 	`_walk_id` integer NOT NULL,
@@ -336,4 +326,5 @@ CREATE TABLE `usage_rows` (
 	`_body` text NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `usage_rows_held` ON `usage_rows` (`_held_since`) WHERE _held_since IS NOT NULL;
+CREATE UNIQUE INDEX `_usage_rows__key_unique` ON `_usage_rows` (`_key`);--> statement-breakpoint
+CREATE INDEX `_usage_rows_held` ON `_usage_rows` (`_held_since`) WHERE _held_since IS NOT NULL;

@@ -8,7 +8,14 @@ const dateTime = z
     /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])t([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i,
     'is not an RFC 3339 date-time',
   )
+  .refine(isDayOfMonth, 'is a day that its month does not have')
   .meta({ format: 'date-time', description: 'RFC 3339 date-time as received' });
+
+/** A 31 of April is none. */
+function isDayOfMonth(text: string): boolean {
+  const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number);
+  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+}
 
 /** Objects have the names that the specification gives them. */
 const validator = z
@@ -132,4 +139,4 @@ ORDER BY valid_from DESC LIMIT 20`,
 });
 
 export default job;
-export const { rows, versions, aging } = job.tables;
+export const { rows, versions, volatile } = job.tables;

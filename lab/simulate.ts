@@ -1,11 +1,10 @@
-/** `npm run simulate`: the governor in worlds of virtual time, beside an optimum that knows every limit; with `freshness`, how late and wrong the mirror is. */
+/** `npm run simulate`: the governor in worlds of virtual time, beside an optimum that knows every limit. */
 
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { median } from './figures.ts';
-import { type Part, partNames, printFreshness } from './freshness.ts';
-import { oneOf, tool, whole } from './options.ts';
+import { tool, whole } from './options.ts';
 import { type Result, run, runOptimum, type Scenario } from './simulate/run.ts';
 import { scenarios, worlds } from './simulate/scenarios.ts';
 
@@ -15,7 +14,6 @@ if (process.send) process.once('message', async (task) => process.send?.(await r
 else await readCommandLine();
 
 async function readCommandLine(): Promise<void> {
-  const part = oneOf(partNames);
   const program = tool('simulate', 'Prints the table of docs/dev/governor-figures.md.')
     .argument('[text]', 'only worlds whose name has this text; those of the table if not given')
     .argument('[seeds]', 'of each world', whole(1), 30)
@@ -23,22 +21,6 @@ async function readCommandLine(): Promise<void> {
     .action((text = '', seeds: number, { prefetch }: { prefetch: number }) =>
       printTable(text, seeds, prefetch),
     );
-  program
-    .command('freshness')
-    .description(
-      'prints the tables of docs/dev/freshness-figures.md, and which targets hold; fails where one does not',
-    )
-    .argument(
-      '[parts...]',
-      `some of ${partNames.join(', ')}; all if not given`,
-      (text, before: Part[] = []) => [...before, part(text)],
-    )
-    .option('--seeds <number>', 'of each world that is not drawn at random', whole(1), 3)
-    .action(async (chosen: Part[], { seeds }: { seeds: number }) => {
-      const parts = chosen.length > 0 ? chosen : partNames;
-      const hold = await printFreshness(parts, seeds, (text) => process.stdout.write(text));
-      if (!hold) process.exitCode = 1;
-    });
   await program.parseAsync();
 }
 

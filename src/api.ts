@@ -2,12 +2,12 @@
 
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { exchange } from './api/exchange.ts';
-import { type Body, type Call, type JudgedResponse, judge } from './api/response.ts';
+import { type Body, type Call, type JudgedResponse, judge, type ToldError } from './api/response.ts';
 import { backoffMs } from './backoff.ts';
 import { type Clock, isoTime, type Random } from './clock.ts';
 import type { Failure } from './errors.ts';
 import { REQUEST_DEADLINE_MS } from './governor/permits.ts';
-import type { CallOptions, CompleteRequest, Governor } from './governor.ts';
+import type { CompleteRequest, Governor } from './governor.ts';
 import type { KeySource } from './key.ts';
 
 type ApiRequest = {
@@ -15,8 +15,8 @@ type ApiRequest = {
   walkId: number | null;
   path: string;
   query: Record<string, number>;
-  /** Makes `json` of the body; throws a SyntaxError where it is none. `JSON.parse` unless given. */
-  read?: (body: Body) => unknown;
+  /** Finds what a body with status 200 tells of an error. */
+  findError?: (json: unknown) => ToldError | undefined;
 };
 
 export type ApiResponse = { body: Body; json: unknown; call: Call };
@@ -24,22 +24,11 @@ export type ApiResponse = { body: Body; json: unknown; call: Call };
 /** The result of one request. `aheadMs`: by how much our clock is ahead of the API's at least; null where that is not known. */
 export type EndpointCheck = { call: Call; failure: Failure | null; aheadMs: number | null };
 
-/** A request that is sent before its turn, since its response will probably be needed. */
-export type Prefetch = {
-  /** Undefined where it got no permit or no page. Never rejects. */
-  response: Promise<ApiResponse | undefined>;
-  isSent(): boolean;
-  /** Nobody needs the response any more: a request that waits for a permit is not sent. */
-  drop(): void;
-  /** Call it for each response, with whether it was needed. */
-  end(wasNeeded: boolean): void;
-};
-
 export type ApiParts = {
   /** Base address without a slash at its end. */
   baseUrl: string;
   key: KeySource;
-  governor: Pick<Governor, 'acquire' | 'reservePrefetch' | 'endPrefetch' | 'keyChanged'>;
+  governor: Pick<Governor, 'acquire' | 'keyChanged'>;
   /** Keeps the record of a call that brought no page; the record of one that did travels with its response. */
   record(call: Call): void;
   clock: Clock;
@@ -50,15 +39,10 @@ export type ApiParts = {
 
 export type Api = {
   /**
-   * @throws Failure by the response's line in the catalogue (specification, Errors); Snooze where the wait for a permit is long;
+   * @throws RequestFailure by the response's line in the catalogue (specification, Errors); Snooze where the wait for a permit is long;
    * the signal's reason when it is aborted.
    */
-  get(request: ApiRequest, signal: AbortSignal, options?: CallOptions): Promise<ApiResponse>;
-  /**
-   * The same before its turn, and never repeated. Undefined where the governor allows none.
-   * @param upcoming how many requests of the job will follow.
-   */
-  prefetch(request: ApiRequest, signal: AbortSignal, upcoming: number): Prefetch | undefined;
+  get(request: ApiRequest, signal: AbortSignal): Promise<ApiResponse>;
   /** One request, never repeated and always recorded. @throws as `get` where there is no permit for it. */
   askOnce(request: ApiRequest, signal: AbortSignal): Promise<EndpointCheck>;
   close(): Promise<void>;
@@ -73,8 +57,6 @@ const defaultLimits = {
 
 /** How often a request is sent, the first time included. */
 const MAX_SENDS = { never: 1, once: 2, 'after-pause': 3, 'when-allowed': 3 } as const;
-/** Why a prefetch is aborted; one object for all, since making an error is slow. */
-const dropped = new Error('nobody wants it any more');
 /** Before a request without a response is repeated. */
 const REPEAT_PAUSES = { firstMs: 500, longestMs: 10_000 };
 
@@ -91,9 +73,9 @@ export function createApi(parts: ApiParts): Api {
     maxResponseSize: limits.bodyBytes,
   });
 
-  async function acquire({ job }: ApiRequest, signal: AbortSignal, options?: CallOptions) {
+  async function acquire({ job }: ApiRequest, signal: AbortSignal) {
     if (key.reload()) governor.keyChanged();
-    return await governor.acquire(job, signal, options);
+    return await governor.acquire(job, signal);
   }
 
   async function send(request: ApiRequest, complete: CompleteRequest, signal: AbortSignal) {
@@ -125,42 +107,18 @@ export function createApi(parts: ApiParts): Api {
   }
 
   return {
-    async get(request, signal, options) {
+    async get(request, signal) {
       for (let sent = 1; ; sent += 1) {
-        const complete = await acquire(request, signal, options);
+        const complete = await acquire(request, signal);
         const { judged, call } = await send(request, complete, signal);
         if (judged.fine) return { body: judged.body, json: judged.json, call };
         record(call);
         signal.throwIfAborted();
         if (sent >= MAX_SENDS[judged.repeat]) throw judged.failure;
-        options?.onWait?.();
         // After a 429 or 503 the governor knows how long to wait.
         if (judged.repeat !== 'when-allowed')
           await clock.sleep(backoffMs(sent, REPEAT_PAUSES, random()), signal);
       }
-    },
-
-    prefetch(request, signal, upcoming) {
-      if (!governor.reservePrefetch()) return undefined;
-      const drop = new AbortController();
-      let isSent = false;
-      const fetch = async () => {
-        const complete = await acquire(request, drop.signal, { upcoming, isPrefetch: true });
-        isSent = true;
-        const { judged, call } = await send(request, complete, signal);
-        if (judged.fine) return { body: judged.body, json: judged.json, call };
-        record(call);
-        throw judged.failure;
-      };
-      return {
-        response: fetch().catch(() => {
-          governor.endPrefetch(!isSent);
-          return undefined;
-        }),
-        isSent: () => isSent,
-        drop: () => drop.abort(dropped),
-        end: governor.endPrefetch,
-      };
     },
 
     async askOnce(request, signal) {

@@ -3,7 +3,8 @@
 import type { Account, AccountProblem } from './account.ts';
 import { createApi, type EndpointCheck } from './api.ts';
 import { ageOf, type Clock, type Random } from './clock.ts';
-import { type Config, forCommands, readConfig, readLocalConfig } from './config.ts';
+import { hintSettings } from './config/settings.ts';
+import { type Config, forCommands, readConfig, readLocalConfig, settingOf } from './config.ts';
 import { asFailure, Failure } from './errors.ts';
 import { createGovernor } from './governor.ts';
 import type { Job } from './job.ts';
@@ -14,7 +15,6 @@ import { onChange, type Say } from './on-change.ts';
 import { hasEnded, nameProcess } from './process-name.ts';
 import { createReleases, type Releases } from './releases.ts';
 import { intervalOf } from './schedule.ts';
-import { keepHeapSmall } from './small-heap.ts';
 import { hasMirror, mirrorFile } from './store/read.ts';
 import { isLock, openUpgradedStore, type Retried, type Store, tryLock, type WalkRow } from './store.ts';
 import { version } from './version.ts';
@@ -64,23 +64,31 @@ export type AppParts = Surroundings & {
 /** The longest wait within a walk; a longer one snoozes it. */
 const LONGEST_WAIT_MS = 3_000;
 
-keepHeapSmall();
-
 export async function openApp(parts: AppParts): Promise<App> {
   const jobs = await loadJobs();
   const config = readConfig(parts.environment, ownSchedules(jobs));
+  refuseHints(config, jobs);
   const releases = createReleases();
   try {
     const store = await openUpgradedStore(config.dir, jobs, parts.clock.now);
     releases.add(() => store.close());
-    // In small steps, before the store closes: others that still run are not blocked.
-    releases.add(() => store.emptyLog().catch(() => undefined));
     const account = config.account && (await shareLimits(parts, config.account, store));
     return build(parts, jobs, config, store, account, releases);
   } catch (thrown) {
     await releases.all().catch(() => undefined);
     throw thrown;
   }
+}
+
+/** @throws Failure `config` for what the specification says itself. */
+function refuseHints({ hints }: Config, jobs: readonly Job[]): void {
+  for (const { name, contract, reading } of jobs)
+    for (const [what, setting] of Object.entries(hintSettings)) {
+      const isSaid = Object.hasOwn(hints[name] ?? {}, what);
+      // Of the properties that a contract does not list, some may move.
+      if (!isSaid || (reading === 'walk' && (!contract || what === 'volatile'))) continue;
+      throw new Failure('config', `${settingOf(name, setting)} says what the specification says: unset it`);
+    }
 }
 
 /** Keeps the governor's state in a shared Redis instead of the mirror. */
@@ -144,17 +152,24 @@ function build(
     job: (name) => findJob(jobs, name),
     async mirror(job, signal, progress, kind) {
       const mirrorOnce = async () => {
-        const parts = { api, store, clock, ...(progress ? { progress } : {}) };
-        const walk = await mirror(job, parts, signal, kind).catch(async (thrown) => {
+        const parts = { api, store, hints: config.hints[job.name], ...(progress ? { progress } : {}) };
+        // A walk that waits at an offset that fails must not keep new rows at the head from coming.
+        if (kind !== 'glance' && store.waitsAtFailingOffset(job.name))
+          await mirror(job, parts, signal, 'glance').catch(() => undefined);
+        const walk = await mirror(job, parts, signal, kind).catch((thrown) => {
           // Calls grow while no walk completes, too. The walk's error is worth more than one of pruning.
-          if (!signal.aborted) await store.prune(job, config.keep).catch(() => undefined);
+          try {
+            if (!signal.aborted) store.prune(job, config.keep);
+          } catch {}
           throw thrown;
         });
         const change = hook && store.changes.of(job, walk);
         if (change) hook.start(change);
-        await store.prune(job, config.keep, walk.apiCalls + walk.updated + walk.deleted).catch((thrown) => {
+        try {
+          store.prune(job, config.keep);
+        } catch (thrown) {
           throw pruningFailure(job, thrown);
-        });
+        }
         return walk;
       };
       const walk = await mirrorOnce();
@@ -182,6 +197,8 @@ function pruningFailure({ name }: Job, thrown: unknown): Failure {
 export type LocalApp = Pick<App, 'jobs'> & {
   /** Checks the job's refused rows again, and mirrors those that fit now. */
   retryRefused(job: Job): Retried;
+  /** Lets the next walk of a list find anew where its rows are and what identifies them. */
+  forget(job: Job): void;
   close(): void;
 };
 
@@ -195,7 +212,12 @@ export async function openLocalApp({
   if (!hasMirror(dir))
     throw new Failure('incomplete', `${mirrorFile(dir)} does not exist yet: run market-mirror sync or start`);
   const store = await openUpgradedStore(dir, jobs, clock.now);
-  return { jobs, retryRefused: (job) => retryRefused(job, store), close: () => store.close() };
+  return {
+    jobs,
+    retryRefused: (job) => retryRefused(job, store),
+    forget: store.forget,
+    close: () => store.close(),
+  };
 }
 
 function holdHook(dir: string, job: string) {
@@ -206,6 +228,8 @@ function holdHook(dir: string, job: string) {
 /** A dataset's age in target ages, times its weight: scarce calls go to the greatest. 0 without a schedule. */
 function lagOf(store: Store, jobs: readonly Job[], config: Config, name: string, now: number): number {
   const target = intervalOf(config.schedules[name] ?? 'off', now);
-  const age = Math.max(0, now - (store.completeAsOf(name) ?? 0));
+  // A list that was never proven, and may never be, is as old as its last walk.
+  const since = store.completeAsOf(name) ?? store.lastRun(name) ?? 0;
+  const age = Math.max(0, now - since);
   return Number.isFinite(target) && target > 0 ? (age / target) * findJob(jobs, name).weight : 0;
 }

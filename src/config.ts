@@ -5,9 +5,11 @@ import { type AwsAccess, readAws } from './config/aws.ts';
 import {
   allSettings,
   type Environment,
-  isSchedule,
+  hintSettings,
+  isOfJob,
   isSettingEntry,
   type Setting,
+  scheduleSetting,
   secretInSetting,
   serviceSettings,
   settingOf,
@@ -16,6 +18,8 @@ import {
 import {
   type LakeAddress,
   type MaxAges,
+  readPath,
+  readPaths,
   readShipUrl,
   type ServeAddress,
   type ShipAddress,
@@ -54,7 +58,16 @@ export type Config = Omit<AllValues, 'key' | 'serve' | 'ship' | 'lake' | 'accoun
   /** The lake that follows it, where there is one. */
   lake: LakeSettings | undefined;
   schedules: Record<string, Schedule>;
+  /** What the user says of lists without a contract, by job. */
+  hints: Record<string, Hints>;
   serve: ServeSettings;
+};
+
+/** Where the rows of a list are, which fields name a row, and which of them move by themselves. */
+export type Hints = {
+  place?: readonly string[];
+  key?: readonly (readonly string[])[];
+  volatile?: readonly (readonly string[])[];
 };
 
 /** In milliseconds; `keepMs` is infinite for ever. */
@@ -107,6 +120,7 @@ export function readConfig(environment: Environment, schedules: Record<string, s
     lake: readLake(given),
     key: readKey(given),
     schedules: readSchedules(environment, schedules),
+    hints: readHints(given, Object.keys(schedules)),
     serve: readServe(given, Object.keys(schedules)),
   };
 }
@@ -169,6 +183,11 @@ export function examineSettings(environment: Environment, schedules: Record<stri
       return show(key);
     }),
     ...alone,
+    finding('hints', () => {
+      const hints = readHints(given, Object.keys(schedules));
+      const told = Object.entries(hints).filter(([, hint]) => Object.keys(hint).length > 0);
+      return told.length === 0 ? 'nothing said of lists' : `said of ${told.map(([job]) => job).join(', ')}`;
+    }),
     finding('schedules', () => {
       const jobs = Object.keys(readSchedules(environment, schedules));
       return jobs.map((job) => `${job} ${given[settingOf(job)] ?? schedules[job]}`).join(', ');
@@ -276,13 +295,7 @@ export function readSchedules(
   own: Record<string, string>,
 ): Record<string, Schedule> {
   const given = withoutEmpty(environment);
-  const known = Object.keys(own).map(settingOf);
-  for (const name of Object.keys(given))
-    if (isSchedule(name) && !known.includes(name))
-      throw new Failure(
-        'config',
-        `${name} names no job${nearest(name, known)}; known are ${known.join(', ')}`,
-      );
+  refuseUnknownJobs(given, Object.keys(own), scheduleSetting);
   return Object.fromEntries(
     Object.entries(own).map(([job, schedule]) => {
       const name = settingOf(job);
@@ -291,6 +304,39 @@ export function readSchedules(
       } catch (thrown) {
         throw new Failure('config', `${name}: ${toError(thrown).message}`);
       }
+    }),
+  );
+}
+
+function refuseUnknownJobs(given: Environment, jobs: readonly string[], setting: typeof scheduleSetting): void {
+  const known = jobs.map((job) => settingOf(job, setting));
+  for (const name of Object.keys(given))
+    if (name.startsWith(setting.prefix) && !known.includes(name))
+      throw new Failure(
+        'config',
+        `${name} names no job${nearest(name, known)}; known are ${known.join(', ')}`,
+      );
+}
+
+/** @throws Failure `config` that names the setting. */
+function readHints(given: Environment, jobs: readonly string[]): Record<string, Hints> {
+  for (const setting of Object.values(hintSettings)) refuseUnknownJobs(given, jobs, setting);
+  const read = <Value>(job: string, setting: typeof scheduleSetting, reader: (text: string) => Value) => {
+    const name = settingOf(job, setting);
+    const text = given[name];
+    if (text === undefined) return undefined;
+    return readSetting({ name, read: () => reader(text) } as unknown as Setting<Value>, given);
+  };
+  return Object.fromEntries(
+    jobs.map((job): [string, Hints] => {
+      const { key, place, volatile } = hintSettings;
+      const hints = {
+        key: read(job, key, readPaths),
+        place: read(job, place, readPath),
+        volatile: read(job, volatile, (text) => (text.trim() === 'none' ? [] : readPaths(text))),
+      };
+      const told = Object.entries(hints).filter(([, value]) => value !== undefined);
+      return [job, Object.fromEntries(told)];
     }),
   );
 }
@@ -373,7 +419,7 @@ function refuseDangers(given: Environment): void {
 /** A misspelt setting would be ignored in silence. */
 function refuseUnknown(given: Environment): void {
   for (const name of Object.keys(given))
-    if (isOurs(name) && !isSchedule(name) && !isSetting(name)) {
+    if (isOurs(name) && !isOfJob(name) && !isSetting(name)) {
       const [, job] = /^MIRROR_[^_]+_(.+)/.exec(name) ?? [];
       const known = allSettings.map((setting) => setting.name);
       if (job) known.push(`MIRROR_SCHEDULE_${job}`);
@@ -419,7 +465,7 @@ export function forCommands(
 
 /** The environment of the service: general variables and its own settings. All others are empty, which overrides a `.env` file. */
 export function forService(environment: Environment, dir: string): Environment {
-  const isOwn = (name: string) => isSchedule(name) || serviceSettings.some((one) => one.name === name);
+  const isOwn = (name: string) => name.startsWith(scheduleSetting.prefix) || serviceSettings.some((one) => one.name === name);
   const isOfAws = (name: string) => name.startsWith('AWS_');
   const names = Object.keys(environment);
   const others = [...allSettings.map(({ name }) => name), ...names.filter(isOfAws)];

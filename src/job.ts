@@ -96,16 +96,16 @@ export type ListedJob = Required<
   /** The file's name, such as `ai-signals`. */
   name: string;
   operation: string | null;
-  /** The view that queries name, and the table in which its rows lie with their rowids. */
+  /** The view that queries name, and the table in which its rows lie under their numbers. */
   table: string;
   rows: string;
   /** The same for its superseded versions; null for a dataset that is kept as snapshots. */
   history: string | null;
   versions: string | null;
-  /** The columns that are the dataset's own, and those of them that make no version: they lie in the table `aging`. */
+  /** The columns that are the dataset's own, and those of them that make no version: they lie in the table `volatileTable`. */
   columns: readonly string[];
   volatile: readonly string[];
-  aging: string | null;
+  volatileTable: string | null;
   /** Of the page without `rows` and `pagination`, and of a row; null where neither is specified. */
   schemas: { page: Schema; row: Schema } | null;
   /**
@@ -113,7 +113,7 @@ export type ListedJob = Required<
    * `generatedAt`, which tells of the snapshot.
    */
   page: Readonly<Record<string, string | null>>;
-  /** SQL for FROM in place of `table`, for rows with their `rowid`, which a view has not. */
+  /** SQL for FROM in place of `table`, for rows with their number as `_number`. */
   numbered: string;
   /** SQL for the JSON of a row as the API sent it, over its columns in something named `row`. */
   rowJson: string;
@@ -129,7 +129,7 @@ type Contract = Required<NonNullable<Definition<any>['contract']>> & {
 export type Job = ListedJob & {
   contract: Contract | undefined;
   /** As Drizzle declares them, for the migrations and for writing. */
-  tables: { rows: SQLiteTable; versions?: SQLiteTable; aging?: SQLiteTable };
+  tables: { rows: SQLiteTable; versions?: SQLiteTable; volatile?: SQLiteTable };
 };
 
 /** Declares an endpoint; the default export of the file `jobs/<name>.ts`. */
@@ -156,14 +156,15 @@ export function defineJob<Row>(name: string, definition: Definition<Row>): Job {
   const isVolatile = (column: string) => volatile.includes(column);
   if (!volatile.every((column) => columns.includes(column)))
     throw new Error(`a volatile column is none of ${columns.join(', ')}`);
-  const rows = `${table}_rows`;
-  const versions = reading === 'walk' ? `${table}_history_rows` : null;
-  const aging = volatile.length > 0 ? `${table}_volatile` : null;
+  const rows = `_${table}_rows`;
+  const versions = reading === 'walk' ? `_${table}_history_rows` : null;
+  const volatileTable = volatile.length > 0 ? `_${table}_volatile` : null;
   return {
     ...{ name, about, path, operation, scope, schedule, weight, reading, filters, views, shown },
-    ...{ table, rows, history: versions && `${table}_history`, versions, columns, volatile, aging, schemas },
+    ...{ table, rows, history: versions && `${table}_history`, versions },
+    ...{ columns, volatile, volatileTable, schemas },
     page: schemas ? membersOfPage(schemas.page) : {},
-    numbered: numberedSql(rows, aging, volatile),
+    numbered: numberedSql(rows, columns, { table: volatileTable, columns: volatile }),
     rowJson: schemas ? rowJsonSql(schemas.row) : 'row."_body"',
     contract: contract && { ...contract, volatile, columns: valueReader(specified) },
     tables: {
@@ -172,15 +173,23 @@ export function defineJob<Row>(name: string, definition: Definition<Row>): Job {
         pick(own, (name) => !isVolatile(name)),
         received,
       ),
-      ...(versions && { versions: versionsTable(versions, `${table}_history_by_key`, own, received) }),
-      ...(aging && {
-        aging: sqliteTable(aging, { _number: integer().primaryKey(), ...pick(own, isVolatile) }),
+      ...(versions && { versions: versionsTable(versions, own, received) }),
+      ...(volatileTable && {
+        volatile: sqliteTable(volatileTable, { number: integer().primaryKey(), ...pick(own, isVolatile) }),
       }),
     },
   };
 }
 
 type Columns = Record<string, SQLiteColumnBuilderBase>;
+
+/** The number of a row, never given twice: walks, volatile values and sinks know the row by it. No view shows it. */
+const NUMBER = 'number';
+
+const numberColumn = () => ({ [NUMBER]: integer().primaryKey({ autoIncrement: true }) });
+
+/** The name that a column of a dataset has in its table, where the name of the number is taken. */
+export const storedName = (column: string): string => (column === NUMBER ? `${NUMBER}_` : column);
 
 /** The mirror's own columns in each version of a row. */
 const versionColumns = () => ({
@@ -193,7 +202,7 @@ const versionColumns = () => ({
 /** The mirror's own columns in every table of rows. Whether a row is held makes no version. */
 const bookkeepingColumns = () => ({
   ...versionColumns(),
-  _key: text().primaryKey(),
+  _key: text().notNull().unique(),
   _held_since: text(),
   _held_reason: text({ enum: ['unproven', 'mass', 'unkeyed'] }),
 });
@@ -213,17 +222,32 @@ export const versioned: readonly string[] = Object.keys(versionColumns());
 /** What else a version has: from when to when, and what ended it. */
 export const validity: readonly string[] = Object.keys(validityColumns());
 
+const stored = (own: Columns): Columns =>
+  Object.fromEntries(Object.entries(own).map(([name, column]) => [storedName(name), column]));
+
 /** The table of rows. The index finds the few that are held. */
 const rowsTable = (name: string, own: Columns, received: Columns): SQLiteTable =>
-  sqliteTable(name, { ...own, ...bookkeepingColumns(), ...received }, (rows) => [
+  sqliteTable(name, { ...numberColumn(), ...stored(own), ...bookkeepingColumns(), ...received }, (rows) => [
     index(`${name}_held`).on(rows._held_since).where(sql.raw('_held_since IS NOT NULL')),
   ]);
 
-/** The table of superseded versions, in the order in which they ended. */
-const versionsTable = (name: string, indexName: string, own: Columns, received: Columns): SQLiteTable =>
-  sqliteTable(name, { ...own, ...versionColumns(), ...validityColumns(), ...received }, (versions) => [
-    index(indexName).on(versions._key, versions._valid_to),
-  ]);
+/** The table of superseded versions, each with the number of its row (`_row`). The second index finds the removed rows. */
+const versionsTable = (name: string, own: Columns, received: Columns): SQLiteTable =>
+  sqliteTable(
+    name,
+    {
+      ...numberColumn(),
+      ...stored(own),
+      ...versionColumns(),
+      ...validityColumns(),
+      _row: integer().notNull(),
+      ...received,
+    },
+    (versions) => [
+      index(`${name}_by_key`).on(versions._key, versions._valid_to),
+      index(`${name}_removed`).on(versions._row).where(sql.raw(`_ended_by = 'delete'`)),
+    ],
+  );
 
 const pick = (columns: Columns, isPicked: (name: string) => boolean): Columns =>
   Object.fromEntries(Object.entries(columns).filter(([name]) => isPicked(name)));
@@ -236,10 +260,18 @@ function membersOfPage({ properties = {} }: Schema): ListedJob['page'] {
   return Object.fromEntries(members);
 }
 
-function numberedSql(rows: string, aging: string | null, volatile: readonly string[]): string {
-  if (aging === null) return `"${rows}"`;
-  const values = volatile.map((name) => `aging."${name}" AS "${name}"`);
-  return `(SELECT stored.rowid AS rowid, stored.*, ${values} FROM "${rows}" AS stored LEFT JOIN "${aging}" AS aging ON aging._number = stored.rowid)`;
+function numberedSql(
+  rows: string,
+  columns: readonly string[],
+  volatile: { table: string | null; columns: readonly string[] },
+): string {
+  const shown = columns.map((column) => {
+    const table = volatile.columns.includes(column) ? 'moving' : 'stored';
+    return `${table}."${storedName(column)}" AS "${column}"`;
+  });
+  const own = bookkeeping.map((column) => `stored."${column}"`);
+  const join = volatile.table ? ` LEFT JOIN "${volatile.table}" AS moving ON moving.number = stored.number` : '';
+  return `(SELECT stored.number AS _number, ${[...shown, ...own].join(', ')} FROM "${rows}" AS stored${join})`;
 }
 
 /** The columns in which a change makes a version. */

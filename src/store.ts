@@ -8,14 +8,13 @@ import { ageOf, isoTime } from './clock.ts';
 import { makeFolder } from './disk.ts';
 import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
-import { copyDatabase, sealCopy } from './store/backup.ts';
+import { copyDatabase, holdFolder, sealCopy } from './store/backup.ts';
 import { callRecorder, openGovernorState, silenceReader } from './store/calls.ts';
 import { openChanges } from './store/changes.ts';
-import { emptyLog, emptyLogAtOnce, logBytes } from './store/commits.ts';
-import { type Connection, openConnection } from './store/connection.ts';
+import { ensureKeys } from './store/keys.ts';
+import { type Connection, emptyLog, logBytes, openConnection } from './store/connection.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './store/failure.ts';
 import { ensureColumns } from './store/fields.ts';
-import type { Committed } from './store/group-commit.ts';
 import {
   ensureIdentity,
   hasMirror,
@@ -26,37 +25,38 @@ import {
   versionOf,
   watchFiles,
 } from './store/identity.ts';
-import { describeHolder, isLock, type Lock, tryLock } from './store/lock.ts';
+import { describeHolder, isLock, type Lock, lockJob, tryLock } from './store/lock.ts';
 import { type Keep, prune } from './store/prune.ts';
 import { type QuarantinedRow, type Retried, retryQuarantine } from './store/quarantine.ts';
 import type { WalkRow } from './store/schema.ts';
 import { openSession, type WalkSession } from './store/session.ts';
+import { agesOf, keepList, readList } from './store/shapes.ts';
 import { PROOF } from './store/sql.ts';
 import { ensureShown, ensureTriggers, ensureViews } from './store/views.ts';
-import { lastWalk } from './store/walks.ts';
+import { giveUpUnfinished, lastWalk } from './store/walks.ts';
 import type { CheckedRows, DiscoveredShape } from './validate/checked.ts';
+import { type Hints, unknownShape } from './validate.ts';
 
 export type { Change } from './store/changes.ts';
 export { guarded } from './store/failure.ts';
-export type { Counts } from './store/group-commit.ts';
 export { describeHolder, isLock, type Lock, tryLock } from './store/lock.ts';
 export type { Keep } from './store/prune.ts';
 export type { QuarantinedRow, Retried } from './store/quarantine.ts';
 export type { WalkRow } from './store/schema.ts';
-export type { Ending, WalkSession } from './store/session.ts';
+export { type ArrivedPage, type Counts, FULL_WALK_EVERY_MS, type WalkSession } from './store/session.ts';
 
 export type Store = ReturnType<typeof createStore>;
 
 /**
  * Opens the mirror in `dir` for writing; migrates an older one first, after a checked copy of it.
- * @throws Failure as `openStore` does, and `incomplete` where another process is migrating it.
+ * @throws Failure as `openStore` does, and `incomplete` where an older one is at work.
  */
 export async function openUpgradedStore(
   dir: string,
   jobs: readonly Job[],
   now: () => number,
 ): Promise<Store> {
-  await upgrade(openFile(dir));
+  await upgrade(openFile(dir), jobs);
   return openStore(dir, jobs, now);
 }
 
@@ -105,19 +105,21 @@ function closeOnError<T>(connection: Connection, work: () => T): T {
   }
 }
 
-/** Migrates an older mirror. Closes the connection. */
-async function upgrade(connection: Connection): Promise<void> {
+/** Migrates an older mirror, while nobody else is at work on it. Closes the connection. */
+async function upgrade(connection: Connection, jobs: readonly Job[]): Promise<void> {
   const file = connection.name;
   try {
     if (!isOlder(connection)) return;
-    const lock = lockMigration(file);
+    const release = holdFolder(dirname(file), jobs.map(({ name }) => name), 'start this one again');
     try {
       const { migrations, isCurrent } = versionOf(connection);
       if (isCurrent) return;
-      await copyBeforeMigration(file, join(dirname(file), `mirror.before-migration-${migrations + 1}.db`));
+      await copyBeforeMigration(file, join(dirname(file), copyName(migrations + 1)));
       applyMigrations(connection);
+      // One way back is enough.
+      rmSync(join(dirname(file), copyName(migrations)), { force: true });
     } finally {
-      lock.release();
+      release();
     }
   } catch (thrown) {
     throw storeFailure(thrown, file);
@@ -125,6 +127,8 @@ async function upgrade(connection: Connection): Promise<void> {
     connection.close();
   }
 }
+
+const copyName = (migration: number) => `mirror.before-migration-${migration}.db`;
 
 async function copyBeforeMigration(file: string, copy: string): Promise<void> {
   rmSync(copy, { force: true });
@@ -191,20 +195,11 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     `SELECT started_at AS startedAt, finished_at AS finishedAt FROM walks
      WHERE job = ? AND (kind = 'glance' OR finished_at IS NOT NULL) ORDER BY id DESC LIMIT 1`,
   );
-  const findShape = connection.prepare<[string], Record<keyof DiscoveredShape, string>>(
-    `SELECT rows_path AS rowsPath, key_field AS keyField, shared_keys AS sharedKeys FROM datasets
-     WHERE job = ? AND chosen_at IS NOT NULL`,
-  );
-  const upsertShape = connection.prepare(
-    `INSERT INTO datasets (job, rows_path, key_field, shared_keys, chosen_at)
-     VALUES (:job, :rowsPath, :keyField, :sharedKeys, :at)
-     ON CONFLICT DO UPDATE SET rows_path = excluded.rows_path, key_field = excluded.key_field,
-       shared_keys = excluded.shared_keys, chosen_at = excluded.chosen_at`,
-  );
   const upsertNextDue = connection.prepare<[string, string | null]>(
-    `INSERT INTO datasets (job, next_due_at) VALUES (?, ?)
+    `INSERT INTO _datasets (job, next_due_at) VALUES (?, ?)
      ON CONFLICT DO UPDATE SET next_due_at = excluded.next_due_at`,
   );
+  const readSilence = silenceReader(connection);
   /** In epoch milliseconds; null for no time, and for one ahead of the clock. */
   const past = (time: string | undefined) => {
     const at = time === undefined ? null : Date.parse(time);
@@ -226,39 +221,49 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     ...guardedAll(file, {
       /**
        * Resumes the job's unfinished walk or glance, or begins one; it is this process's alone until it is released.
-       * @param committed called after each commit of its pages.
+       * @param hints what the user says of a list without a contract.
        */
-      openWalk(
-        job: Job,
-        kind: WalkRow['kind'] = 'walk',
-        committed: Committed = () => undefined,
-      ): WalkSession {
+      openWalk(job: Job, kind: WalkRow['kind'] = 'walk', hints: Hints = {}): WalkSession {
         check();
-        return openSession(connection, dir, job, kind, now, check, committed);
+        return openSession({ connection, dir, job, kind, hints, now, check });
       },
       /** Checks the job's refused rows again, and mirrors those that fit now. */
-      retryQuarantine(job: Job, recheck: (row: QuarantinedRow) => CheckedRows): Retried {
+      retryQuarantine(
+        job: Job,
+        recheck: (row: QuarantinedRow, shape: DiscoveredShape) => CheckedRows,
+      ): Retried {
         check();
         const retried = retryQuarantine(connection, dir, job, recheck, now);
         check();
         return retried;
       },
+      /**
+       * Forgets where the rows of a list are and what identifies them: the next walk finds both anew. Its rows stay, and take their keys
+       * from it.
+       * @throws Failure `incomplete` where a process is mirroring the job.
+       */
+      forget(job: Job): void {
+        check();
+        const lock = lockJob(dir, job, 'is mirroring it; try again when its walk has ended');
+        try {
+          connection
+            .transaction(() => {
+              giveUpUnfinished(connection, job, 'its place and key were forgotten', now());
+              const list = readList(connection, job.name);
+              const shape = ensureKeys(connection, job, list.shape, unknownShape, agesOf(list), now());
+              keepList(connection, job.name, { ...list, shape });
+            })
+            .immediate();
+        } finally {
+          lock.release();
+        }
+      },
       /** Keeps the record of a call that brought no page. */
       recordCall: callRecorder(connection),
       /** The latest call of all jobs, if it got no answer; else null. */
-      silence: silenceReader(connection),
+      silence: readSilence,
       /** The size of the write-ahead log. */
       logBytes: () => logBytes(file),
-      shape(job: string): DiscoveredShape | undefined {
-        const found = findShape.get(job);
-        if (!found) return undefined;
-        const { rowsPath, keyField, sharedKeys } = found;
-        return { rowsPath: JSON.parse(rowsPath), keyField, sharedKeys: JSON.parse(sharedKeys) };
-      },
-      keepShape(job: string, { rowsPath, keyField, sharedKeys }: DiscoveredShape) {
-        const [path, shared] = [rowsPath, sharedKeys].map((list) => JSON.stringify(list));
-        upsertShape.run({ job, rowsPath: path, keyField, sharedKeys: shared, at: isoTime(now()) });
-      },
       /** When the last proof began, in epoch milliseconds; null where there was none, or the clock was ahead then. */
       completeAsOf: (job: string) => past(lastWalk(connection, job, PROOF)?.startedAt),
       /** The same for the last walk, proof or not; null also where it is unfinished. */
@@ -271,6 +276,12 @@ function createStore(connection: Connection, dir: string, now: () => number, los
         const { startedAt, finishedAt } = findLastLook.get(job) ?? {};
         return past(finishedAt ? startedAt : undefined);
       },
+      /** Whether the job's unfinished walk ended its last run at an offset that fails, though the API answers. */
+      waitsAtFailingOffset(job: string) {
+        const last = lastWalk(connection, job, 'finished_at IS NULL');
+        const failed = last?.status === 'failed' && (last.errorKind === 'contract' || last.errorKind === 'unreachable');
+        return failed === true && last.nextOffset > 0 && readSilence() === null;
+      },
       /** Whether the clock was ahead when the job's last walk began: the age of its data is not known. */
       wasAhead(job: string) {
         const last = lastWalk(connection, job);
@@ -278,18 +289,14 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       },
     }),
     /** Empties the write-ahead log unless others are at work; keeps nobody waiting. */
-    async emptyLog(): Promise<void> {
-      await emptyLog(connection).catch((thrown: unknown) => {
-        throw storeFailure(thrown, file);
-      });
-    },
-    /**
-     * Removes calls, versions and all else of the job that is older than `keep` says, or the oldest of them. While another process
-     * is writing, this waits for the next walk.
-     * @param added how many calls and versions a walk has just added: the more, the more may go.
-     */
-    async prune(job: Job, keep: Keep, added = 0): Promise<void> {
-      await prune(connection, job, keep, now(), added).catch(throwUnlessBusy);
+    emptyLog: () => guarded(file, () => emptyLog(connection)),
+    /** Removes what is older than `keep` says. While another process is writing, this waits for the next walk. */
+    prune(job: Job, keep: Keep): void {
+      try {
+        prune(connection, job, keep, now());
+      } catch (thrown) {
+        throwUnlessBusy(thrown);
+      }
     },
     /** Notes when a dataset is due next, in epoch milliseconds, for `freshness`; not while another process is writing. */
     keepNextDue(job: string, at: number | null): void {
@@ -299,14 +306,6 @@ function createStore(connection: Connection, dir: string, now: () => number, los
         throwUnlessBusy(thrown);
       }
     },
-    close(): void {
-      try {
-        // Where nobody else has the mirror open, SQLite does this by itself.
-        if (connection.open) emptyLogAtOnce(connection);
-      } catch {
-        // The log stays for the next process that opens the mirror.
-      }
-      connection.close();
-    },
+    close: () => void connection.close(),
   };
 }

@@ -1,90 +1,142 @@
 /** A response of the API as rows that fit, rows that do not, and what is new about them. */
 
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Body } from './api/response.ts';
 import { Failure } from './errors.ts';
-import type { Job } from './job.ts';
-import { columnName } from './properties.ts';
+import type { Job, RowValues } from './job.ts';
 import type {
   CheckedPage,
+  CheckedRow,
   CheckedRows,
   DiscoveredShape,
   Drift,
+  FieldPath,
   PageFields,
-  RefusedRow,
-  Row,
 } from './validate/checked.ts';
-import { checkDiscovered } from './validate/discovered.ts';
-import { readEnvelope } from './validate/envelope.ts';
-import { findRepeatedName, mayHoldHostileText, sliceElements, withPlainNames } from './validate/json-text.ts';
+import { checkDiscovered, type Hints, unknownShape } from './validate/discovered.ts';
+import {
+  broken,
+  type FoundRows,
+  findRows,
+  type Place,
+  readDiscovered,
+  readSpecified,
+  rowsAt,
+} from './validate/envelope.ts';
+import { findRepeatedName, isSuspicious, sliceElements, withPlainNames } from './validate/json-text.ts';
+import { digestOf, keyedRow } from './validate/keys.ts';
 import { checkSpecified } from './validate/specified.ts';
-import { type FindStoredRun, readUnchanged, UnchangedPage } from './validate/unchanged.ts';
 import { asRecord, inspect, profileRows } from './validate/values.ts';
+
+export { type Hints, unknownShape } from './validate/discovered.ts';
+export { readError } from './validate/envelope.ts';
 
 const noFields: PageFields = { rows: 0, fields: [] };
 
-/**
- * Reads a page, for `checkPage`.
- * @param known the shape discovered before, where none is specified.
- * @param findRun finds stored rows that equal the page's; undefined where each row must be looked at.
- * @throws SyntaxError where it is no JSON.
- */
-export function readPage(
-  body: Body,
-  known: DiscoveredShape | undefined,
-  findRun: FindStoredRun | undefined,
-): unknown {
-  return (known && findRun && readUnchanged(body, known, findRun)) ?? JSON.parse(body.text());
-}
+/** What is known of a list without a contract before a page of it is checked. */
+export type KnownOfList = { shape: DiscoveredShape; hints: Hints };
+
+const nothingKnown: KnownOfList = { shape: unknownShape, hints: {} };
 
 /**
- * @param json what `readPage` or `JSON.parse` made of the body.
- * @param known the shape discovered before; it comes back unless the page contradicts it.
- * @throws Failure `contract` where the envelope is broken.
+ * @param json what `JSON.parse` made of the body.
+ * @throws Failure `contract` where the envelope is broken; `MissingPlace` where rows are no longer where they were.
  */
 export function checkPage(
   job: Job,
   body: Pick<Body, 'text'>,
   json: unknown,
-  known: DiscoveredShape | undefined,
+  known: KnownOfList = nothingKnown,
 ): CheckedPage {
-  if (json instanceof UnchangedPage)
-    return json.shape === known
-      ? describeUnchanged(job, json)
-      : checkPage(job, body, JSON.parse(body.text()), known);
   const text = body.text();
-  const { rows, path, drifts, ...envelope } = readEnvelope(job, json, known?.rowsPath);
-  let found: string[] | undefined;
-  const bodies = () => {
-    found ??= bodiesOf(job, text, path, rows.length);
-    return found;
-  };
-  const page = { rows, path, bodies, suspicious: mayHoldHostileText(text), drifts };
-  return { ...envelope, received: rows.length, ...checkRows(job, page, known) };
+  if (job.contract) {
+    const { rows, drifts, place: _, ...envelope } = readSpecified(job, job.contract, json);
+    const page = { rows, bodies: bodiesOf(job, text, ['rows'], rows.length), suspicious: isSuspicious(text, json) };
+    const checked = checkSpecifiedRows(job.contract, page, drifts);
+    return { ...envelope, received: rows.length, ...checked, shape: undefined };
+  }
+  const { found, drifts } = findPlace(job, json, text, known);
+  const { rows, place, ...envelope } = readDiscovered(json, found);
+  const bodies = bodiesOf(job, text, place, rows.length)();
+  const shape = { ...known.shape, place, runsWithoutPlace: 0 };
+  const checked = checkDiscovered(rows, bodies, shape);
+  return { ...envelope, received: rows.length, ...checked, drifts: [...drifts, ...checked.drifts] };
 }
 
-function describeUnchanged(job: Job, { rows, json, shape }: UnchangedPage): CheckedPage {
-  const { pagination, generatedAt, drifts } = readEnvelope(job, json, shape.rowsPath);
-  return {
-    pagination,
-    generatedAt,
-    received: rows.length,
-    keys: rows.map(({ key }) => key),
-    accepted: rows,
-    refused: [],
-    drifts,
-    fields: { rows: rows.length, fields: [], areStored: true },
-    shape,
-  };
+/** Rows are no longer where they were: the next run follows them if they are still missing. */
+export class MissingPlace extends Failure {}
+
+/** A place is followed once it was missing in so many runs in a row. */
+const RUNS_TO_FOLLOW = 2;
+
+/** Where the rows are: where the user says, where they were before, or where they are found now. */
+function findPlace(
+  job: Job,
+  json: unknown,
+  text: string,
+  { shape, hints }: KnownOfList,
+): { found: FoundRows; drifts: Drift[] } {
+  const told = hints.place && rowsAt(json, hints.place);
+  if (told) return { found: told, drifts: [] };
+  if (hints.place)
+    throw broken(job, `at ${nameOf(hints.place)}: the setting says that its rows are there, but there is no list${sight(text)}`);
+  const held = shape.place && rowsAt(json, shape.place);
+  if (held) return { found: held, drifts: [] };
+  const found = findRows(json);
+  if (!shape.place) {
+    if ('rows' in found) return { found, drifts: [] };
+    throw broken(job, describeAbsence(found.places, text));
+  }
+  if (!('rows' in found)) throw new MissingPlace('contract', broken(job, missing(shape.place, text)).message);
+  if (shape.runsWithoutPlace + 1 < RUNS_TO_FOLLOW)
+    throw new MissingPlace(
+      'contract',
+      `${job.name}: the rows are no longer at ${nameOf(shape.place)}, there are some at ${nameOf(found.place)}: the next run reads them there if that is still so`,
+    );
+  const drift: Drift = { kind: 'moved-rows', path: nameOf(shape.place), detail: nameOf(found.place), times: 1 };
+  return { found, drifts: [drift] };
+}
+
+const missing = (place: Place, text: string) => `at ${nameOf(place)}: expected an array of rows${sight(text)}`;
+
+function describeAbsence(places: readonly Place[], text: string): string {
+  if (places.length === 0) return `at the response: expected an array of rows${sight(text)}`;
+  return `at the response: its rows may be ${places.map(nameOf).join(' or ')}; MIRROR_ROWS_… says which`;
+}
+
+const nameOf = (place: Place) => place.join('.') || 'the response';
+
+/** How the response begins. */
+function sight(text: string): string {
+  const start = text.slice(0, 200).replace(/[^\x20-\x7e]+/g, ' ').trim();
+  return `, received ${start}`;
+}
+
+/** A digest of all of a page that does not move by itself, of a published snapshot; undefined of any other page. */
+export function digestOfPage(job: Job, page: CheckedPage, ages: readonly FieldPath[]): string | undefined {
+  if (typeof page.generatedAt !== 'string') return undefined;
+  const stable = page.rows.map(({ key, row, refused }) => [
+    key,
+    row?.discovered?.digest() ?? (row && stableValues(job, row.values, ages)),
+    refused?.problems,
+  ]);
+  return createHash('sha256').update(JSON.stringify(stable)).digest('base64');
+}
+
+function stableValues({ contract }: Job, values: RowValues, ages: readonly FieldPath[]): [string, unknown][] {
+  return Object.entries(values)
+    .filter(([column]) => !contract?.volatile.includes(column))
+    .map(([column, value]) => [
+      column,
+      column === 'extra' && value !== null ? digestOf(keyedRow(String(value)), ages) : value,
+    ]);
 }
 
 /** Why a dataset halts when no row of its first page fits: its contract is another. On later pages such rows are only refused. */
-export function describeBreach({
-  refused,
-  received,
-}: Pick<CheckedPage, 'refused' | 'received'>): string | undefined {
-  const problem = refused[0]?.problems[0];
-  if (!problem || refused.length < received) return undefined;
+export function describeBreach({ rows }: Pick<CheckedRows, 'rows'>): string | undefined {
+  const problem = rows[0]?.refused?.problems[0];
+  if (!problem || !rows.every(({ refused }) => refused)) return undefined;
   const where = problem.path ? `${problem.path.replace(/[^\x20-\x7e]+/g, ' ')}: ` : '';
   return `the API broke its contract: no row of the first page fits (${where}expected ${problem.expected}, received ${problem.received}); they are in quarantine, the rows already mirrored stay`;
 }
@@ -93,114 +145,79 @@ export function describeBreach({
 export function checkSnapshot(text: string, json: unknown, key: string, fetchedAt: string): CheckedRows {
   const { problem: hostile, members } = inspect(json);
   const problem = hostile ?? findRepeatedName(text, members);
-  const nothing = { accepted: [], refused: [], drifts: [], fields: noFields };
+  const nothing = { drifts: [], withoutKeyField: 0 };
   if (problem) {
-    const refused = { key: null, identity: identityOf(text, undefined), body: text, problems: [problem] };
-    return { ...nothing, keys: [null], refused: [refused] };
+    const refused = { key: null, body: text, problems: [problem] };
+    return { ...nothing, rows: [{ key: null, refused }], fields: noFields };
   }
   const record = asRecord(json);
   const values = { _fetched_at: fetchedAt, _body: withPlainNames(text) };
   return {
     ...nothing,
-    keys: [key],
-    accepted: [{ key, values }],
+    rows: [{ key, row: { key, values } }],
     fields: profileRows(record ? [record] : []),
   };
 }
 
-/** Checks a refused row again. Without a discovered shape it stays refused: a single row does not show which field is the key. */
-export function checkAgain(job: Job, body: string, known: DiscoveredShape | undefined): CheckedRows {
+/** Checks a refused row again. */
+export function checkAgain(job: Job, body: string, shape: DiscoveredShape = unknownShape): CheckedRows {
   const rows = [JSON.parse(body)];
-  const received = { rows, path: [], bodies: () => [body.trim()], suspicious: true, drifts: [] };
-  const checked = checkRows(job, received, known);
-  if (job.contract || known || checked.refused.length > 0) return checked;
-  const problem = { path: '', expected: 'a page that shows the key of its rows', received: 'none yet' };
-  const refused = { key: null, identity: identityOf(body, undefined), body, problems: [problem] };
-  return { keys: [null], accepted: [], refused: [refused], drifts: [], fields: noFields };
+  const text = body.trim();
+  if (job.contract) return checkSpecifiedRows(job.contract, { rows, bodies: () => [text], suspicious: true }, []);
+  // A single row does not show which field is the key.
+  return checkDiscovered(rows, [text], { ...shape, hasLookedForKey: true });
 }
 
 type ReceivedRows = {
   rows: readonly unknown[];
-  /** The names that led to them. */
-  path: readonly string[];
   /** Each as received; mostly nobody asks for them. */
   bodies: () => readonly string[];
-  /** True where they may hold text that no table can keep. */
+  /** True where they may hold text that no table can keep, or a name twice in an object. */
   suspicious: boolean;
-  /** Those of the envelope. */
-  drifts: readonly Drift[];
 };
 
-function checkRows(
-  { contract }: Job,
-  { rows, path, bodies, suspicious, drifts: ofEnvelope }: ReceivedRows,
-  known: DiscoveredShape | undefined,
-): CheckedRows & Pick<CheckedPage, 'shape'> {
-  const bodyAt = (at: number) => bodies()[at] ?? '';
-  const { checked, fields, shape } = contract
-    ? {
-        checked: rows.map((row, at) => checkSpecified(contract, row, suspicious, () => bodyAt(at))),
-        fields: noFields,
-        shape: undefined,
-      }
-    : checkDiscovered(rows, bodies(), path, known);
-  const accepted = new Map<string, Row>();
-  const refused: RefusedRow[] = [];
+function checkSpecifiedRows(
+  contract: NonNullable<Job['contract']>,
+  { rows: received, bodies, suspicious }: ReceivedRows,
+  ofEnvelope: readonly Drift[],
+): CheckedRows {
   const drifts = new Map<string, Drift>();
   const addDrift = (drift: Drift) => {
     const id = `${drift.kind} ${drift.path} ${drift.detail}`;
     drifts.set(id, { ...drift, times: (drifts.get(id)?.times ?? 0) + drift.times });
   };
   ofEnvelope.forEach(addDrift);
-  checked.forEach((row, at) => {
-    if (row.fits) {
-      row.drifts.forEach(addDrift);
-      accepted.set(row.key, { key: row.key, values: row.values });
-    } else {
-      const { key, problems } = row;
-      const body = bodyAt(at);
-      refused.push({ key, identity: key ?? identityOf(body, contract), body, problems });
-    }
+  const bodyAt = (at: number) => bodies()[at] ?? '';
+  const rows = received.map((one, at): CheckedRow => {
+    const checked = checkSpecified(contract, one, suspicious, () => bodyAt(at));
+    const { key } = checked;
+    if (!checked.fits) return { key, refused: { key, body: bodyAt(at), problems: checked.problems } };
+    checked.drifts.forEach(addDrift);
+    return { key: checked.key, row: { key: checked.key, values: checked.values } };
   });
-  const keys = checked.map(({ key }) => key);
-  return { keys, accepted: [...accepted.values()], refused, drifts: [...drifts.values()], fields, shape };
+  return { rows: refuseTwins(rows, bodyAt), drifts: [...drifts.values()], fields: noFields, withoutKeyField: 0 };
 }
 
-function bodiesOf(job: Job, text: string, path: readonly string[], rows: number): string[] {
-  const bodies = sliceElements(text, path);
-  if (bodies.length !== rows)
-    throw new Failure('bug', `${job.name}: ${rows} rows were parsed, but ${bodies.length} found in the text`);
-  return bodies;
+/** Of two different rows of a page with one key, the last counts, and the other must not go without a word. */
+function refuseTwins(rows: readonly CheckedRow[], bodyAt: (at: number) => string): CheckedRow[] {
+  const last = new Map(rows.map(({ key, row }) => [key, row]));
+  if (last.size === rows.length) return [...rows];
+  return rows.map((one, at) => {
+    const other = last.get(one.key);
+    if (!one.row || !other || isDeepStrictEqual(one.row.values, other.values)) return one;
+    const problem = { path: '', expected: 'a key of its own', received: 'that of another row on the page' };
+    return { key: one.key, refused: { key: one.key, body: bodyAt(at), problems: [problem] } };
+  });
 }
 
-/** Deeper members do not tell rows apart, so that any depth of nesting will do. */
-const MAX_IDENTITY_LEVELS = 16;
-
-type Member = [path: string, value: unknown];
-
-/**
- * By which a refused row without a key is known again: a digest of its stable members. With a contract those are all but the
- * volatile ones; elsewhere texts that are neither a time nor a number. A row without any is known by its text.
- * @param body the row's JSON as received.
- */
-function identityOf(body: string, contract: Job['contract']): string {
-  const members = [...membersOf(JSON.parse(body), [])];
-  const stable = members
-    .filter(([path, value]) => (contract ? !contract.volatile.includes(path) : isStableText(value)))
-    .map((member) => JSON.stringify(member));
-  return createHash('sha256')
-    .update(stable.length > 0 ? stable.sort().join() : body)
-    .digest('hex');
-}
-
-/** Every value that is no object or array, named as its column would be. */
-function* membersOf(value: unknown, path: readonly string[]): Generator<Member> {
-  if (typeof value !== 'object' || value === null) {
-    if (path.length > 0) yield [columnName(path), value];
-  } else if (path.length < MAX_IDENTITY_LEVELS)
-    for (const [name, inner] of Object.entries(value)) yield* membersOf(inner, [...path, name]);
-}
-
-function isStableText(value: unknown): boolean {
-  return typeof value === 'string' && !/^\d{4}-\d{2}-\d{2}|^[-+]?\d*\.\d+%?$/.test(value);
+/** Returns what cuts the rows out of the text, once. */
+function bodiesOf(job: Job, text: string, place: Place, rows: number): () => string[] {
+  let found: string[] | undefined;
+  return () => {
+    // An empty list may be null.
+    found ??= rows === 0 ? [] : sliceElements(text, place);
+    if (found.length !== rows)
+      throw new Failure('bug', `${job.name}: ${rows} rows were parsed, but ${found.length} found in the text`);
+    return found;
+  };
 }

@@ -1,7 +1,7 @@
 /**
  * Reads a dataset list page by list page, and says what the pages prove of it (`verdictOf`). A walk reads to the end. A glance
  * reads the head alone, until a page ends in rows that the mirror knew. A published snapshot is read here, any other list by
- * `walk/anchored.ts`.
+ * `walk/anchored.ts`; what to do where a page does not come, `walk/obstacles.ts` says.
  */
 
 import { advanceAnchored, mostCalls } from './walk/anchored.ts';
@@ -17,10 +17,9 @@ import {
   goOn,
   isReplaced,
   lookBeyond,
-  type MetRowsChange,
+  ofRequests,
   PAGE_ROWS,
   type PageFacts,
-  requestOffset,
   reset,
   type SnapshotCheckpoint,
   type Step,
@@ -29,6 +28,7 @@ import {
   unkeyedRows,
   withAnomalies,
 } from './walk/checkpoint.ts';
+import { confirmPage } from './walk/obstacles.ts';
 
 /**
  * `snapshot`: all pages came from one published snapshot, every key once, `total` rows.
@@ -43,8 +43,10 @@ export type WalkKind = 'walk' | 'glance';
 export type WalkEnd = {
   /** Null where a glance ended at the end of the head. */
   verdict: Verdict | null;
-  /** Why a union is no proof, for people; undefined where nothing went wrong. */
+  /** Why a union is no proof: anomalies by kind, for people; undefined where nothing went wrong. */
   unproven: string | undefined;
+  /** What was not read, for people. */
+  gaps: string | undefined;
   /** Set where the walk ended without the API's word: its checkpoint is worth nothing. */
   stuck: 'stuck' | 'bound' | undefined;
   /** True where one request showed that what the previous walk proved still stands. */
@@ -61,51 +63,50 @@ export type Previous = {
   isComplete: boolean;
 };
 
-type WalkedPage<Page> = {
-  page: Page;
-  /** How far the walk has come with this page, and what the page does to the rows met: to be saved with it. */
-  checkpoint: Checkpoint;
-  metRows: MetRowsChange;
-  /** Set on the last page. */
-  end: WalkEnd | undefined;
-};
+/** Where a walk begins. Only anchors can prove anything of a list whose snapshot was replaced from one page to the next. */
+export function beginWalk(previous: Previous | undefined): Checkpoint {
+  const last = previous?.checkpoint;
+  return last?.mode === 'anchored' && last.replaced ? anchored(beginning) : beginning;
+}
+
+/** What a page does to a walk: the checkpoint behind it, what becomes of the rows met, and the end on the last page. */
+export type WalkStep = Omit<Step, 'next'> & { end: WalkEnd | undefined };
 
 /**
- * Yields each page with the checkpoint behind it, up to the end of the walk. The walk requests the next page only once the
- * consumer has saved the last one, so that `met` knows its rows. Its calls are bounded (`mostCalls`, `isEndless`).
- * @param read requests a page from an offset, as a walk at this checkpoint needs it; its errors pass through.
+ * Takes the page that was requested at a checkpoint (`requestOf`). The calls of a walk are bounded (`mostCalls`, `isEndless`).
  * @param previous the walk before this one, whose proof the first page may renew.
  */
-export async function* walk<Page extends PageFacts>(
-  read: (offset: number, at: Checkpoint) => Promise<Page>,
-  checkpoint: Checkpoint,
-  previous?: Previous,
-  kind: WalkKind = 'walk',
-): AsyncGenerator<WalkedPage<Page>, void> {
-  for (let at = beginWith(checkpoint, previous); ; ) {
-    const page = await read(requestOffset(at), at);
-    const step = advance(at, page, previous);
-    const isRenewal = kind === 'walk' && at.pages === 0 && isUnchanged(previous, page);
-    const end = isRenewal ? renewal : endOf(step, kind === 'glance' && isHeadRead(step, page));
-    yield { page, checkpoint: step.checkpoint, metRows: step.metRows, end };
-    if (end) return;
-    at = step.checkpoint;
-  }
+export function takeStep(
+  at: Checkpoint,
+  page: PageFacts,
+  previous: Previous | undefined,
+  kind: WalkKind,
+): WalkStep {
+  const { next, ...step } = advance(confirmPage(at), page, previous);
+  const isRenewal = kind === 'walk' && at.pages === 0 && isUnchanged(previous, page);
+  const end = isRenewal ? renewal : endOf(step, next, kind === 'glance' && isHeadRead({ ...step, next }, page));
+  return { ...step, end };
 }
 
-const renewal: WalkEnd = { verdict: 'snapshot', unproven: undefined, stuck: undefined, isRenewal: true };
+/** Ends a walk to which no page leads on, behind the last one that came. */
+export const endUnproven = (at: Checkpoint, why: string): WalkEnd => ({
+  verdict: 'union',
+  unproven: describeAnomalies(at),
+  gaps: [describeGaps(at), why].filter(Boolean).join('; '),
+  stuck: undefined,
+  isRenewal: false,
+});
 
-/** Only anchors can prove anything of a list whose snapshot was replaced from one page to the next. */
-function beginWith(checkpoint: Checkpoint, previous: Previous | undefined): Checkpoint {
-  const last = previous?.checkpoint;
-  const isRestless = last?.mode === 'anchored' && last.replaced;
-  return checkpoint.pages === 0 && isRestless ? anchored(checkpoint) : checkpoint;
-}
+const renewal: WalkEnd = {
+  verdict: 'snapshot',
+  ...{ unproven: undefined, gaps: undefined, stuck: undefined },
+  isRenewal: true,
+};
 
 function advance(before: Checkpoint, page: PageFacts, previous: Previous | undefined): Step {
   const isFirst = before.pagesOfPass === 0;
   const at = isFirst && !isOfSnapshot(page) ? anchored(before) : before;
-  // Behind an incomplete walk, any row may be new to the mirror, however old it is.
+  // After an incomplete walk, an unknown row need not be a new row.
   const mayBeNew = previous?.isComplete ? at.newAtTail + at.newElsewhere : Number.POSITIVE_INFINITY;
   const step = at.mode === 'snapshot' ? advanceSnapshot(at, page) : advanceAnchored(at, page, mayBeNew);
   // The next pass begins anew, without this page.
@@ -144,11 +145,16 @@ function isUnchanged(previous: Previous | undefined, page: PageFacts): boolean {
   );
 }
 
-function endOf({ checkpoint, next }: Step, isGlanced: boolean): WalkEnd | undefined {
+function endOf(
+  { checkpoint }: Pick<Step, 'checkpoint'>,
+  next: Step['next'],
+  isGlanced: boolean,
+): WalkEnd | undefined {
   const stuck = next === 'stuck' ? 'stuck' : next === 'go on' && isEndless(checkpoint) ? 'bound' : undefined;
   if (next === 'go on' && !stuck && !isGlanced) return undefined;
   const verdict = stuck ? 'union' : isGlanced ? null : verdictOf(checkpoint);
-  return { verdict, unproven: describeAnomalies(checkpoint), stuck, isRenewal: false };
+  const [unproven, gaps] = [describeAnomalies(checkpoint), describeGaps(checkpoint)];
+  return { verdict, unproven, gaps, stuck, isRenewal: false };
 }
 
 /** A walk to the end proves the dataset complete unless one of its pages showed an anomaly. */
@@ -157,11 +163,16 @@ function verdictOf({ anomalies, mode }: Checkpoint): Verdict {
   return mode === 'snapshot' ? 'snapshot' : 'verified';
 }
 
-/** The anomalies in words, but for `inferred-end`: an envelope need not say where the dataset ends. */
+/** Anomalies that say nothing of a change: an envelope need not say where the dataset ends; `describeGaps` tells of the others. */
+const unchanging: ReadonlySet<string> = new Set(['inferred-end', 'skipped', 'refused'] satisfies Anomaly[]);
+
 function describeAnomalies({ anomalies }: Checkpoint): string | undefined {
-  const wrong = Object.entries(anomalies).filter(([kind]) => kind !== 'inferred-end');
+  const wrong = Object.entries(anomalies).filter(([kind]) => !unchanging.has(kind));
   return wrong.map(([kind, times]) => `${kind} ×${times}`).join(', ') || undefined;
 }
+
+const describeGaps = ({ skipped }: Checkpoint): string | undefined =>
+  skipped.length > 0 ? `the page at offset ${skipped.join(' and ')} does not come or cannot be read: passed over` : undefined;
 
 /*
  * One published snapshot, read as the specification says: while `hasMore`, add `returned` to the offset. It is complete when
@@ -200,7 +211,8 @@ function advanceSnapshot(before: SnapshotCheckpoint, page: PageFacts): Step {
 /** A list that is published anew for every response is read like one without `generatedAt`. */
 function beginAgain(turned: SnapshotCheckpoint): Step {
   const { pages, restarts, totalOfWalk } = turned;
-  return reset(restarts < MAX_RESTARTS ? { ...beginning, pages, restarts, totalOfWalk } : anchored(turned));
+  const begun = { ...beginning, ...ofRequests(turned), pages, restarts, totalOfWalk };
+  return reset(restarts < MAX_RESTARTS ? begun : anchored(turned));
 }
 
 /*

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { Registry } from 'prom-client';
 import { systemClock } from '../../src/clock.ts';
-import { allSettings, scheduleSetting } from '../../src/config/settings.ts';
+import { allSettings, hintSettings, scheduleSetting } from '../../src/config/settings.ts';
 import { program } from '../../src/main.ts';
 import { declareMetrics } from '../../src/serve/service/metrics.ts';
 
@@ -60,7 +60,8 @@ export function renderSettings(): string {
     settingRow(name, meaning, isRequired ? 'required' : fallback === undefined ? '' : `\`${fallback}\``),
   );
   const schedule = settingRow(scheduleSetting.name, scheduleSetting.meaning, "in the job's file");
-  return `${[settingsIntroduction, ...rows, schedule].join('\n')}\n`;
+  const hints = Object.values(hintSettings).map(({ name, meaning }) => settingRow(name, meaning, ''));
+  return `${[settingsIntroduction, ...rows, schedule, ...hints].join('\n')}\n`;
 }
 
 const settingRow = (name: string, meaning: string, fallback: string) =>

@@ -19,8 +19,9 @@ export type Call = {
   errorCode: string | null;
 };
 
-/** Codes of calls: a body that cannot be read; stopped by us; a response too large for undici. */
+/** Codes of calls: a body that cannot be read; an error that was told with status 200; stopped by us; a response too large for undici. */
 export const BAD_BODY = 'bad_body';
+export const TOLD_ERROR = 'told_error';
 export const STOPPED = 'STOPPED';
 export const TOO_LARGE = 'UND_ERR_RES_EXCEEDED_MAX_SIZE';
 
@@ -52,6 +53,21 @@ type Repeat = 'never' | 'once' | 'after-pause' | 'when-allowed';
 /** What is said of a request that failed. */
 type Judgement = [FailureKind, message: string, Repeat];
 
+/** What the API says of an error. `code`: null where it is no machine-readable one. */
+export type ToldError = { code: string | null; message: string };
+
+/** A request that brought no page: its status, null where no response came, and its code as it is recorded. */
+export class RequestFailure extends Failure {
+  readonly status: number | null;
+  readonly code: string | null;
+
+  constructor(kind: FailureKind, message: string, status: number | null, code: string | null) {
+    super(kind, message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
 type HeaderFacts = {
   /** X-RateLimit-Limit and X-RateLimit-Remaining (specification, Limits); both null where they contradict each other. */
   limit: number | null;
@@ -77,20 +93,22 @@ const refusals: Record<number, Judgement> = {
 /** @param request names the endpoint in messages, and reads the body. */
 export function judge(
   { status, code: lossCode, headers, bytes, body }: RawResponse,
-  { job, read = parseBody }: { job: string; read?: (body: Body) => unknown },
+  { job, findError }: { job: string; findError?: ((json: unknown) => ToldError | undefined) | undefined },
   now: number,
 ): JudgedResponse {
   const facts = readHeaders(headers, now);
   const failed = (code: string | null, [kind, message, repeat]: Judgement): JudgedResponse => {
-    const failure = new Failure(kind, `${job}: ${message}`);
+    const failure = new RequestFailure(kind, `${job}: ${message}`, status, code);
     return { fine: false, status, bytes, facts, failure, repeat, code };
   };
   if (status === null) return failed(lossCode, silence(lossCode ?? ''));
   if (status === 200) {
-    const result = readBody(body, facts, read);
-    return 'problem' in result
-      ? failed(BAD_BODY, ['contract', result.problem, 'once'])
-      : { fine: true, status, bytes, facts, ...result, code: null };
+    const result = readBody(body, facts);
+    if ('problem' in result) return failed(BAD_BODY, ['contract', result.problem, 'once']);
+    const told = findError?.(result.json);
+    if (!told) return { fine: true, status, bytes, facts, ...result, code: null };
+    const what = `the API answered with status 200, and an error: ${told.message}; nothing of it is stored`;
+    return failed(told.code ?? TOLD_ERROR, ['contract', what, 'never']);
   }
   const code = readErrorCode(body);
   const [kind, message, repeat] = refusals[status] ?? unexpected(status);
@@ -131,12 +149,9 @@ function readErrorCode(body: Buffer | null): string | null {
   }
 }
 
-const parseBody = ({ text }: Body): unknown => JSON.parse(text());
-
 function readBody(
   plain: Buffer | null,
   { contentType, contentEncoding }: HeaderFacts,
-  read: (body: Body) => unknown,
 ): { body: Body; json: unknown } | { problem: string } {
   if (contentType !== 'application/json')
     return {
@@ -154,7 +169,7 @@ function readBody(
     },
   };
   try {
-    return { body, json: read(body) };
+    return { body, json: JSON.parse(body.text()) };
   } catch {
     return { problem: `an answer that is not valid JSON${glimpse(plain)}` };
   }

@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises';
 import { parseEnv } from 'node:util';
 import { Command } from 'commander';
 import { openAtomicFile, writing } from '../atomic-file.ts';
-import { allSettings, scheduleSetting } from '../config/settings.ts';
+import { allSettings, hintSettings, scheduleSetting } from '../config/settings.ts';
 import { type Environment, examineSettings, isOurs, isSetting, settingOf, withoutEmpty } from '../config.ts';
 import { parseDotEnv } from '../dot-env.ts';
 import { Failure } from '../errors.ts';
@@ -193,7 +193,7 @@ const OPENING = `# Settings of market-mirror. They are read from this file in th
  */
 export function renderEnvFile(
   given: Environment,
-  jobs: readonly Pick<ListedJob, 'name' | 'schedule'>[],
+  jobs: readonly Pick<ListedJob, 'name' | 'schedule' | 'schemas' | 'reading'>[],
   foreign: Environment = {},
 ): string {
   const own = allSettings.map(({ name, meaning, fallback, isRequired }) => [
@@ -204,9 +204,15 @@ export function renderEnvFile(
     `# ${scheduleSetting.meaning}`,
     ...jobs.map((job) => line(settingOf(job.name), given[settingOf(job.name)], job.schedule)),
   ];
+  const hints = Object.values(hintSettings).map((setting) => [
+    `# ${setting.meaning}`,
+    ...jobs
+      .filter(({ schemas, reading }) => schemas === null && reading === 'walk')
+      .map((job) => line(settingOf(job.name, setting), given[settingOf(job.name, setting)])),
+  ]);
   const others = Object.entries(foreign).map(([name, value = '']) => `${name}=${quoted(name, value)}`);
   const last = others.length > 0 ? [['# of other programs', ...others]] : [];
-  return `${[[OPENING], ...own, schedules, ...last].map((lines) => lines.join('\n')).join('\n\n')}\n`;
+  return `${[[OPENING], ...own, schedules, ...hints, ...last].map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
 function line(name: string, value: string | undefined, fallback = ''): string {

@@ -77,6 +77,7 @@ export async function restore(
   const letGo = holdFolder(
     dir,
     (await listJobs()).map(({ name }) => name),
+    'restore',
   );
   try {
     refuseOpenDatabase(files.mirror);

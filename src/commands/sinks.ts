@@ -9,7 +9,6 @@ import { printable, printableJson } from '../printable.ts';
 import { differenceWords, isDifferent, type Outcome } from '../sinks/follow.ts';
 import type { Difference, LakeLoad, LakeParts, LakeRun, Verified } from '../sinks/lake.ts';
 import type { PostgresCheck, PostgresLoad, PostgresParts } from '../sinks/postgres.ts';
-import { keepHeapSmall } from '../small-heap.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 import { withProgressLine } from './live-lines.ts';
@@ -50,7 +49,6 @@ export function shipCommand(context: Context): Command {
 async function runShip(names: string[], options: ShipOptions, context: Context): Promise<void> {
   if (options.drop && names.length > 0)
     throw new Failure('usage', '--drop removes all jobs from Postgres, not one of them: name none');
-  keepHeapSmall();
   const { environment, clock, signal, stdout } = context;
   const { dir } = readLocalConfig(environment);
   const address = readShip(environment);

@@ -204,7 +204,7 @@ function renderRate({ rate, concurrency }: Status): string[] {
 }
 
 function renderCalls({ calls }: Status): string {
-  const { today, lastHour, lastDay, byJob, limitedLastDay, savedToday, savedInAll } = calls;
+  const { today, lastHour, lastDay, byJob, limitedLastDay } = calls;
   const jobs = Object.entries(byJob).map(
     ([job, of]) => `${job} ${number(of.lastHour)} / ${number(of.lastDay)}`,
   );
@@ -212,9 +212,6 @@ function renderCalls({ calls }: Status): string {
     `Calls: ${number(today)} today`,
     `${number(lastHour)} / ${number(lastDay)} in the last hour / day${jobs.length > 0 ? ` (${jobs.join(', ')})` : ''}`,
     `answered 429 in the last day: ${number(limitedLastDay)}`,
-    ...(savedInAll > 0
-      ? [`saved by one-call proofs today / in all: ${number(savedToday)} / ${number(savedInAll)}`]
-      : []),
   ].join('; ');
 }
 

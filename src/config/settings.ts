@@ -136,34 +136,15 @@ export const settings = {
   },
   /** In milliseconds; infinite for ever. */
   keep: {
-    requestsMs: preset(
-      'MIRROR_KEEP_REQUESTS',
-      'how long calls stay in `requests`: a day or longer, or `forever`',
-      '90d',
-      readRetention,
-    ),
     historyMs: preset(
       'MIRROR_KEEP_HISTORY',
-      'how long superseded and removed rows stay in `<table>_history`: such as `365d`, or `forever`',
+      'how long superseded and removed rows stay in `<table>_history`, and snapshots in `usage`: such as `365d`, or `forever`',
       'forever',
       readRetention,
     ),
-    walksMs: preset(
-      'MIRROR_KEEP_WALKS',
-      'how long records of old reads that no row uses stay in `walks`',
-      '400d',
-      readRetention,
-    ),
-    usageMs: preset('MIRROR_KEEP_USAGE', 'how long snapshots stay in `usage`', 'forever', readRetention),
-    quarantineMs: preset(
-      'MIRROR_KEEP_QUARANTINE',
-      'how long refused rows stay in `quarantine` after they were resolved',
-      '90d',
-      readRetention,
-    ),
-    driftMs: preset(
-      'MIRROR_KEEP_DRIFT',
-      'how long differences stay in `drift` once they are no longer seen',
+    recordsMs: preset(
+      'MIRROR_KEEP_RECORDS',
+      'how long records stay: calls in `requests`, old reads in `walks`, differences in `drift`, and refused rows in `quarantine` once they are resolved or gone',
       '90d',
       readRetention,
     ),
@@ -245,21 +226,37 @@ export const serviceSettings: readonly Setting[] = [
   ...Object.values(settings.serve),
 ];
 
-const SCHEDULE = 'MIRROR_SCHEDULE_';
+type JobSetting = { name: string; prefix: string; meaning: string };
 
-/** One for each job. */
-export const scheduleSetting = {
-  name: `${SCHEDULE}<JOB>`,
-  meaning: 'when a job runs: `every 2m`, a cron pattern (UTC), or `off`',
-};
+const ofJob = (prefix: string, meaning: string): JobSetting => ({ name: `${prefix}<JOB>`, prefix, meaning });
 
-/** Whether it is a schedule, even one of an unknown job. */
-export const isSchedule = (name: string) => name.startsWith(SCHEDULE);
+/** One for each job: `MIRROR_SCHEDULE_NEWS`. */
+export const scheduleSetting = ofJob(
+  'MIRROR_SCHEDULE_',
+  'when a job runs: `every 2m`, a cron pattern (UTC), or `off`',
+);
 
-/** The name of the setting that says when the job runs. */
-export function settingOf(job: string): string {
-  return `${SCHEDULE}${job.replaceAll('-', '_').toUpperCase()}`;
-}
+/** What the user may say of a list that the specification does not describe. By the names that the program has for them. */
+export const hintSettings = {
+  key: ofJob(
+    'MIRROR_KEY_',
+    'the field or fields that name a row of a list without a contract: `chain,address`; found unless given',
+  ),
+  place: ofJob('MIRROR_ROWS_', 'where its rows are in the response: `data.results`; found unless given'),
+  volatile: ofJob(
+    'MIRROR_VOLATILE_',
+    'its fields that are kept current and make no version: `views,stats.rank`; `none` keeps every change; found unless given',
+  ),
+} as const;
+
+export const jobSettings: readonly JobSetting[] = [scheduleSetting, ...Object.values(hintSettings)];
+
+/** Whether it is a setting of a job, even of an unknown one. */
+export const isOfJob = (name: string) => jobSettings.some(({ prefix }) => name.startsWith(prefix));
+
+/** The name of a job's setting; of its schedule unless another is given. */
+export const settingOf = (job: string, { prefix }: JobSetting = scheduleSetting): string =>
+  `${prefix}${job.replaceAll('-', '_').toUpperCase()}`;
 
 type Traits = {
   /** The secret that it holds, such as `the key`. */

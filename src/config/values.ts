@@ -247,3 +247,12 @@ function listed(text: string): string[] {
   const parts = text.split(',').map((part) => part.trim());
   return parts.includes('') ? refuse('holds an empty entry: separate entries by one comma') : parts;
 }
+
+/** The names that lead to a field or an array, from the outermost: `data.results`. */
+export function readPath(text: string): readonly string[] {
+  const names = text.split('.').map((name) => name.trim());
+  return names.includes('') ? refuse(`holds '${text}', which is no path such as data.results`) : names;
+}
+
+/** Several fields: `chain,address`. */
+export const readPaths = (text: string): readonly (readonly string[])[] => listed(text).map(readPath);

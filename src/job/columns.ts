@@ -72,19 +72,23 @@ export function declaredColumns(columns: readonly Column[]): Record<string, SQLi
   return Object.fromEntries(declared);
 }
 
-/**
- * Returns what puts a row that fits into its columns, as code made of their paths: a loop would take four times as long, and a first
- * mirror spends a tenth of its time there.
- */
+/** Returns what puts a row that fits into its columns. */
 export function valueReader(columns: readonly Column[]): (row: unknown) => RowValues {
-  const members = columns.map(({ name, path, holds }) => {
-    const value = `row${path.map((property) => `?.[${JSON.stringify(property)}]`).join('')} ?? null`;
-    const read = holds === 'json' ? `json(${value})` : holds === 'boolean' ? `bit(${value})` : value;
-    return `${JSON.stringify(name)}: ${read}`;
-  });
-  const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
-  const bit = (value: unknown) => (value === null ? null : Number(value));
-  return new Function('json', 'bit', `return (row) => ({${members.join()}})`)(json, bit);
+  return (row) => {
+    const values: RowValues = {};
+    for (const { name, path, holds } of columns) {
+      let value: unknown = row;
+      for (const property of path) value = (value as Record<string, unknown> | null | undefined)?.[property];
+      values[name] = sqlValueOf(value ?? null, holds);
+    }
+    return values;
+  };
+}
+
+function sqlValueOf(value: unknown, holds: Holding): SqlValue {
+  if (value === null) return null;
+  if (holds === 'json') return JSON.stringify(value);
+  return holds === 'boolean' ? Number(value) : (value as SqlValue);
 }
 
 /**

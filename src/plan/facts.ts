@@ -1,7 +1,7 @@
 /** What the mirror knows of a dataset: what a walk and a glance cost, how often it changes, and where new rows stand. */
 
 import { DAY_MS, HOUR_MS, isoTime } from '../clock.ts';
-import { type Connection, countRows } from '../store/read.ts';
+import { type Connection, quoted } from '../store/read.ts';
 
 export type Facts = {
   rows: number;
@@ -89,7 +89,7 @@ export function readFacts(connection: Connection, job: string, table: string, no
   const learnt = learn(walks, glances, now);
   return {
     ...learnt,
-    rows: countRows(connection, job, table),
+    rows: connection.prepare<[], number>(`SELECT count(*) FROM ${quoted(table)}`).pluck().get() ?? 0,
     calls: learnt.calls ?? callsByTotal(connection, job),
     callMs: readCallMs(connection, job, now),
   };

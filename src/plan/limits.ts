@@ -21,7 +21,7 @@ type Shared = { name: string; processes: number; asOf: number };
 
 /** As the governor has learnt them; nothing is known before its first call. */
 export function readLimits(connection: Connection, now: number): Limits {
-  const kept = connection.prepare<[], string>('SELECT state FROM governor WHERE id = 1').pluck().get();
+  const kept = connection.prepare<[], string>('SELECT state FROM _governor WHERE id = 1').pluck().get();
   if (kept === undefined)
     return { quota: unknownQuota, rate: null, concurrency: null, waits: null, account: null };
   const state: unknown = JSON.parse(kept);

@@ -6,29 +6,29 @@ import type { Connection } from '../store/read.ts';
 import { watchFiles } from '../store/sqlite-files.ts';
 import { threadOnDemand } from '../worker.ts';
 import type { Filters } from './filters/match.ts';
-import type { Rowids, ScanRequest } from './filters/scan.ts';
+import type { RowNumbers, ScanRequest } from './filters/scan.ts';
 import type { Moment } from './pages.ts';
 
 export { type Filters, filtersOf } from './filters/match.ts';
 
-/** Rowids in the order of the moment. `busy`: too many scans wait, try again. `stopped`: the client has left, or the moment is gone from the history. */
-export type ScanResult = Rowids | 'busy' | 'stopped';
+/** RowNumbers in the order of the moment. `busy`: too many scans wait, try again. `stopped`: the client has left, or the moment is gone from the history. */
+export type ScanResult = RowNumbers | 'busy' | 'stopped';
 
-/** A million rowids are four million bytes. */
+/** A million numbers are four million bytes. */
 const MAX_CACHE_BYTES = 32 * 1024 ** 2;
 
 export type RowFilter = ReturnType<typeof openRowFilter>;
 
 /** @param connection to a mirror. */
 export function openRowFilter(connection: Connection, jobs: readonly ListedJob[]) {
-  const cache = byteCache<Rowids>(MAX_CACHE_BYTES, ({ byteLength }) => byteLength);
+  const cache = byteCache<RowNumbers>(MAX_CACHE_BYTES, ({ byteLength }) => byteLength);
   const lost = watchFiles(connection.name);
   const thread = scanThread(connection.name, jobs);
-  const scan = scanQueue(thread, (name, rowids) => {
+  const scan = scanQueue(thread, (name, numbers) => {
     // The thread may have opened another mirror than the one that the moment is of.
     const loss = lost();
     if (loss) throw loss;
-    cache.set(name, rowids);
+    cache.set(name, numbers);
   });
   return {
     /**
@@ -69,7 +69,7 @@ type SharedScan = {
  */
 export function scanQueue(
   thread: Pick<ReturnType<typeof scanThread>, 'scan' | 'stop'>,
-  found: (name: string, rowids: Rowids) => void,
+  found: (name: string, numbers: RowNumbers) => void,
 ) {
   /** By name, oldest first. */
   const scans = new Map<string, SharedScan>();
@@ -122,9 +122,9 @@ export function scanQueue(
 
   async function run({ name, moment, filters, finish }: SharedScan): Promise<void> {
     try {
-      const rowids = await thread.scan(moment, filters);
-      if (rowids) found(name, rowids);
-      finish(rowids ?? 'stopped');
+      const numbers = await thread.scan(moment, filters);
+      if (numbers) found(name, numbers);
+      finish(numbers ?? 'stopped');
     } catch (thrown) {
       finish(Promise.reject(thrown));
     }
@@ -165,11 +165,11 @@ export function scanQueue(
 /** Scans on a thread, so that the service never stands still; the first one starts it. @param file the mirror. */
 export function scanThread(file: string, jobs: readonly ListedJob[]) {
   const wanted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const thread = threadOnDemand<ScanRequest, Rowids | undefined>('filter', 'the thread that filters rows');
+  const thread = threadOnDemand<ScanRequest, RowNumbers | undefined>('filter', 'the thread that filters rows');
   let id = 0;
   return {
     /** One at a time. @returns undefined where it was stopped. @throws Failure as reading the mirror does. */
-    async scan(moment: Moment, filters: Filters): Promise<Rowids | undefined> {
+    async scan(moment: Moment, filters: Filters): Promise<RowNumbers | undefined> {
       id += 1;
       Atomics.store(wanted, 0, id);
       return await thread.call({ file, jobs, moment, filters, id, wanted });

@@ -534,13 +534,13 @@ function responseTo(thrown: unknown) {
 
 /** @returns the point in time that is shown, and `at`, by which its rows are read: null for those of the table as it is. */
 function pointOf({ at }: ReadRequest, present: DatasetState): { seq: number; at: string | null } {
-  if (at === null) return { seq: present.seq, at: present.isRemoving ? isoTime(present.seq) : null };
+  if (at === null) return { seq: present.seq, at: null };
   const wanted = 'seq' in at ? at.seq : Date.parse(at.time);
   if ('seq' in at && wanted > present.seq)
     throw badParameter('seq is no X-Mirror-Seq of this dataset', 'No change has that number yet.');
   // A time after the latest change shows the rows as that change left them.
   const seq = Math.min(wanted, present.seq);
-  const time = isoTime(present.isRemoving ? seq : wanted);
+  const time = isoTime(wanted);
   const isForgotten = present.historyFrom !== null && time < present.historyFrom;
   if (isForgotten || seq < (present.readSeq ?? 0))
     throw new QueryError(

@@ -21,24 +21,24 @@ import {
 export type Changed = { rows: string; versions: string };
 
 /**
- * Which rows and versions of a dataset came, changed or ended after some change. Rows get their rowids as they come, and
+ * Which rows and versions of a dataset came, changed or ended after some change. Rows get their numbers as they come, and
  * versions as they end: so the latest are found from the end, without an index, which every change would pay for.
  * @param seq see the view `changes`.
  */
 export function changedAfter(connection: Connection, job: ListedJob, seq: number): Changed {
   const at = isoTime(seq);
-  /** The last rowid by then. All rows after it have come or changed since; rows before it that have changed left a version. */
+  /** The last number by then. All rows after it have come or changed since; rows before it that have changed left a version. */
   const lastBy = (table: string, column: string) =>
     connection
       .prepare<[string], number>(
-        `SELECT rowid FROM ${quoted(table)} WHERE ${quoted(column)} <= ? ORDER BY rowid DESC LIMIT 1`,
+        `SELECT number FROM ${quoted(table)} WHERE ${quoted(column)} <= ? ORDER BY number DESC LIMIT 1`,
       )
       .pluck()
       .get(at) ?? 0;
   const { rows: stored, versions: ended } = job;
-  const came = `SELECT _key FROM ${quoted(stored)} WHERE rowid > ${lastBy(stored, '_changed_at')}`;
+  const came = `SELECT _key FROM ${quoted(stored)} WHERE number > ${lastBy(stored, '_changed_at')}`;
   if (ended === null) return { rows: `_key IN (${came})`, versions: 'false' };
-  const versions = `rowid > ${lastBy(ended, '_valid_to')}`;
+  const versions = `number > ${lastBy(ended, '_valid_to')}`;
   const changed = `SELECT _key FROM ${quoted(ended)} WHERE ${versions} AND _ended_by = 'update'`;
   return { rows: `_key IN (${came} UNION ${changed})`, versions };
 }
@@ -140,8 +140,8 @@ export type MirrorPosition = {
 
 export function positionOf(connection: Connection, job: ListedJob): MirrorPosition {
   const known = connection
-    .prepare<[string], { seq: number | null; historyFrom: string | null; volatileSeq: number }>(
-      `SELECT last_seq AS seq, history_from AS historyFrom, volatile_seq AS volatileSeq FROM datasets WHERE job = ?`,
+    .prepare<[string], { seq: number | null; historyFrom: string | null; volatileSeq: number; keysSeq: number | null }>(
+      `SELECT last_seq AS seq, history_from AS historyFrom, volatile_seq AS volatileSeq, keys_seq AS keysSeq FROM _datasets WHERE job = ?`,
     )
     .get(job.name);
   const valueIn = (sql: string) => connection.prepare<[string], number | null>(sql).pluck().get(job.name);
@@ -155,7 +155,8 @@ export function positionOf(connection: Connection, job: ListedJob): MirrorPositi
       valueIn('SELECT min(id) FROM walks WHERE job = ? AND finished_at IS NULL') ??
       (valueIn('SELECT max(id) FROM walks WHERE job = ?') ?? 0) + 1,
     knows(change) {
-      if (change === null || change > seq) return false;
+      // Rows have other keys since then.
+      if (change === null || change > seq || change < (known?.keysSeq ?? 0)) return false;
       if (change === seq || change === 0) return true;
       const isKept = job.history === null || isoTime(change) >= historyFrom;
       return isKept && isChange(connection, job, change);

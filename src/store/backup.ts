@@ -93,13 +93,14 @@ const INDEX = '-shm';
 
 /**
  * Takes all locks of the mirror in `dir`, and makes the folder where there is none. Returns what releases them.
+ * @param then what to do once the process at work is stopped.
  * @throws Failure `incomplete` where a process of ours is at work there, `config` for a folder of another user.
  */
-export function holdFolder(dir: string, jobs: readonly string[]): () => void {
+export function holdFolder(dir: string, jobs: readonly string[], then: string): () => void {
   guarded(dir, () => makeFolder(dir, 0o700));
   refuseNetworkFilesystem(mirrorFile(dir));
   if (process.getuid?.() === 0 && statSync(dir).uid !== 0)
-    throw new Failure('config', `${dir} belongs to another user: restore as that user (sudo -u)`);
+    throw new Failure('config', `${dir} belongs to another user: run this as that user (sudo -u)`);
   const releases: (() => void)[] = [];
   const release = () => {
     for (const releaseOne of releases.splice(0)) releaseOne();
@@ -113,7 +114,7 @@ export function holdFolder(dir: string, jobs: readonly string[]): () => void {
       const who = holders[name] ?? `a run of ${name}`;
       throw new Failure(
         'incomplete',
-        `${dir}: ${who} (${describeHolder(lock)}) is at work there: stop it, then restore`,
+        `${dir}: ${who} (${describeHolder(lock)}) is at work there: stop it, then ${then}`,
       );
     }
   }

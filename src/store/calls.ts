@@ -2,7 +2,6 @@
 
 import type { Call } from '../api/response.ts';
 import { isoTime } from '../clock.ts';
-import { relaxed } from './commits.ts';
 import type { Connection } from './connection.ts';
 import { guarded } from './failure.ts';
 import { SILENCE_CODE, TELLING, UNANSWERED } from './sql.ts';
@@ -39,11 +38,10 @@ type GovernorState = {
   transact<State, Result>(change: (state: unknown) => { state: State; result: Result }): Result;
 };
 
-/** A reservation outlives a crash of this process, but not a power cut. */
 export function openGovernorState(connection: Connection, now: () => number): GovernorState {
-  const read = connection.prepare<[], string>('SELECT state FROM governor WHERE id = 1').pluck();
+  const read = connection.prepare<[], string>('SELECT state FROM _governor WHERE id = 1').pluck();
   const write = connection.prepare<[string, string]>(
-    `INSERT INTO governor (id, state, updated_at) VALUES (1, ?, ?)
+    `INSERT INTO _governor (id, state, updated_at) VALUES (1, ?, ?)
      ON CONFLICT DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at`,
   );
   const stateOf = (kept: string | undefined) => (kept === undefined ? undefined : JSON.parse(kept));
@@ -51,16 +49,14 @@ export function openGovernorState(connection: Connection, now: () => number): Go
   const atomically = connection.transaction((work: () => unknown) => work()).immediate;
   return {
     read: () => guarded(connection.name, () => stateOf(read.get())),
-    keep: (state) => guarded(connection.name, () => relaxed(connection, () => void keep(state))),
+    keep: (state) => guarded(connection.name, () => void keep(state)),
     transact: (change) =>
       guarded(connection.name, () =>
-        relaxed(connection, () =>
-          atomically(() => {
-            const { state, result } = change(stateOf(read.get()));
-            keep(state);
-            return result;
-          }),
-        ),
+        atomically(() => {
+          const { state, result } = change(stateOf(read.get()));
+          keep(state);
+          return result;
+        }),
       ) as ReturnType<typeof change>['result'],
   };
 }

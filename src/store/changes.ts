@@ -1,11 +1,10 @@
-/** What a proven walk makes known of the changes, numbered over all datasets and processes. */
+/** What a proven walk makes known: all changes since the proof before it, numbered over all datasets and processes. */
 
-import { isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
 import type { WalkRow } from './schema.ts';
 import { isBeforeRestore } from './sequence.ts';
-import { changeSources, isProof, PROOF, seqOf } from './sql.ts';
+import { isProof, PROOF, seqOf } from './sql.ts';
 import { lastWalk } from './walks.ts';
 
 export type Change = {
@@ -23,87 +22,48 @@ export type Change = {
   lastSeq: number;
 };
 
-type Counts = Pick<Change, 'inserted' | 'updated' | 'deleted' | 'firstSeq' | 'lastSeq'>;
-
-/** A walk that changed something after `announced`; if also before that, a retry of its refused rows came since. */
-type ChangedWalk = Counts & { id: number; announced: number };
+type Counts = Pick<Change, 'inserted' | 'updated' | 'deleted'> & {
+  firstSeq: number | null;
+  lastSeq: number | null;
+};
 
 export function openChanges(connection: Connection) {
-  const columns = `walks.id, walks.inserted, walks.updated, walks.deleted,
-    walks.first_seq AS firstSeq, walks.last_seq AS lastSeq`;
-  const before = `LEFT JOIN walks AS before
-    ON before.id = (SELECT id FROM walks WHERE job = :job AND id < :proof AND ${PROOF} ORDER BY id DESC LIMIT 1)`;
-  const announcedBefore = seqOf('before.finished_at');
-  // The order of the joins, and the plus signs, make SQLite use the indexes by which it looks at few walks.
-  const ofProof = connection.prepare<[{ job: string; proof: number }], ChangedWalk>(
-    `SELECT ${columns}, 0 AS announced FROM walks AS proof ${before} CROSS JOIN walks
-     WHERE proof.id = :proof AND walks.job = :job AND walks.id > coalesce(before.id, 0) AND walks.last_seq IS NOT NULL
-       AND ${isAnnouncedWith('proof')} AND NOT coalesce(${isAnnouncedWith('before')}, false)
-     UNION ALL
-     SELECT ${columns}, ${announcedBefore} AS announced FROM walks AS proof ${before} CROSS JOIN walks
-     WHERE proof.id = :proof AND walks.last_seq > ${announcedBefore} AND +walks.job = :job AND +walks.id <= before.id`,
+  // Most walks change nothing, and the view reads the whole dataset.
+  const hasAny = connection.prepare<[string, number]>(
+    'SELECT 1 FROM walks WHERE job = ? AND last_seq > ? LIMIT 1',
   );
-  const sinceSeq = connection.prepare<[{ job: string; proof: number; seq: number }], ChangedWalk>(
-    `SELECT ${columns}, :seq AS announced FROM walks AS proof CROSS JOIN walks
-     WHERE proof.id = :proof AND walks.last_seq > :seq AND +walks.job = :job AND ${isAnnouncedWith('proof')}`,
+  const count = connection.prepare<[string, number, number], Counts>(
+    `SELECT count(*) FILTER (WHERE change = 'insert') AS inserted, count(*) FILTER (WHERE change = 'update') AS updated,
+       count(*) FILTER (WHERE change = 'delete') AS deleted, min(seq) AS firstSeq, max(seq) AS lastSeq
+     FROM changes WHERE job = ? AND seq > ? AND seq <= ?`,
   );
-  function describe(job: Job, proof: WalkRow, walks: readonly ChangedWalk[]): Change | null {
-    if (walks.length === 0) return null;
-    const { inserted, updated, deleted, firstSeq, lastSeq } = walks
-      .map((walk): Counts => (walk.firstSeq > walk.announced ? walk : countRetried(connection, job, walk)))
-      .reduce(add);
+  const endOf = connection
+    .prepare<[number], number>(`SELECT ${seqOf('finished_at')} FROM walks WHERE id = ?`)
+    .pluck();
+
+  function between(job: Job, proof: WalkRow, seq: number): Change | null {
+    if (!hasAny.get(job.name, seq)) return null;
+    const counts = count.get(job.name, seq, endOf.get(proof.id) ?? 0);
+    if (!counts || counts.firstSeq === null || counts.lastSeq === null) return null;
     return {
       ...{ job: job.name, table: job.table, walkId: proof.id, completeAsOf: proof.startedAt },
       verdict: proof.verdict as Change['verdict'],
-      ...{ inserted, updated, deleted, firstSeq, lastSeq },
+      ...{ inserted: counts.inserted, updated: counts.updated, deleted: counts.deleted },
+      ...{ firstSeq: counts.firstSeq, lastSeq: counts.lastSeq },
     };
   }
 
   return {
-    /**
-     * What the walk makes known: all changes since the proof before it, by whatever walk, glance or retry of refused rows. Null where
-     * it is no proof, or nothing changed.
-     */
+    /** What the walk makes known. Null where it is no proof, or nothing changed. */
     of(job: Job, walk: WalkRow): Change | null {
       if (!isProof(walk.verdict)) return null;
-      return describe(job, walk, ofProof.all({ job: job.name, proof: walk.id }));
+      const before = lastWalk(connection, job.name, `${PROOF} AND id < ${walk.id}`);
+      return between(job, walk, before ? (endOf.get(before.id) ?? 0) : 0);
     },
     /** The same up to the last proof, for all changes after `seq`; for all there are, where a restore took back that change. */
     since(job: Job, seq: number): Change | null {
       const proof = lastWalk(connection, job.name, PROOF);
-      if (!proof) return null;
-      const from = isBeforeRestore(connection, seq) ? 0 : seq;
-      return describe(job, proof, sinceSeq.all({ job: job.name, proof: proof.id, seq: from }));
+      return proof ? between(job, proof, isBeforeRestore(connection, seq) ? 0 : seq) : null;
     },
   };
 }
-
-/** What a walk has changed since it was announced. Looks at all rows: a retry is rare. */
-function countRetried(connection: Connection, job: Job, { id, announced, lastSeq }: ChangedWalk): Counts {
-  const sources = changeSources(job)
-    .filter(({ at }) => at !== '_valid_to')
-    .map(
-      ({ change, at, source }) =>
-        `SELECT ${change} AS change, _walk_id AS walkId, ${at} AS at FROM ${source}`,
-    );
-  const [counts] = connection
-    .prepare<[number, string], Pick<Counts, 'inserted' | 'updated'> & { first: string | null }>(
-      `SELECT count(*) FILTER (WHERE change = 'insert') AS inserted, count(*) FILTER (WHERE change = 'update') AS updated,
-         min(at) AS first FROM (${sources.join(' UNION ALL ')}) WHERE walkId = ? AND at > ?`,
-    )
-    .all(id, isoTime(announced));
-  const { inserted = 0, updated = 0, first } = counts ?? {};
-  return { inserted, updated, deleted: 0, firstSeq: first ? Date.parse(first) : lastSeq, lastSeq };
-}
-
-const add = (one: Counts, other: Counts): Counts => ({
-  inserted: one.inserted + other.inserted,
-  updated: one.updated + other.updated,
-  deleted: one.deleted + other.deleted,
-  firstSeq: Math.min(one.firstSeq, other.firstSeq),
-  lastSeq: Math.max(one.lastSeq, other.lastSeq),
-});
-
-/** SQL over `walks`: the proof, what came before it, and glances that began and ended during it. */
-const isAnnouncedWith = (proof: string) =>
-  `(+walks.id <= ${proof}.id OR +walks.last_seq <= ${proof}.last_seq AND walks.finished_at <= ${proof}.finished_at)`;

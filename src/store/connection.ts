@@ -8,17 +8,20 @@ import { Database } from './sqlite.ts';
 
 export type Connection = Database;
 
-/** SQLite's numbers: `full` keeps every commit through a power cut, `normal` through a crash of the process. */
-export const synchronous = { full: 2, normal: 1 } as const;
+/** SQLite's number for `full`, which keeps every commit through a power cut. */
+const SYNCHRONOUS_FULL = 2;
 
 /** A walk touches most pages once, and the system caches the others. SQLite's own is 2 MB, that of better-sqlite3 16. */
 const CACHE_KIB = 4_096;
 
-/** Pages in the log that a commit itself copies into the database; `copyLog` mostly does it before. */
-const CHECKPOINT_PAGES = 6_000;
+/** A commit that finds so many pages in the log copies them into the database. */
+const CHECKPOINT_PAGES = 4_000;
 
 /** A log is cut back to this when it begins anew. */
 const LONGEST_LOG_AT_REST_BYTES = 16 * 1024 ** 2;
+
+/** Only a long reader leaves a log of more bytes. */
+export const LONG_LOG_BYTES = 64_000_000;
 
 /** How long a connection waits for another process that keeps the database locked. */
 const LOCK_WAIT_MS = 5_000;
@@ -41,7 +44,7 @@ export function openConnection(
       refuseReplaced(connection, before);
       setPragmas(connection, {
         journal_mode: 'wal',
-        synchronous: synchronous.full,
+        synchronous: SYNCHRONOUS_FULL,
         foreign_keys: 1,
         trusted_schema: 0,
         cache_size: -CACHE_KIB,
@@ -85,6 +88,20 @@ export function valueIn<Value extends string | number>(
       .pluck()
       .get(...values) ?? undefined
   );
+}
+
+/** The size of the write-ahead log of a database. */
+export const logBytes = (file: string): number => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+
+/** Empties the write-ahead log, unless others are at work: nobody is kept waiting. */
+export function emptyLog(connection: Connection): void {
+  const waitMs = connection.pragma('busy_timeout', { simple: true });
+  connection.pragma('busy_timeout = 0');
+  try {
+    connection.pragma('wal_checkpoint(TRUNCATE)');
+  } finally {
+    connection.pragma(`busy_timeout = ${waitMs}`);
+  }
 }
 
 /** Lets an open connection read its file anew after an error: SQLite keeps even damaged pages until another connection commits. */

@@ -1,9 +1,7 @@
 /** Errors of the disk and of SQLite as Failures that say what to do. */
 
-import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { type DiskTrouble, diskTrouble } from '../disk.ts';
+import { dirname } from 'node:path';
+import { diskTrouble } from '../disk.ts';
 import { Failure } from '../errors.ts';
 import { Database } from './sqlite.ts';
 
@@ -11,14 +9,14 @@ import { Database } from './sqlite.ts';
 const ADVICE_ON_SQLITE: Record<string, string> = {
   SQLITE_BUSY: 'another process keeps the database busy; try again',
   SQLITE_LOCKED: 'another process keeps the database busy; try again',
-  SQLITE_FULL: 'the disk is full: free space, then run again',
+  SQLITE_FULL: 'the disk is full: free space (df), then run again',
   SQLITE_READONLY_DBMOVED:
     'the database was moved or deleted while it was in use: put it back, then start again',
   SQLITE_READONLY: 'the database is read-only: make it and its folder writable for this user',
   SQLITE_PERM: 'the database may not be opened: make it and its folder accessible for this user',
   SQLITE_CANTOPEN:
-    'the database cannot be opened: check that its folder exists and is writable for this user',
-  SQLITE_IOERR: 'the disk reports an error: see the log of the kernel (dmesg), and check the device',
+    'the database cannot be opened: check that its folder exists and is writable for this user, and that files are not used up (df -i, ulimit -n)',
+  SQLITE_IOERR: 'the disk is full, over quota or broken: see df, quota and dmesg',
   SQLITE_CORRUPT: 'the database is damaged: restore a backup (docs/operations.md), do not delete it before',
   SQLITE_NOTADB: 'the file is not a database: move it away, or restore a backup (docs/operations.md)',
 };
@@ -28,50 +26,15 @@ export function storeFailure(thrown: unknown, file: string): unknown {
   if (thrown instanceof Failure) return thrown;
   const advice =
     thrown instanceof Database.SqliteError
-      ? sqliteAdvice(thrown.code, dirname(file))
+      ? sqliteAdvice(thrown.code)
       : diskTrouble(thrown, dirname(file))?.advice;
   if (!advice) return thrown;
   const kind = isBusy(thrown) ? 'incomplete' : 'disk';
   return new Failure(kind, `${file}: ${advice}`, { cause: thrown });
 }
 
-function sqliteAdvice(code: string, folder: string): string | undefined {
-  const trouble = /^SQLITE_(FULL|IOERR|CANTOPEN)/.test(code) ? askDisk(folder) : undefined;
-  if (trouble && TOLD_BY_DISK.has(trouble.code)) return trouble.advice;
-  return Object.entries(ADVICE_ON_SQLITE).find(([name]) => code.startsWith(name))?.[1];
-}
-
-/** What SQLite's codes do not tell, but a trial write does. */
-const TOLD_BY_DISK: ReadonlySet<DiskTrouble['code']> = new Set([
-  'ENOSPC',
-  'INODES',
-  'EDQUOT',
-  'EFBIG',
-  'EIO',
-  'EMFILE',
-  'ENFILE',
-]);
-
-/** More than any file system keeps beside a name. */
-const TRIAL_BYTES = 65_536;
-
-/** Writes a nameless file to learn the system's error, which SQLite does not pass on. */
-function askDisk(folder: string): DiskTrouble | undefined {
-  const path = join(folder, `.mirror-trial-${randomUUID()}`);
-  try {
-    const file = openSync(path, 'wx', 0o600);
-    try {
-      unlinkSync(path);
-      for (let left = TRIAL_BYTES; left > 0; ) left -= writeSync(file, Buffer.alloc(left));
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    return undefined;
-  } catch (thrown) {
-    return diskTrouble(thrown, folder);
-  }
-}
+const sqliteAdvice = (code: string): string | undefined =>
+  Object.entries(ADVICE_ON_SQLITE).find(([name]) => code.startsWith(name))?.[1];
 
 /** Whether another process keeps the database from being written. */
 export function isBusy(thrown: unknown): boolean {

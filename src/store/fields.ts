@@ -3,12 +3,12 @@
  * drift. Its column is virtual, so stored rows need no change.
  */
 
-import type { Job } from '../job.ts';
-import type { Drift, FieldType, PageFields, SeenField } from '../validate/checked.ts';
+import { type Job, storedName } from '../job.ts';
+import type { Drift, FieldPath, FieldType, PageFields, SeenField } from '../validate/checked.ts';
 import { MAX_MEMBERS } from '../validate/values.ts';
 import type { Connection } from './connection.ts';
 import type { DriftLog, Origin } from './drift.ts';
-import { isProof, quoted } from './sql.ts';
+import { quoted } from './sql.ts';
 import { ensureShown } from './views.ts';
 import { lastWalk } from './walks.ts';
 
@@ -18,13 +18,6 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
   const isFull = `status = 'complete' AND renewal_of IS NULL AND id < ${walkId}`;
   const before = lastWalk(connection, job.name, isFull);
   const anyRow = connection.prepare(`SELECT 1 FROM ${quoted(job.rows)} LIMIT 1`);
-  // Differences that each walk notes anew, also of unchanged rows.
-  const anyRepeated = connection.prepare<[string]>(
-    `SELECT 1 FROM drift WHERE job = ? AND kind IN ('no-column', 'contradicted-key', 'more') LIMIT 1`,
-  );
-  /** Looked up again after each commit. */
-  let hasRepeated: boolean | undefined;
-  let areAllMet = false;
   let latest: Origin | undefined;
   let drifted = 0;
 
@@ -75,12 +68,10 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
 
   return {
     /** Takes in the fields of a page; call it in its transaction, before its rows are written. Returns how many drifts it noted. */
-    note({ rows, fields, areStored }: PageFields, origin: Origin): number {
-      hasRepeated = undefined;
+    note({ rows, fields }: PageFields, origin: Origin): number {
       drifted = 0;
       if (rows === 0) return 0;
       latest = origin;
-      if (areStored) return 0;
       const met = new Set<string>();
       const look = (path: string, seen: Omit<SeenField, 'path'>) => {
         const field = known.get(path);
@@ -90,21 +81,12 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
         return true;
       };
       const unseen = fields.filter((seen) => !look(jsonPath(seen.path), seen));
-      for (const path of new Set(fields.flatMap(({ path }) => objectsAround(path))))
-        look(path, { types: ['object'], values: 0, example: undefined });
+      for (const object of new Set(fields.flatMap(({ path }) => objectAround(path) ?? [])))
+        look(object, { types: ['object'], values: 0, example: undefined });
       for (const field of known.all())
         if (!field.nullable && !met.has(field.path)) known.keep({ ...field, nullable: true });
       if (unseen.length > 0) discover(unseen, rows, origin);
       return drifted;
-    },
-    /** Whether unchanged rows have no more fields to show in this walk. */
-    isSettled(): boolean {
-      // A field that a proof did not meet is in no row that has stayed.
-      const from = isProof(before?.verdict ?? null) ? (before?.id ?? 0) : 0;
-      areAllMet ||= [...known.all()].every((field) => field.walkId === walkId || field.walkId < from);
-      if (!areAllMet) return false;
-      hasRepeated ??= anyRepeated.get(job.name) !== undefined;
-      return !hasRepeated;
     },
     /** Notes the fields that the last whole walk met, but not this one. Returns how many drifts it noted. */
     conclude(): number {
@@ -159,28 +141,19 @@ function openKnownFields(connection: Connection, job: Job) {
      ON CONFLICT DO UPDATE SET types = excluded.types, nullable = excluded.nullable,
        last_seen_at = excluded.last_seen_at, example = excluded.example, walk_id = excluded.walk_id`,
   );
-  const names = namesIn(connection, job.rows);
+  const names = namesIn(connection, job.table);
   const known = new Map<string, Field>();
-  const members = new Map<string, Set<string>>();
-
-  function add(field: Field): void {
-    // Every object around the field has a member that leads to it.
-    if (!known.has(field.path))
-      for (let member = field.path; member !== '$'; member = pathAround(member)) {
-        const around = pathAround(member);
-        members.set(around, (members.get(around) ?? new Set()).add(member));
-      }
-    known.set(field.path, field);
-  }
-  for (const row of stored) add({ ...row, types: JSON.parse(row.types), nullable: row.nullable === 1 });
+  for (const row of stored)
+    known.set(row.path, { ...row, types: JSON.parse(row.types), nullable: row.nullable === 1 });
 
   return {
     count: () => known.size,
     has: (path: string) => known.has(path),
     get: (path: string) => known.get(path),
     all: () => known.values(),
-    membersOf: (object: string): ReadonlySet<string> => members.get(object) ?? new Set(),
-    nameColumn(path: readonly string[]): string {
+    /** The paths of fields within an object. */
+    membersOf: (object: string) => [...known.keys()].filter((path) => path !== object && pathAround(path) === object),
+    nameColumn(path: FieldPath): string {
       const name = columnName(path, names);
       names.add(name);
       return name;
@@ -189,7 +162,7 @@ function openKnownFields(connection: Connection, job: Job) {
     keep(field: Field): void {
       const { types, nullable } = field;
       upsert.run({ ...field, job: job.name, types: JSON.stringify(types), nullable: Number(nullable) });
-      add(field);
+      known.set(field.path, field);
     },
   };
 }
@@ -198,12 +171,23 @@ function openKnownFields(connection: Connection, job: Job) {
 const MAX_FIELD_COLUMNS = 300;
 const MAX_PATH_CHARACTERS = 500;
 
-/** Which fields that a page shows for the first time get a column, and why the others are in `_body` alone. */
+/**
+ * Which fields that a page shows for the first time get a column, and why the others are in `_body` alone. An object of too many
+ * members is a map: it gets one column.
+ */
 function admit(
   unseen: readonly SeenField[],
   known: KnownFields,
 ): { admitted: { path: string; field: SeenField }[]; refusals: { path: string; reason: string }[] } {
-  const isMap = mapFinder(unseen, known);
+  const members = new Map<string, Set<string>>();
+  for (const { path } of unseen) {
+    const object = objectAround(path);
+    if (object === undefined) continue;
+    const together = members.get(object) ?? new Set(known.membersOf(object));
+    members.set(object, together.add(jsonPath(path)));
+  }
+  const isMap = (object: string | undefined) =>
+    object !== undefined && (members.get(object)?.size ?? 0) > MAX_MEMBERS;
   const admitted = new Map<string, SeenField>();
   const refusals = new Map<string, { path: string; reason: string }>();
   const refuse = (path: string, reason: string) => refusals.set(`${path} ${reason}`, { path, reason });
@@ -211,12 +195,13 @@ function admit(
   const isShort = unseen.length > MAX_FIELD_COLUMNS - known.count();
   const inOrder = isShort ? unseen.toSorted((one, other) => one.path.length - other.path.length) : unseen;
   for (const seen of inOrder) {
-    const map = seen.path.findIndex((_, at) => at > 0 && isMap(jsonPath(seen.path.slice(0, at))));
-    const field: SeenField =
-      map > 0 ? { path: seen.path.slice(0, map), types: ['object'], values: 0, example: undefined } : seen;
+    const ofMap = isMap(objectAround(seen.path));
+    const field: SeenField = ofMap
+      ? { path: seen.path.slice(0, 1), types: ['object'], values: 0, example: undefined }
+      : seen;
     const path = jsonPath(field.path);
     // Null where other rows have an object, whose members have columns.
-    const isAbsentObject = field.types.length === 0 && known.membersOf(path).size > 0;
+    const isAbsentObject = field.types.length === 0 && known.membersOf(path).length > 0;
     if (known.has(path) || admitted.has(path) || isAbsentObject) continue;
     if (path.length > MAX_PATH_CHARACTERS)
       refuse('$', `a path of more than ${MAX_PATH_CHARACTERS} characters`);
@@ -224,7 +209,7 @@ function admit(
       refuse('$', `more than ${MAX_FIELD_COLUMNS} fields`);
     else {
       admitted.set(path, field);
-      if (map > 0) refuse(path, `more than ${MAX_MEMBERS} members: kept as one column of JSON`);
+      if (ofMap) refuse(path, `more than ${MAX_MEMBERS} members: kept as one column of JSON`);
     }
   }
   return {
@@ -233,21 +218,9 @@ function admit(
   };
 }
 
-function mapFinder(unseen: readonly SeenField[], known: KnownFields): (object: string) => boolean {
-  const members = new Map<string, Set<string>>();
-  for (const { path } of unseen) {
-    const objects = objectsAround(path);
-    for (const [level, object] of objects.entries()) {
-      const together = members.get(object) ?? new Set(known.membersOf(object));
-      members.set(object, together.add(objects[level + 1] ?? jsonPath(path)));
-    }
-  }
-  return (object) => (members.get(object)?.size ?? 0) > MAX_MEMBERS;
-}
-
-/** The paths of the objects around a field, from the outermost within the row. */
-const objectsAround = (path: readonly string[]): string[] =>
-  path.slice(1).map((_, level) => jsonPath(path.slice(0, level + 1)));
+/** The path of the object that a field is a member of; undefined for a field of the row itself. */
+const objectAround = (path: FieldPath): string | undefined =>
+  path.length > 1 ? jsonPath(path.slice(0, -1)) : undefined;
 
 /** The path of a field as SQLite's JSON functions read it: names that are no plain words are quoted, as JSON. */
 export function jsonPath(names: readonly string[]): string {
@@ -320,7 +293,9 @@ function addColumns(connection: Connection, job: Job, fields: readonly FieldColu
   const lacking = [job.rows, job.versions].flatMap((table) => {
     if (table === null) return [];
     const present = namesIn(connection, table);
-    return fields.filter(({ column }) => !present.has(column)).map((field) => ({ table, ...field }));
+    return fields
+      .filter(({ column }) => !present.has(storedName(column)))
+      .map(({ column, path }) => ({ table, column: storedName(column), path }));
   });
   if (lacking.length === 0) return;
   const dropped = connection
@@ -332,7 +307,7 @@ function addColumns(connection: Connection, job: Job, fields: readonly FieldColu
   for (const { table, column, path } of lacking) {
     const literal = `'${path.replaceAll("'", "''")}'`;
     connection.exec(
-      `ALTER TABLE "${table}" ADD COLUMN "${column}" GENERATED ALWAYS AS (json_extract(_body, ${literal})) VIRTUAL`,
+      `ALTER TABLE ${quoted(table)} ADD COLUMN ${quoted(column)} GENERATED ALWAYS AS (json_extract(_body, ${literal})) VIRTUAL`,
     );
   }
   for (const { sql } of dropped) connection.exec(sql);

@@ -1,6 +1,6 @@
 /** The file system under the mirror: SQLite's locks can be trusted only where one kernel knows all of them. */
 
-import { readFileSync, statfsSync, statSync } from 'node:fs';
+import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Failure } from '../errors.ts';
 
@@ -23,66 +23,16 @@ const NETWORK_TYPES = new Map([
 
 const FUSE_TYPE = 0x65735546;
 
-/** Of network file systems and mounted buckets, as they name themselves in the table of mounts. */
-const NETWORK_FUSE = new Map(
-  Object.entries({
-    ...{ sshfs: 'sshfs', glusterfs: 'GlusterFS', ceph: 'Ceph', 'ceph-fuse': 'Ceph', rclone: 'rclone' },
-    ...{ s3fs: 's3fs', gcsfuse: 'gcsfuse', goofys: 'goofys', blobfuse: 'blobfuse', blobfuse2: 'blobfuse' },
-    ...{ 'mountpoint-s3': 'mountpoint-s3', 'mount-s3': 'mountpoint-s3' },
-  }),
-);
-
-/**
- * What such a file system is.
- * @param type as `statfs` gives it. @param device as `stat` gives it. @param mounts the text of `/proc/self/mountinfo`.
- */
-export function filesystemOf(type: number, device: number, mounts: string): Filesystem {
+/** What a file system of this type is. @param type as `statfs` gives it. */
+export function filesystemOf(type: number): Filesystem {
   const network = NETWORK_TYPES.get(type);
   if (network !== undefined) return { name: network, verdict: 'refused' };
-  if (type !== FUSE_TYPE) return { name: '', verdict: 'local' };
-  // Programs name themselves after `fuse.`, or, where they do not, as the source of the mount.
-  const mount = mountOf(device, mounts);
-  const program = (mount?.type === 'fuse' ? mount.source : mount?.type.replace(/^fuse\./, '')) ?? '';
-  const known = NETWORK_FUSE.get(program.toLowerCase());
-  if (known !== undefined) return { name: known, verdict: 'refused' };
-  return { name: program === '' ? 'FUSE' : `FUSE (${program})`, verdict: 'doubtful' };
-}
-
-/** The mount of the device: fields, then ` - `, type and source, see proc_pid_mountinfo(5). */
-function mountOf(device: number, mounts: string): { type: string; source: string } | undefined {
-  const wanted = numbersOf(device);
-  for (const line of mounts.split('\n')) {
-    const [fields = '', rest = ''] = line.split(' - ');
-    if (fields.split(' ')[2] !== wanted) continue;
-    const [type = '', source = ''] = rest.split(' ');
-    return { type, source };
-  }
-  return undefined;
-}
-
-/** Major and minor number of a device, which `stat` of Linux gives as one. */
-function numbersOf(device: number): string {
-  const number = BigInt(device);
-  const major = ((number >> 8n) & 0xfffn) | ((number >> 32n) & ~0xfffn);
-  const minor = (number & 0xffn) | ((number >> 12n) & 0xffffff00n);
-  return `${major}:${minor}`;
+  // sshfs and mounted buckets are among them, and local ones.
+  return type === FUSE_TYPE ? { name: 'FUSE', verdict: 'doubtful' } : { name: '', verdict: 'local' };
 }
 
 /** The file system that a file lies on, or would lie on: its folder is there. */
-export function filesystemAt(file: string): Filesystem {
-  const folder = dirname(file);
-  const { type } = statfsSync(folder);
-  return filesystemOf(type, statSync(folder).dev, type === FUSE_TYPE ? mountsHere() : '');
-}
-
-/** Empty where there is no such table. */
-function mountsHere(): string {
-  try {
-    return readFileSync('/proc/self/mountinfo', 'utf8');
-  } catch {
-    return '';
-  }
-}
+export const filesystemAt = (file: string): Filesystem => filesystemOf(statfsSync(dirname(file)).type);
 
 /** @throws Failure `config` for a file on a file system that other machines may use at once. */
 export function refuseNetworkFilesystem(file: string): void {

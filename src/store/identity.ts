@@ -66,20 +66,20 @@ export function ensureIdentity(connection: Connection, dir: string, now: number)
   endRestore(connection, now);
   if (identityOf(connection)) return;
   connection
-    .prepare('INSERT OR IGNORE INTO identity (id, name, epoch) VALUES (1, ?, ?)')
+    .prepare('INSERT OR IGNORE INTO _identity (id, name, epoch) VALUES (1, ?, ?)')
     .run(nameOf(dir), randomUUID());
 }
 
 /** Undefined where no writer has opened the mirror since it was made. */
 export function identityOf(connection: Connection): Identity | undefined {
-  return connection.prepare<[], Identity>('SELECT name, epoch FROM identity').get();
+  return connection.prepare<[], Identity>('SELECT name, epoch FROM _identity').get();
 }
 
 /** Begins another epoch in a copy that may take the mirror's place one day, without what changes in the mirror meanwhile. */
 export function renewEpoch(copy: Connection): void {
   // The database of keys has none.
-  if (!hasTable(copy, 'identity')) return;
-  copy.prepare('UPDATE identity SET epoch = ?').run(randomUUID());
+  if (!hasTable(copy, '_identity')) return;
+  copy.prepare('UPDATE _identity SET epoch = ?').run(randomUUID());
   beginRestore(copy);
 }
 

@@ -1,22 +1,20 @@
-/**
- * Rows that break the contract. Each is kept whole with the reason, counted when it comes again, and resolved when it fits or is
- * gone upstream. After a fix, all can be tried again.
- */
+/** Refused rows: kept whole with the reason, resolved when they fit or are gone, and checked again after a fix. */
 
 import { createHash } from 'node:crypto';
 import { isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
 import { reportProgress } from '../progress.ts';
-import type { CheckedRows, RefusedRow } from '../validate/checked.ts';
+import type { CheckedRows, DiscoveredShape, RefusedRow } from '../validate/checked.ts';
 import { type Connection, valueIn } from './connection.ts';
 import { createDriftLog, type Origin } from './drift.ts';
 import { watchFields } from './fields.ts';
 import { lockJob } from './lock.ts';
-import { createTableWriter } from './rows.ts';
+import { acceptRefused } from './pages.ts';
+import { openTable } from './rows.ts';
 import type { quarantine } from './schema.ts';
 import { createSequence } from './sequence.ts';
 import { FULL_PROOF } from './sql.ts';
-import { openVolatile } from './staged-values.ts';
+import { agesOf, readList } from './shapes.ts';
 import { lastWalk } from './walks.ts';
 
 /** The quarantine as one walk of the job uses it. */
@@ -34,18 +32,17 @@ export function openQuarantine(connection: Connection, job: string) {
   const resolve = connection.prepare<[string, string, string]>(
     `UPDATE quarantine SET resolved_at = ? WHERE ${unresolved}`,
   );
-  const find = connection.prepare<[string, string], { rowid: number; walkId: number }>(
-    `SELECT id AS rowid, walk_id AS walkId FROM quarantine WHERE ${unresolved}`,
+  const find = connection.prepare<[string, string], { id: number; walkId: number }>(
+    `SELECT id, walk_id AS walkId FROM quarantine WHERE ${unresolved}`,
   );
-  const identify = createIdentifier();
   // Mostly there is none to look for.
   let holdsAny = countUnresolved(connection, job) > 0;
   return {
-    /** Returns the row's rowid in the quarantine. */
+    /** Returns the row's id in the quarantine. */
     keep(row: RefusedRow, origin: Origin): number {
       holdsAny = true;
       const problems = JSON.stringify(row.problems);
-      return upsert.get({ ...row, ...origin, problems, identity: identify(row) }) as number;
+      return upsert.get({ ...row, ...origin, problems, identity: identityOf(row) }) as number;
     },
     /** Resolves the row that was refused under this key, if there is one. */
     resolve(key: string, now: string): void {
@@ -56,19 +53,8 @@ export function openQuarantine(connection: Connection, job: string) {
   };
 }
 
-/** Tells rows without a key that look alike apart, in the order in which a walk meets them. */
-function createIdentifier(): (row: RefusedRow) => string {
-  const alike = new Map<string, string[]>();
-  return ({ key, identity, body }) => {
-    if (key !== null) return identity;
-    const digest = createHash('sha256').update(body).digest('base64');
-    const met = alike.get(identity) ?? [];
-    if (!met.includes(digest)) met.push(digest);
-    alike.set(identity, met);
-    const at = met.indexOf(digest);
-    return at === 0 ? identity : `${identity}#${at + 1}`;
-  };
-}
+/** A row without a key is known again by its text. */
+const identityOf = ({ key, body }: RefusedRow) => key ?? createHash('sha256').update(body).digest('hex');
 
 /** Resolves the refused rows that a walk over the whole dataset did not meet: they are gone upstream. */
 export function resolveGone(connection: Connection, job: string, walkId: number, now: string): void {
@@ -97,46 +83,61 @@ export type Retried = {
   refused: number;
 };
 
+/** Rows of one transaction: more would keep other writers waiting. */
+const RETRIED_AT_ONCE = 100;
+
 /**
- * Checks refused rows again, in one transaction and under the job's lock, and mirrors those that fit now.
+ * Checks refused rows again, under the job's lock, and mirrors those that fit now. An unfinished walk that met them has met the rows.
  * @throws Failure `incomplete` where a process is mirroring the job.
  */
 export function retryQuarantine(
   connection: Connection,
   dir: string,
   job: Job,
-  check: (row: QuarantinedRow) => CheckedRows,
+  check: (row: QuarantinedRow, shape: DiscoveredShape) => CheckedRows,
   now: () => number,
 ): Retried {
   const lock = lockJob(dir, job, 'is mirroring it; try again when its walk has ended');
   try {
-    return connection.transaction(() => retryAll(connection, job, check, isoTime(now()))).immediate();
+    const retried: Retried = { job: job.name, tried: 0, mirrored: 0, gone: 0, refused: 0 };
+    const total = countUnresolved(connection, job.name);
+    const next = connection.prepare<[string, number, number], QuarantinedRow>(
+      `SELECT id, body, request_id AS requestId, walk_id AS walkId, last_seen_at AS lastSeenAt
+       FROM quarantine WHERE job = ? AND resolved_at IS NULL AND id > ? ORDER BY id LIMIT ?`,
+    );
+    const retry = connection.transaction((rows: readonly QuarantinedRow[]) =>
+      retryRows(connection, job, rows, check, isoTime(now()), retried),
+    ).immediate;
+    for (let after = 0; ; ) {
+      const rows = next.all(job.name, after, RETRIED_AT_ONCE);
+      const last = rows.at(-1);
+      if (!last) return retried;
+      retry(rows);
+      reportProgress({ what: job.name, unit: 'rows', done: retried.tried, total });
+      after = last.id;
+    }
   } finally {
     lock.release();
   }
 }
 
-function retryAll(
+function retryRows(
   connection: Connection,
   job: Job,
-  check: (row: QuarantinedRow) => CheckedRows,
+  rows: readonly QuarantinedRow[],
+  check: (row: QuarantinedRow, shape: DiscoveredShape) => CheckedRows,
   now: string,
-): Retried {
+  retried: Retried,
+): void {
+  const { shape } = readList(connection, job.name);
   const save = prepareSave(connection, job, now);
-  const next = connection.prepare<[string, number], QuarantinedRow>(
-    `SELECT id, body, request_id AS requestId, walk_id AS walkId, last_seen_at AS lastSeenAt
-     FROM quarantine WHERE job = ? AND resolved_at IS NULL AND id > ? ORDER BY id LIMIT 1`,
-  );
   const resolve = connection.prepare<[string, number]>('UPDATE quarantine SET resolved_at = ? WHERE id = ?');
   const refuse = connection.prepare<[string, number]>('UPDATE quarantine SET problems = ? WHERE id = ?');
   const lastProof = lastWalk(connection, job.name, FULL_PROOF)?.id ?? 0;
-  const retried: Retried = { job: job.name, tried: 0, mirrored: 0, gone: 0, refused: 0 };
-  const total = countUnresolved(connection, job.name);
-  for (let row = next.get(job.name, 0); row; row = next.get(job.name, row.id)) {
-    const checked = check(row);
+  for (const row of rows) {
+    const checked = check(row, shape);
     retried.tried += 1;
-    reportProgress({ what: job.name, unit: 'rows', done: retried.tried, total });
-    const [refused] = checked.refused;
+    const refused = checked.rows.find((one) => one.refused)?.refused;
     if (refused) {
       refuse.run(JSON.stringify(refused.problems), row.id);
       retried.refused += 1;
@@ -147,14 +148,11 @@ function retryAll(
     resolve.run(now, row.id);
     retried[isGone ? 'gone' : 'mirrored'] += 1;
   }
-  return retried;
 }
 
 /** Returns what saves a row as a change of the walk that brought it, whose `last_seq` then leads readers to it. */
 function prepareSave(connection: Connection, job: Job, now: string) {
-  const volatile = openVolatile(connection, job);
-  // No walk ends here to show staged values.
-  const table = createTableWriter(connection, job, volatile && { ...volatile, stage: volatile.put });
+  const table = openTable(connection, job, agesOf(readList(connection, job.name)));
   const drift = createDriftLog(connection, job.name);
   const latest = lastWalk(connection, job.name)?.id ?? 0;
   const fields = job.contract ? undefined : watchFields(connection, job, latest, drift);
@@ -163,18 +161,29 @@ function prepareSave(connection: Connection, job: Job, now: string) {
        first_seq = coalesce(first_seq, ?), last_seq = ? WHERE id = ?`,
   );
   let seq: number | undefined;
-  return ({ walkId, requestId }: QuarantinedRow, checked: CheckedRows) => {
+  const changeBy = (walkId: number, isNew: boolean): string => {
+    seq ??= createSequence(connection)(job.name, Date.parse(now));
+    noteChange.run(Number(isNew), Number(!isNew), seq, seq, walkId);
+    return isoTime(seq);
+  };
+  return ({ id, walkId, requestId }: QuarantinedRow, checked: CheckedRows) => {
     const origin = { job: job.name, walkId, requestId, now };
     fields?.note(checked.fields, origin);
     for (const found of checked.drifts) drift.note(found, origin);
     drift.flush();
-    seq ??= createSequence(connection)(job.name, Date.parse(now));
-    for (const accepted of checked.accepted) {
-      const row = table.compare(accepted);
-      table.write(row, walkId, isoTime(seq));
-      const [isNew, isChanged] = [row.change === 'new', row.change === 'changed'];
-      if (isNew || isChanged) noteChange.run(Number(isNew), Number(isChanged), seq, seq, walkId);
+    for (const { row } of checked.rows) {
+      if (!row) continue;
+      const stored = table.compare(row, row.key);
+      if (!stored)
+        acceptRefused(connection, id, table.insert(row.key, row.values, walkId, changeBy(walkId, true)));
+      else {
+        if (stored.change === 'changed')
+          table.update(stored.number, row.values, walkId, changeBy(walkId, false));
+        else if (stored.change === 'moved') table.move(stored, row.values);
+        if (stored.isHeld) table.endHold(stored.number);
+        acceptRefused(connection, id, stored.number);
+      }
     }
-    volatile?.commit();
+    table.writeMoved();
   };
 }

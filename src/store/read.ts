@@ -9,13 +9,12 @@ import { PROOF } from './sql.ts';
 import { Database } from './sqlite.ts';
 
 export { copyDatabase, sealCopy } from './backup.ts';
-export { LONG_LOG_BYTES, logBytes } from './commits.ts';
-export { type Connection, openReadOnly } from './connection.ts';
+export { type Connection, LONG_LOG_BYTES, logBytes, openReadOnly } from './connection.ts';
 export { storeFailure } from './failure.ts';
 export { filesystemAt, refuseNetworkFilesystem } from './filesystem.ts';
 export { hasMirror, type Identity, identityOf, mirrorFile } from './identity.ts';
 export { holderNote, livingHolder } from './lock.ts';
-export { countRows, orderReader, removalSql } from './orders.ts';
+export { orderReader } from './pages.ts';
 export { isBeforeRestore } from './sequence.ts';
 export {
   type ChangeSource,

@@ -1,9 +1,10 @@
 /** The tables that the mirror keeps about itself. Those of the datasets are declared in `jobs/`. */
 
 import { sql } from 'drizzle-orm';
-import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { FailureKind } from '../errors.ts';
-import type { FieldType, Problem } from '../validate/checked.ts';
+import type { DiscoveredShape, FieldType, Problem } from '../validate/checked.ts';
+import type { Motion } from '../validate/motion.ts';
 import { PROOF } from './sql.ts';
 
 /** One pass over a dataset: how far it got, its counts, and the evidence for its verdict. */
@@ -23,7 +24,7 @@ export const walks = sqliteTable(
      * was there from its beginning to its end), `union` (nothing is proven). Null until it ends, and for a glance.
      */
     verdict: text({ enum: ['snapshot', 'verified', 'union'] }),
-    /** When it began. What it read is as of then, or later. */
+    /** When the first page that it has saved was asked for; until then, when it began. What it read is as of then, or later. */
     startedAt: text('started_at').notNull(),
     /** When it ended, complete or given up. Null while it can still continue. */
     finishedAt: text('finished_at'),
@@ -81,8 +82,6 @@ export const walks = sqliteTable(
     held: integer().notNull().default(0),
     /** The walk whose proof this one renewed with a single call, because nothing had changed. Null for a full walk. */
     renewalOf: integer('renewal_of'),
-    /** Calls that were saved: what a full walk would have taken, less that single call. */
-    callsSaved: integer('calls_saved').notNull().default(0),
     /** `seq` of its first change, see `changes`. Null if it changed nothing. */
     firstSeq: integer('first_seq'),
     /** `seq` of its latest change, see `changes`. Null if it changed nothing. */
@@ -91,6 +90,12 @@ export const walks = sqliteTable(
     anomalies: text().notNull().default('{}'),
     /** JSON, for the program alone: the walk's checkpoint, with all that it needs to continue. */
     memory: text().notNull().default('{}'),
+    /** Of a proof: the `seq` from which on the rows have the order in which it found them. Null for any other walk. */
+    orderSeq: integer('order_seq'),
+    /** Of a proof: the later one that found the same rows in the same order, so that its pages alone are kept. */
+    pagesOf: integer('pages_of'),
+    /** Of a proof: the greatest number of a row when it ended. Rows that have come since have greater ones. */
+    lastNumber: integer('last_number'),
     /** Until when it waits, if its `status` is `waiting` and the time is known. */
     waitsUntil: text('waits_until'),
     /** What it then waits for, in one word: `quota`, `rate`, `retry_after` and so on. */
@@ -101,6 +106,7 @@ export const walks = sqliteTable(
     index('walks_by_seq').on(table.lastSeq),
     // Finds the last proof without reading every walk since, however long ago it was.
     index('walks_by_proof').on(table.job, table.id).where(sql.raw(PROOF)),
+    index('walks_by_order').on(table.job, table.orderSeq).where(sql`order_seq IS NOT NULL`),
   ],
 );
 
@@ -139,14 +145,11 @@ export const requests = sqliteTable(
 export const quarantine = sqliteTable(
   'quarantine',
   {
-    id: integer().primaryKey(),
+    id: integer().primaryKey({ autoIncrement: true }),
     job: text().notNull(),
     /** The row's key, if it could be read. */
     key: text(),
-    /**
-     * What tells refused rows apart: the key, or a digest of the stable part of a row without one. The same row refused
-     * again is counted, and makes no new row here.
-     */
+    /** What tells refused rows apart: the key, or a digest of a row without one. The same row refused again is counted. */
     identity: text().notNull(),
     /** The row's JSON as received. */
     body: text().notNull(),
@@ -182,7 +185,9 @@ export const drift = sqliteTable(
      * In rows with a contract: `extra-property`, `new-value` (of an enumeration), `out-of-range`. In other rows:
      * `new-field` (not in the first whole walk), `vanished-field` (found by the whole walk before the last one, but not
      * by the last one), `new-type`, `no-column` (why a field is only in `_body`), `contradicted-key`
-     * (different rows have the same key at once, or a row has none). `more` sums up all above 1,000 differences.
+     * (different rows have the same key at once, or a row has none), `new-key` (rows are known by other fields from then
+     * on), `moved-rows` (they are elsewhere in the response). In both: `moving-field` (it moves by itself, and so makes no
+     * version). `more` sums up all above 1,000 differences.
      */
     kind: text().notNull(),
     /** The property, its names joined by dots. For a discovered field its JSON path. */
@@ -228,39 +233,33 @@ export const fields = sqliteTable(
 );
 
 /** One row for each dataset: how to read it if that is not specified, how far back its history goes, when it is due. */
-export const datasets = sqliteTable('datasets', {
+export const datasets = sqliteTable('_datasets', {
   job: text().primaryKey(),
-  /** JSON: the names that lead to the array of rows in a page, such as `["rows"]`. `[]` if the page is that array. */
-  rowsPath: text('rows_path', { mode: 'json' }).$type<readonly string[]>(),
-  /** The field that identifies a row. Null if a digest of the whole row does. */
-  keyField: text('key_field'),
-  /** JSON: values of that field that different rows have at once. The digest is a part of the key of such rows. */
-  sharedKeys: text('shared_keys', { mode: 'json' }).$type<readonly string[]>(),
-  /** When `rows_path` and `key_field` were chosen. Null if they have not been yet. */
-  chosenAt: text('chosen_at'),
+  /** JSON: what was found out of a list without a contract, such as the fields of its key. */
+  shape: text({ mode: 'json' }).$type<DiscoveredShape>(),
+  /** JSON: fields that change from walk to walk, and which of them are ages. */
+  motions: text({ mode: 'json' }).notNull().default([]).$type<readonly Motion[]>(),
   /** `seq` of its latest change, see `changes`. Null if there was none. */
   lastSeq: integer('last_seq'),
-  /** `seq` of its latest order, see `orders`, that came without a change of a row. Null if there was none. */
+  /** `seq` of its latest order that came without a change of a row. Null if there was none. */
   orderSeq: integer('order_seq'),
+  /** `seq` from which on its rows have their present keys: who knows older ones begins anew. Null if they never changed. */
+  keysSeq: integer('keys_seq'),
   /** Grows with every change of its volatile values, and with every row that is held or no longer is: `seq` tells of neither. */
   volatileSeq: integer('volatile_seq').notNull().default(0),
   /**
    * Versions that ended by this time were removed from its history, see `MIRROR_KEEP_HISTORY`; or snapshots taken by
-   * this time from its table, see `MIRROR_KEEP_USAGE`. Null if none were.
+   * this time from its table. Null if none were.
    */
   historyFrom: text('history_from'),
-  /** Orders before this `seq` were removed from `orders`. Null if none were. */
+  /** The order of the rows before this `seq` is forgotten. Null if none is. */
   ordersFrom: integer('orders_from'),
-  /** Walks below this number that changed nothing were removed, see `MIRROR_KEEP_WALKS`. */
-  walksFrom: integer('walks_from').notNull().default(0),
-  /** Calls saved since the beginning, because a single call showed that nothing had changed. */
-  callsSaved: integer('calls_saved').notNull().default(0),
   /** When the daemon will mirror it next. */
   nextDueAt: text('next_due_at'),
 });
 
 /** What the governor has learnt about quota, rate and concurrency: one row. With `MIRROR_ACCOUNT` a copy of what Redis has of it. */
-export const governor = sqliteTable('governor', {
+export const governor = sqliteTable('_governor', {
   /** Always 1. */
   id: integer().primaryKey(),
   /** JSON that only the program reads. */
@@ -269,85 +268,26 @@ export const governor = sqliteTable('governor', {
   updatedAt: text('updated_at').notNull().default(sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`),
 });
 
-/** The rows that unfinished walks have met so far, one row for each commit. No index, since there are never many. */
-export const rowsMet = sqliteTable('rows_met', {
-  id: integer().primaryKey(),
-  walkId: integer('walk_id').notNull(),
-  /** Their rowids in the dataset's table or in `quarantine`, packed. */
-  rowids: blob({ mode: 'buffer' }).notNull(),
-  /**
-   * Where they were met, each in the order in which they were shown: `rows` as the walk read on, `head` as it looked at the
-   * beginning again, `refused` in quarantine.
-   */
-  part: text({ enum: ['rows', 'head', 'refused'] }).notNull(),
-});
-
 /**
- * Volatile values that walks have received since the last of them ended, one row for each commit. As the walk ends they go to
- * the table of the dataset that holds such values, in the order of its rows: as they came they would change every page of it
- * again and again.
+ * What a walk has read, one row a page. The pages of an unfinished walk say which rows it has met, those of a proof in what order the
+ * API shows the rows. Pages of walks that prove nothing go as they end, those of a proof a day after another proof took its place.
  */
-export const stagedVolatile = sqliteTable('staged_volatile', {
-  id: integer().primaryKey(),
-  job: text().notNull(),
-  /** JSON: the numbers of the rows, and the values of each volatile column, in the order of that table. */
-  content: text().notNull(),
-});
-
-/**
- * The order in which the API showed the rows of a dataset, one row for each proof that found another one, or other rows.
- * Rows that came since the latest of them have greater rowids than `top`. Kept for seven days, and in a tenth of the database.
- */
-export const orders = sqliteTable(
-  'orders',
+export const walkPages = sqliteTable(
+  '_walk_pages',
   {
-    job: text().notNull(),
-    /** From this change on, see `changes`. A proof that changes no row has one of its own here. */
-    seq: integer().notNull(),
-    /** The walk that proved it (`walks.id`). It may be forgotten, so what is told of it stands here, too. */
-    walkId: integer('walk_id').notNull(),
-    /** Of that walk, see `walks.verdict`. */
-    verdict: text({ enum: ['snapshot', 'verified'] }).notNull(),
-    /** When that walk began. */
-    completeAsOf: text('complete_as_of').notNull(),
-    /** `generatedAt` of the snapshot, as received; null for any other verdict. */
-    generatedAt: text('generated_at'),
-    /** All rows held then, by their rowids, packed. Null where the list is that of `same_as`. */
-    rowids: blob({ mode: 'buffer' }),
-    /** The earlier order (`seq`) that has the same list. */
-    sameAs: integer('same_as'),
-    /** How many these are. */
+    /** `walk_id << 20 | at + 8`, where `at` counts the pages of the walk; pages before 0 are shown in front. */
+    id: integer().primaryKey(),
+    /** How many of its numbers are rows of the table. */
     rows: integer().notNull(),
-    /** How many of them, at the front, the walk found. The others are held, or came meanwhile. */
-    met: integer().notNull(),
-    /** How many of those others were held, see `_held_since`. */
-    held: integer().notNull(),
-    /** The greatest rowid of the table then. */
-    top: integer().notNull(),
+    /** JSON: the numbers of its rows that no page before it has; a refused row that is not in the table stands as minus its id in `quarantine`. */
+    numbers: text().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.job, table.seq] })],
-);
-
-/** The rowids of rows that were removed: another row may have the same one now. */
-export const removedRows = sqliteTable(
-  'removed_rows',
-  {
-    job: text().notNull(),
-    /** The rowid that it had. */
-    number: integer().notNull(),
-    /** The change that removed it, see `changes`. */
-    until: integer().notNull(),
-    /** Its `_key`. */
-    key: text().notNull(),
-  },
-  (table) => [
-    primaryKey({ columns: [table.job, table.number, table.until] }),
-    index('removed_rows_by_time').on(table.job, table.until),
-  ],
+  // With one null among them, no row would ever seem to be gone.
+  (table) => [check('walk_pages_numbers', sql`${table.numbers} NOT LIKE '%null%'`)],
 );
 
 /** Which mirror this is: one row. Whoever follows it from elsewhere knows it by this. */
-export const identity = sqliteTable('identity', {
+export const identity = sqliteTable('_identity', {
   /** Always 1. */
   id: integer().primaryKey(),
   /** It stays through backups and wherever the file moves. */
@@ -360,7 +300,7 @@ export const identity = sqliteTable('identity', {
  * Each time that a backup took the mirror's place. Changes with a greater number than `backup_seq`, up to `restored_seq`, were
  * those of the mirror before: whoever has seen one of them begins anew.
  */
-export const restores = sqliteTable('restores', {
+export const restores = sqliteTable('_restores', {
   id: integer().primaryKey(),
   /** Of the latest change in the backup. */
   backupSeq: integer('backup_seq').notNull(),

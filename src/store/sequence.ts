@@ -14,7 +14,7 @@ export function createSequence(
 ): (job: string, now: number) => number {
   const latest = connection.prepare<[], number | null>(lastSeqSql).pluck();
   const keep = connection.prepare<[string, number]>(
-    `INSERT INTO datasets (job, ${column}) VALUES (?, ?) ON CONFLICT DO UPDATE SET ${column} = excluded.${column}`,
+    `INSERT INTO _datasets (job, ${column}) VALUES (?, ?) ON CONFLICT DO UPDATE SET ${column} = excluded.${column}`,
   );
   return (job, now) => {
     // A clock may tell parts of milliseconds.
@@ -26,25 +26,25 @@ export function createSequence(
 
 /** SQL for the greatest number of a change or order, here or in the mirror before a restore. */
 const lastSeqSql = `SELECT max(seq) FROM (
-  SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS seq FROM datasets UNION ALL SELECT restored_seq FROM restores)`;
+  SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS seq FROM _datasets UNION ALL SELECT restored_seq FROM _restores)`;
 
 export const lastSeqOf = (connection: Connection): number => valueIn(connection, lastSeqSql) ?? 0;
 
 /** Notes in a copy up to which number it has the changes of the mirror. */
 export function beginRestore(copy: Connection): void {
-  copy.exec('DELETE FROM restores WHERE restored_seq IS NULL');
-  copy.prepare('INSERT INTO restores (backup_seq) VALUES (?)').run(lastSeqOf(copy));
+  copy.exec('DELETE FROM _restores WHERE restored_seq IS NULL');
+  copy.prepare('INSERT INTO _restores (backup_seq) VALUES (?)').run(lastSeqOf(copy));
 }
 
 /** Notes once, in a copy that takes the mirror's place, up to which number the mirror before may have had changes. */
 export function endRestore(copy: Connection, seq: number): void {
   copy
-    .prepare('UPDATE restores SET restored_seq = max(?, backup_seq) WHERE restored_seq IS NULL')
+    .prepare('UPDATE _restores SET restored_seq = max(?, backup_seq) WHERE restored_seq IS NULL')
     .run(Math.trunc(seq));
 }
 
 /** Whether a restore took back the change with the number `seq`: a reader must not go on from there. */
 export function isBeforeRestore(connection: Connection, seq: number): boolean {
-  const sql = 'SELECT 1 FROM restores WHERE backup_seq < :seq AND :seq <= coalesce(restored_seq, :seq)';
+  const sql = 'SELECT 1 FROM _restores WHERE backup_seq < :seq AND :seq <= coalesce(restored_seq, :seq)';
   return connection.prepare<[{ seq: number }]>(sql).get({ seq }) !== undefined;
 }

@@ -1,20 +1,44 @@
-/** A walk from its opening to its end: it saves pages, then ends with a verdict or stays at its checkpoint. */
+/**
+ * A walk from its opening to its end. What has arrived is saved in one transaction: rows, refused rows, drift, calls, the page with
+ * the numbers of its rows, and the checkpoint behind it. Each page is compared after the one before was written. The transaction of
+ * the last page ends the walk: rows that a proof lacks go or are held, the key of a list is found, and the verdict is written. A walk
+ * that is killed stands before a transaction or behind it.
+ */
 
-import { ageOf, isoTime } from '../clock.ts';
-import { type FailureKind, toError } from '../errors.ts';
+import type { Call } from '../api/response.ts';
+import { ageOf, HOUR_MS, isoTime } from '../clock.ts';
+import { Failure, type FailureKind, toError } from '../errors.ts';
 import type { Job } from '../job.ts';
-import { type Checkpoint, withAnomalies } from '../walk/checkpoint.ts';
-import type { Verdict, WalkKind } from '../walk.ts';
-import { copyLog } from './commits.ts';
+import type { CheckedPage, CheckedRow, DiscoveredShape, DriftKind, FieldPath, Row } from '../validate/checked.ts';
+import { describeKey } from '../validate/discovered.ts';
+import { keyedRow } from '../validate/keys.ts';
+import { type Change, concludeMotion, type MotionOfWalk, noMotion, observe } from '../validate/motion.ts';
+import { describeBreach, type Hints, type KnownOfList } from '../validate.ts';
+import { beginning, type Checkpoint, type PageFacts, requestOf } from '../walk/checkpoint.ts';
+import {
+  beginWalk,
+  endUnproven,
+  type Previous,
+  takeStep,
+  type WalkEnd,
+  type WalkKind,
+  type WalkStep,
+} from '../walk.ts';
+import { callRecorder } from './calls.ts';
 import { type Connection, valueIn } from './connection.ts';
-import { guarded, guardedAll, storeFailure } from './failure.ts';
-import { type Committed, checkpointOf, createPageWriter } from './group-commit.ts';
-import { draftOrder, keepOrder } from './orders.ts';
-import { resolveGone } from './quarantine.ts';
-import { decideRetirement, openHeld, planRetirement, type Retiring, retireBatches } from './retire.ts';
+import { createDriftLog, type Origin } from './drift.ts';
+import { guarded, guardedAll } from './failure.ts';
+import { watchFields } from './fields.ts';
+import { concludeKey, ensureKeys } from './keys.ts';
+import { createMatcher, type Match, type Twins } from './matching.ts';
+import { keepOrder, openWalkPages } from './pages.ts';
+import { openQuarantine, resolveGone } from './quarantine.ts';
+import { countHeld, heldRows, retireRows } from './retire.ts';
+import { openTable } from './rows.ts';
 import type { WalkRow } from './schema.ts';
-import { isProof } from './sql.ts';
-import { mergeStaged } from './staged-values.ts';
+import { createSequence } from './sequence.ts';
+import { agesOf, keepList, type KnownList, readList } from './shapes.ts';
+import { isProof, quoted } from './sql.ts';
 import {
   closeWalk,
   lastFullWalk,
@@ -25,43 +49,53 @@ import {
   prepareWalkUpdate,
 } from './walks.ts';
 
-/** What the walk proves, and what kept it from proving more. */
-export type Ending = {
-  /** Null for a glance, which proves nothing. */
-  verdict: Verdict | null;
-  error?: string | null | undefined;
-  /** Set where one call renewed the last proof, and saved so many calls. */
-  callsSaved?: number;
+/** A page as it arrived: checked, with the offset that it was requested from. */
+export type ArrivedPage = {
+  page: CheckedPage;
+  offset: number;
+  /** Of all that does not move by itself; only of a first page. */
+  digest: string | undefined;
+  call: Call;
 };
 
-/** The last full walk: the one that ended last, or the one whose proof that renewed. */
-type Before = {
-  row: WalkRow;
+/** What a transaction did. */
+export type Counts = { inserted: number; updated: number; quarantined: number; drifted: number };
+
+/** What was saved: how many of the pages, and whether the walk has ended. */
+export type Saved = { counts: Counts; pages: number; isEnded: boolean };
+
+/** What a walk keeps to go on, beside its pages. */
+type Memory = {
   checkpoint: Checkpoint;
-  /** Since it began; null where the clock was ahead then. */
-  ageMs: number | null;
-  /** Whether rows look gone, and wait for the next proof. */
-  holdsRows: boolean;
+  /** The greatest number of a row when the walk began: rows with greater ones were new to the mirror. */
+  newAbove: number;
+  /** Numbers of rows that came first where rows were read again: each may be an earlier one, changed. */
+  shownAgain: number[];
+  /** Rows that lack the field of the key. */
+  withoutKeyField: number;
+  twins: Twins;
+  motion: MotionOfWalk;
 };
 
 export type WalkSession = ReturnType<typeof createSession>;
 
-/**
- * @param check throws where the opened file is no longer the mirror: no walk ends in a lost file.
- * @param committed called after each commit of pages.
- */
-export function openSession(
-  connection: Connection,
-  dir: string,
-  job: Job,
-  kind: WalkKind,
-  now: () => number,
-  check: () => void,
-  committed: Committed,
-): WalkSession {
+type SessionParts = {
+  connection: Connection;
+  dir: string;
+  job: Job;
+  kind: WalkKind;
+  /** What the user says of a list without a contract. */
+  hints: Hints;
+  now: () => number;
+  /** Throws where the opened file is no longer the mirror: no walk ends in a lost file. */
+  check: () => void;
+};
+
+export function openSession(parts: SessionParts): WalkSession {
+  const { connection, dir, job, kind, now } = parts;
   const walk = openWalk(connection, dir, job, kind, now());
   try {
-    const session = createSession(connection, walk, now, check, committed);
+    const session = createSession(walk, parts);
     if (ageOf(Date.parse(walk.row.startedAt), now()) !== null) return session;
     // Nobody could tell as of when it proves anything.
     session.giveUp('incomplete', 'it began under a clock that was ahead: the next walk begins anew');
@@ -70,159 +104,467 @@ export function openSession(
     throw thrown;
   }
   walk.lock.release();
-  return openSession(connection, dir, job, kind, now, check, committed);
+  return openSession(parts);
 }
 
-/** The columns that removing rows changes in the walk's row. */
-const changing = ['deleted', 'held', 'drifted', 'firstSeq', 'lastSeq'] as const;
-
-function createSession(
-  connection: Connection,
-  walk: OpenWalk,
-  now: () => number,
-  check: () => void,
-  committed: Committed,
-) {
-  const { job, met } = walk;
+function createSession(walk: OpenWalk, { connection, hints, now, check }: SessionParts) {
+  const { job } = walk;
   const row: WalkRow = walk.row;
-  const { retiring, ...checkpoint } = JSON.parse(row.memory) as { retiring?: Retiring };
-  row.memory = JSON.stringify(checkpoint);
-  const forgot = row.distinctKeys !== met.rows.size + met.refused.size;
-  const before = readBefore(connection, job, now());
-  const writer = createPageWriter(connection, walk, now, committed);
   const file = connection.name;
-  const atomically = connection.transaction((work: () => void) => work()).immediate;
-  const saveRetiring = prepareWalkUpdate(connection, ['memory', ...changing]);
+  const atomically = connection.transaction((work: () => unknown) => work()).immediate;
+  const before = readBefore(connection, job, now());
+  const pages = openWalkPages(connection, row.id);
+  const memory = readMemory(row) ?? newMemory(connection, job, before?.previous);
+  let list = atomically(() => openList(connection, job, hints, memory.checkpoint, now())) as KnownList;
+  const ages = agesIn(list, hints);
+  const table = openTable(connection, job, ages);
+  const matcher = createMatcher(connection, job, table, { twins: memory.twins, isMet: pages.has });
+  const quarantine = openQuarantine(connection, job.name);
+  const driftLog = createDriftLog(connection, job.name);
+  const fields = job.contract ? undefined : watchFields(connection, job, row.id, driftLog);
+  const recordCall = callRecorder(connection);
+  const nextSeq = createSequence(connection);
+  const saveRow = prepareWalkUpdate(connection, saved);
+  // Apart, so that a walk that changes nothing does not write the index of `last_seq`.
+  const saveSeqs = prepareWalkUpdate(connection, ['firstSeq', 'lastSeq']);
+  let failure: { thrown: unknown } | undefined;
+  /** Of the transaction that is open: what it did, and its number among all changes, which the first change takes. */
+  let counts = noCounts();
+  let seq: number | undefined;
 
-  /**
-   * Holds or removes the rows that the proof lacks: all batches but the last, which is returned. The first commit keeps what was
-   * proven, so that the next run can finish the removal.
-   */
-  async function retire(proven: Pick<Retiring, 'verdict' | 'error'>, signal: AbortSignal) {
-    const decision = retiring ?? decideRetirement(connection, walk, proven.verdict, now());
-    const plan = await planRetirement(connection, walk, decision);
-    const order = await draftOrder(connection, row.id, plan.staying);
-    const batches = retireBatches(connection, walk, plan);
-    const last = batches.pop();
-    const memory = JSON.stringify({
-      ...checkpoint,
-      ...JSON.parse(row.memory),
-      retiring: { ...decision, ...proven },
-    });
-    for (const [at, batch] of batches.entries()) {
-      signal.throwIfAborted();
-      check();
-      atomically(() => {
-        // A resumed walk no longer knows which fields it met.
-        if (at === 0) writer.conclude();
-        batch(now());
-        saveRetiring({ ...row, memory });
-      });
-      await copyLog(connection);
+  /** Runs one transaction. After one failure it always throws that error: what is in memory no longer matches the database. */
+  function commit<T>(work: () => T): T {
+    if (failure) throw failure.thrown;
+    const { lastSeq } = row;
+    [counts, seq] = [noCounts(), undefined];
+    try {
+      return atomically(() => {
+        const result = work();
+        if (row.finishedAt === null) {
+          row.memory = keptMemory(memory);
+          saveRow(row);
+          if (row.lastSeq !== lastSeq) saveSeqs(row);
+        }
+        return result;
+      }) as T;
+    } catch (thrown) {
+      failure = { thrown };
+      throw thrown;
     }
-    return { order, last, isConcluded: batches.length > 0 };
   }
 
+  function count(what: keyof Counts, times = 1): void {
+    counts[what] += times;
+    row[what] += times;
+  }
+
+  /** The time that changed rows get: that of the commit. */
+  function changedAt(): string {
+    if (seq === undefined) {
+      seq = nextSeq(job.name, now());
+      row.firstSeq ??= seq;
+      row.lastSeq = seq;
+    }
+    return isoTime(seq);
+  }
+
+  function note(kind: DriftKind, path: string, detail: string, origin: Origin, times = 1): void {
+    driftLog.note({ kind, path, detail, times }, origin);
+    count('drifted', times);
+  }
+
+  /** Saves one page, and takes the walk's step. */
+  function savePage({ page, offset, digest, call }: ArrivedPage): WalkStep {
+    const { checkpoint } = memory;
+    const origin: Origin = { job: job.name, walkId: row.id, requestId: call.requestId, now: isoTime(now()) };
+    if (checkpoint.pages === 0) row.startedAt = call.at;
+    if (page.shape) adoptShape(page.shape);
+    count('drifted', fields?.note(page.fields, origin) ?? 0);
+    for (const { kind, path, detail, times } of page.drifts) note(kind, path, detail, origin, times);
+    const rows = writeRows(page, isOfSameSnapshot(checkpoint, page), origin);
+    const facts: PageFacts = {
+      ...{ offset, digest, received: page.received },
+      ...{ pagination: page.pagination, generatedAt: page.generatedAt },
+      keys: rows.map(({ key }) => key),
+      met: rows.map(({ isMet }) => isMet),
+      known: rows.map(({ isKnown }) => isKnown),
+    };
+    const step =
+      job.reading === 'snapshot' ? onlyStep : takeStep(checkpoint, facts, before?.previous, row.kind);
+    meetRows(step, page, rows);
+    recordCall(call);
+    memory.checkpoint = step.checkpoint;
+    Object.assign(row, columnsOf(step.checkpoint, row), { apiCalls: row.apiCalls + 1, distinctKeys: pages.size });
+    return step;
+  }
+
+  /** What the first page shows of the list: where its rows are, and a key that is believed at once. */
+  function adoptShape({ place, key, hasLookedForKey }: DiscoveredShape): void {
+    const { shape } = list;
+    const adopted = { ...shape, place, runsWithoutPlace: 0 };
+    const isFirst = hasLookedForKey && !shape.hasLookedForKey;
+    list = {
+      ...list,
+      shape: isFirst ? ensureKeys(connection, job, shape, { ...adopted, key, hasLookedForKey }, ages, now()) : adopted,
+    };
+  }
+
+  /** Writes the rows of a page in its order, then the refused ones. A row's key may be another than it seemed (`matching.ts`). */
+  function writeRows({ rows }: CheckedPage, isPublished: boolean, origin: Origin): WrittenRow[] {
+    const written: WrittenRow[] = [];
+    const changes: Change[] = [];
+    matcher.beginPage(isPublished);
+    rows.forEach(({ row: came }, at) => {
+      if (!came) return;
+      const match = matcher.match(came, list.shape);
+      const { key, stored } = match;
+      if (match.isContradiction) contradictKey(came.key, origin);
+      const isMet = stored !== undefined && pages.has(stored.number);
+      if (stored && !isMet) changes.push(changeOf(stored.open, openValue(job, came)));
+      const number = writeRow(match, came, isMet);
+      matcher.wrote(number);
+      quarantine.resolve(key, origin.now);
+      written[at] = { key, number, isMet, isKnown: stored !== undefined && isSettled(stored) };
+    });
+    rows.forEach((one, at) => {
+      if (one.refused) written[at] = writeRefused(one, origin);
+    });
+    observe(memory.motion, changes);
+    return written;
+  }
+
+  function writeRow({ key, stored }: Match, { values }: Row, isMet: boolean): number {
+    if (!stored) {
+      count('inserted');
+      return table.insert(key, values, row.id, changedAt());
+    }
+    const { number, change, isHeld } = stored;
+    if (isHeld) table.endHold(number);
+    if (change === 'changed') {
+      count('updated');
+      table.update(number, values, row.id, changedAt());
+    } else if (change === 'moved') table.move(stored, values);
+    else if (isMet) table.settle(number, values);
+    return number;
+  }
+
+  /** A refused row is still there upstream: what the mirror has under its key must not look gone. */
+  function writeRefused({ key, refused }: Refused, origin: Origin): WrittenRow {
+    const refusedBefore = key === null ? undefined : quarantine.find(key);
+    const stored = key === null ? undefined : table.find(key);
+    const id = quarantine.keep(refused, origin);
+    count('quarantined');
+    if (stored?.isHeld) table.endHold(stored.number);
+    const number = stored?.number ?? -id;
+    const isKnown = [refusedBefore, stored].some((one) => one !== undefined && isSettled(one));
+    return { key, number, isMet: key !== null && pages.has(number), isKnown };
+  }
+
+  const isSettled = ({ walkId }: { walkId: number }) => !walk.unsettled.has(walkId);
+
+  function contradictKey(key: string, origin: Origin): void {
+    const { shape } = list;
+    list = { ...list, shape: { ...shape, isKeyContradicted: true } };
+    const shown = key.slice(0, SHOWN_CHARACTERS).toWellFormed();
+    note('contradicted-key', describeKey(shape.key ?? []), `two rows share ${shown}`, origin);
+  }
+
+  function meetRows({ metRows, reread, isLookAtHead }: WalkStep, page: CheckedPage, rows: readonly WrittenRow[]) {
+    if (metRows === 'clear') {
+      pages.clear();
+      [memory.shownAgain, memory.withoutKeyField] = [[], 0];
+    }
+    // No row of a dataset of snapshots ever goes, and they have no order.
+    if (metRows !== 'add' || job.reading === 'snapshot') return;
+    const numbers = rows.map(({ number }) => number);
+    const fresh = new Set(isLookAtHead ? pages.addLook(numbers) : pages.add(numbers));
+    memory.withoutKeyField += page.withoutKeyField;
+    if (job.contract) return;
+    memory.shownAgain.push(...numbers.slice(0, reread).filter((number) => number > 0 && fresh.has(number)));
+  }
+
+  /** Ends the walk, in the transaction of its last page. */
+  function finish({ verdict: found, unproven, gaps, isRenewal }: WalkEnd): void {
+    check();
+    // Beside an unfinished walk, a glance that read everything proves nothing: only that walk may hold or remove rows.
+    const verdict = walk.isBesideWalk ? null : found;
+    const kind = verdict === null ? 'glance' : 'walk';
+    const isWhole = kind === 'walk' && !isRenewal && job.reading === 'walk';
+    const proof = isWhole && isProof(verdict) ? (verdict as 'snapshot' | 'verified') : undefined;
+    table.writeMoved();
+    if (isWhole) concludeList(proof !== undefined);
+    const order = proof ? retire(proof) : {};
+    if (isWhole) count('drifted', fields?.conclude() ?? 0);
+    driftLog.flush();
+    if (proof) resolveGone(connection, job.name, row.id, isoTime(now()));
+    close({
+      ...{ kind, verdict, status: 'complete', errorKind: null },
+      error: [gaps, unproven && `the dataset changed: ${unproven}`].filter(Boolean).join('; ') || null,
+      glanced: kind === 'walk' ? rowsGlanced(connection, row) : 0,
+      ...(isRenewal && before && { renewalOf: before.row.id }),
+      ...order,
+    });
+  }
+
+  /** What a whole walk says of a list without a contract: which fields move by themselves, where its rows are, and its key. */
+  function concludeList(isProven: boolean): void {
+    const origin: Origin = { job: job.name, walkId: row.id, requestId: null, now: isoTime(now()) };
+    const { shape } = list;
+    const motions = concludeMotion(list.motions, memory.motion);
+    const agesNow = agesIn({ shape, motions }, hints);
+    for (const path of agesNow)
+      if (!ages.some((age) => age.join('.') === path.join('.')))
+        note('moving-field', path.join('.'), 'kept current, makes no version', origin);
+    list = { shape: job.contract ? shape : concludeShape(shape, agesNow, isProven, origin), motions };
+    keepList(connection, job.name, list);
+  }
+
+  function concludeShape(
+    shape: DiscoveredShape,
+    agesNow: readonly FieldPath[],
+    isProven: boolean,
+    origin: Origin,
+  ): DiscoveredShape {
+    const met = {
+      ...{ walkId: row.id, pages, newAbove: memory.newAbove, withoutKeyField: memory.withoutKeyField },
+      shownAgain: new Set(memory.shownAgain),
+    };
+    const isPlaceProven = shape.isPlaceProven || (isProven && pages.size > 0);
+    const twins = [...memory.twins].map(([key, digests]) => [key, digests] as const);
+    const found = concludeKey(connection, job, { ...shape, isPlaceProven, twins }, met, hints.key !== undefined);
+    const [before, after] = [shape, found].map(({ key }) => describeKey(key ?? []));
+    if (before !== after) note('new-key', after ?? '', `${before || 'a digest'} before`, origin);
+    return ensureKeys(connection, job, shape, found, agesNow, now(), met);
+  }
+
+  /** Removes and holds the rows that the proof lacks. Its pages are the order of the rows now. */
+  function retire(verdict: 'snapshot' | 'verified'): Partial<WalkRow> {
+    pages.addGlanced(job.name);
+    const proof = {
+      ...{ walkId: row.id, verdict, shown: pages.size, inserted: row.inserted },
+      hasUnkeyed: memory.checkpoint.unkeyed > 0 || memory.withoutKeyField > 0,
+    };
+    const { deleted, held } = retireRows(connection, job, proof, changedAt, endTime());
+    row.deleted += deleted;
+    row.held = held;
+    pages.addHeld(heldRows(connection, job));
+    return keepOrder(connection, job, row, verdict, now());
+  }
+
+  /** Its last change may be ahead of a clock that stands still or goes back. */
+  const endTime = () => isoTime(Math.max(now(), row.lastSeq ?? 0));
+
+  function close(ending: Partial<WalkRow>): void {
+    row.memory = keptMemory(memory);
+    Object.assign(row, { finishedAt: endTime() }, ending);
+    closeWalk(connection, walk, { ...row, ...ending }, before?.row);
+  }
+
+  const failed = (errorKind: FailureKind, error: string): Partial<WalkRow> => ({
+    ...{ status: 'failed', errorKind, error },
+  });
+
   return {
-    /** The walk's row; changes with every commit. */
+    /** The walk's row; changes with every transaction. */
     row: row as Readonly<WalkRow>,
-    /** Where it resumes. A walk that lost the set of rows met proves nothing: `forgotten` is among its anomalies. */
-    checkpoint: withAnomalies(checkpointOf(row), forgot && 'forgotten'),
-    before,
-    /** What the walk had proven when it broke off while it removed rows; it only has to be finished. */
-    retiring: retiring as Ending | undefined,
+    /** What is known of a list without a contract, and what the user says of it. */
+    get known(): KnownOfList {
+      return { shape: list.shape, hints };
+    },
+    /** Fields that move by themselves. */
+    ages: ages as readonly FieldPath[],
+    /** Where the walk goes on. */
+    get checkpoint(): Checkpoint {
+      return memory.checkpoint;
+    },
     ...guardedAll(file, {
-      lookUp: writer.lookUp,
-      findStoredRun: writer.findStoredRun,
-      savePage: writer.savePage,
-      commit: () => writer.commit(),
+      /**
+       * Saves what has arrived, in its order. A page that is not the next one, or that comes behind the end, is not saved: its call is
+       * recorded.
+       * @throws Failure for a walk that no request leads on, or whose first page has no row that fits; its pages are saved.
+       */
+      save(arrived: readonly ArrivedPage[]): Saved {
+        let givenUp: Failure | undefined;
+        const result = commit(() => {
+          let used = 0;
+          for (const one of arrived) {
+            if (row.finishedAt !== null || one.offset !== requestOf(memory.checkpoint).offset) {
+              recordCall(one.call);
+              continue;
+            }
+            const step = savePage(one);
+            used += 1;
+            givenUp = whyItFails(job, one.page, step);
+            if (givenUp) close(failed(givenUp.kind, givenUp.message));
+            else if (step.end) finish(step.end);
+          }
+          if (row.finishedAt === null) keepList(connection, job.name, list);
+          return { counts, pages: used, isEnded: row.finishedAt !== null };
+        });
+        if (givenUp) throw givenUp;
+        return result;
+      },
+      /** Keeps another checkpoint, to which no page led: the next request is another one. */
+      detour(checkpoint: Checkpoint): void {
+        commit(() => {
+          memory.checkpoint = checkpoint;
+          Object.assign(row, columnsOf(checkpoint, row));
+        });
+      },
+      /** Ends the walk behind its last page, without a proof. */
+      endUnproven: (why: string) => commit(() => finish(endUnproven(memory.checkpoint, why))),
+      /** Notes that the rows are no longer where they were: missing in two runs in a row, they are looked for elsewhere. */
+      missPlace(): void {
+        commit(() => {
+          const { shape } = list;
+          list = { ...list, shape: { ...shape, runsWithoutPlace: shape.runsWithoutPlace + 1 } };
+          keepList(connection, job.name, list);
+        });
+      },
       /** Gives the walk up: its checkpoint is worth nothing, and the next run begins a new one. */
       giveUp(errorKind: FailureKind, error: string): void {
-        writer.flush();
-        check();
-        atomically(() => {
-          const ending = { status: 'failed', error, errorKind, finishedAt: isoTime(now()) } as const;
-          closeWalk(connection, walk, ending, before?.row);
+        commit(() => {
+          check();
+          table.writeMoved();
+          driftLog.flush();
+          close(failed(errorKind, error));
         });
       },
     }),
     /**
-     * Ends the walk. With a proof, rows that it lacks are removed or held, a thousand a transaction.
-     * @throws the signal's reason when aborted between two transactions; the next run finishes the walk.
-     */
-    async finish(
-      { verdict: found, error = null, callsSaved }: Ending,
-      signal: AbortSignal,
-    ): Promise<WalkRow> {
-      // Beside an unfinished walk, a glance that read everything proves nothing: only that walk may hold or remove rows.
-      const verdict = walk.isBesideWalk ? null : found;
-      const kind = verdict === null ? 'glance' : 'walk';
-      const renewed = callsSaved !== undefined && before && { renewalOf: before.row.id, callsSaved };
-      try {
-        writer.flush();
-        const proof = isProof(verdict) && !renewed ? verdict : null;
-        await mergeStaged(connection, job);
-        const retired =
-          proof && job.reading === 'walk' ? await retire({ verdict: proof, error }, signal) : undefined;
-        check();
-        atomically(() => {
-          if (proof) resolveGone(connection, job.name, row.id, isoTime(now()));
-          if (kind === 'walk' && !renewed && !retired?.isConcluded) writer.conclude();
-          if (proof && retired) {
-            retired.last?.(now());
-            row.held = openHeld(connection, job).count();
-            keepOrder(connection, job, row, proof, retired.order, now());
-          }
-          const glanced = kind === 'walk' ? rowsGlanced(connection, row) : 0;
-          // Its last change may be ahead of a clock that stands still or goes back.
-          const finishedAt = isoTime(Math.max(now(), row.lastSeq ?? 0));
-          const ending = {
-            kind,
-            status: 'complete',
-            verdict,
-            finishedAt,
-            glanced,
-            error,
-            ...renewed,
-          } as const;
-          Object.assign(row, ending);
-          const changes = Object.fromEntries(changing.map((name) => [name, row[name]]));
-          closeWalk(connection, walk, { ...ending, ...changes, memory: row.memory }, before?.row);
-        });
-        return row;
-      } catch (thrown) {
-        throw signal.aborted ? thrown : storeFailure(thrown, file);
-      }
-    },
-    /**
-     * Leaves the walk at its last commit, because of `thrown`; the next run resumes there.
-     * @returns `thrown`, or the error by which waiting pages were lost. Where even the walk's row cannot be written, nothing else is
-     * reported: the cause is mostly the same.
+     * Leaves the walk at its last transaction, because of `thrown`; the next run resumes there.
+     * @returns `thrown`, or the error of the database. Where even the walk's row cannot be written, nothing else is reported: the
+     * cause is mostly the same.
      */
     pause(thrown: Error, stopped: boolean): Error {
-      const lost = failureOf(() => guarded(file, writer.flush));
+      const lost = failureOf(() => {
+        if (row.finishedAt === null)
+          guarded(file, () =>
+            commit(() => {
+              table.writeMoved();
+              driftLog.flush();
+            }),
+          );
+      });
       failureOf(() => guarded(file, () => pauseWalk(connection, walk, lost ?? thrown, stopped && !lost)));
       return lost ?? thrown;
-    },
-    /** Shows the volatile values of a paused walk; one that ends shows its own. */
-    async showStaged(): Promise<void> {
-      try {
-        await mergeStaged(connection, job);
-      } catch (thrown) {
-        throw storeFailure(thrown, file);
-      }
     },
     release: () => walk.lock.release(),
   };
 }
 
-function failureOf(work: () => void): Error | undefined {
-  try {
-    work();
-    return undefined;
-  } catch (thrown) {
-    return toError(thrown);
-  }
+/** A dataset of snapshots is read by one page, which is all there is. */
+const onlyStep: WalkStep = {
+  checkpoint: { ...beginning, pages: 1, pagesOfPass: 1, rows: 1 },
+  ...{ metRows: 'add', reread: 0, isLookAtHead: false },
+  end: { verdict: 'snapshot', unproven: undefined, gaps: undefined, stuck: undefined, isRenewal: false },
+};
+
+const noCounts = (): Counts => ({ inserted: 0, updated: 0, quarantined: 0, drifted: 0 });
+
+/** Characters of a key that are shown to people. */
+const SHOWN_CHARACTERS = 100;
+
+type Refused = Extract<CheckedRow, { row?: undefined }>;
+
+/** What became of a row of a page. `number`: minus its id in the quarantine where the table does not hold it. */
+type WrittenRow = { key: string | null; number: number; isMet: boolean; isKnown: boolean };
+
+/** Whether the page is of the published snapshot that this pass reads: no row of that changes. */
+function isOfSameSnapshot(at: Checkpoint, { generatedAt }: CheckedPage): boolean {
+  if (at.mode !== 'snapshot' || typeof generatedAt !== 'string') return false;
+  return at.pagesOfPass === 0 || at.generatedAt === generatedAt;
+}
+
+/** What may move by itself in a row: its body, or the properties that its contract does not list. */
+const openValue = ({ contract }: Job, { values }: Row) =>
+  (values[contract ? 'extra' : '_body'] ?? null) as string | null;
+
+function changeOf(stored: string | null, came: string | null): Change {
+  const recordOf = (text: string | null) => (text === null ? null : keyedRow(text).record);
+  const before = recordOf(stored);
+  return [before, stored === came ? before : recordOf(came)];
+}
+
+/** @returns the failure of a walk that no request leads on, or whose first page is of another contract. */
+function whyItFails({ name }: Job, page: CheckedPage, { checkpoint, end }: WalkStep): Failure | undefined {
+  // Looks at the head do not count: before those, the list was read whole.
+  const breach = checkpoint.pagesOfPass === 1 ? describeBreach(page) : undefined;
+  if (breach) return new Failure('contract', `${name}: ${breach}`);
+  if (!end?.stuck) return undefined;
+  const what = `the API's pages lead nowhere (${end.stuck}); what came is kept, the next run begins anew`;
+  return new Failure('incomplete', `${name}: ${what}`);
+}
+
+/** Fields that are kept current without a version: those that the user says, else those that were found. */
+const agesIn = (list: KnownList, { volatile }: Hints): readonly FieldPath[] => volatile ?? agesOf(list);
+
+/** What is known of a list as a walk begins or goes on. Its rows get the key that the user says. */
+function openList(connection: Connection, job: Job, hints: Hints, at: Checkpoint, now: number): KnownList {
+  const list = readList(connection, job.name);
+  if (job.contract || job.reading === 'snapshot') return list;
+  const { shape } = list;
+  // A place that no proof has confirmed is looked for anew.
+  const isKept = shape.isPlaceProven || at.pages > 0;
+  const told = hints.key ? { key: hints.key, hasLookedForKey: true } : {};
+  const wanted = { ...shape, place: isKept ? shape.place : null, ...told };
+  return { ...list, shape: ensureKeys(connection, job, shape, wanted, agesIn(list, hints), now) };
+}
+
+function newMemory(connection: Connection, job: Job, previous: Previous | undefined): Memory {
+  return {
+    checkpoint: beginWalk(previous),
+    newAbove: valueIn<number>(connection, `SELECT max(number) FROM ${quoted(job.rows)}`) ?? 0,
+    shownAgain: [],
+    withoutKeyField: 0,
+    twins: new Map(),
+    motion: noMotion(),
+  };
+}
+
+const keptMemory = (memory: Memory) => JSON.stringify({ ...memory, twins: [...memory.twins] });
+
+/** Undefined for a walk that has just begun. */
+function readMemory({ memory }: WalkRow): Memory | undefined {
+  const kept = JSON.parse(memory) as Partial<Omit<Memory, 'twins'> & { twins: [string, string[]][] }>;
+  return kept.checkpoint && ({ ...kept, twins: new Map(kept.twins) } as Memory);
+}
+
+/** A checkpoint as columns of `walks`: `memory` holds all of it, the others show it to people. */
+function columnsOf(checkpoint: Checkpoint, row: Pick<WalkRow, 'total' | 'totalFirst'>) {
+  const { offset, pages, rows, unkeyed, total, totalFirst, restarts, generatedAt = null } = checkpoint;
+  const { newInHead, newAtTail, newElsewhere } = checkpoint;
+  return {
+    ...{ nextOffset: offset, pages, rows, unkeyed, restarts, generatedAt, newInHead, newAtTail, newElsewhere },
+    // A reset clears both in the checkpoint, not in the row.
+    total: total ?? row.total,
+    totalFirst: totalFirst ?? row.totalFirst,
+    stepsBack: checkpoint.mode === 'anchored' ? checkpoint.stepsBack : 0,
+    anomalies: JSON.stringify(checkpoint.anomalies),
+  };
+}
+
+const saved = [
+  ...(Object.keys(columnsOf(beginning, { total: null, totalFirst: null })) as (keyof ReturnType<typeof columnsOf>)[]),
+  ...(['inserted', 'updated', 'quarantined', 'drifted', 'apiCalls', 'distinctKeys'] as const),
+  ...(['startedAt', 'memory'] as const),
+];
+
+/** A full walk runs once a day; an hour less, so that a late run still falls within the day. */
+export const FULL_WALK_EVERY_MS = 23 * HOUR_MS;
+
+/** The last full walk, and what the next one may use of it. While rows are held, only a full walk can prove that they are gone. */
+function readBefore(connection: Connection, job: Job, now: number): { row: WalkRow; previous: Previous } | undefined {
+  const row = lastFullWalk(connection, job.name);
+  const kept = row && readMemory(row);
+  if (!row) return undefined;
+  const ageMs = ageOf(Date.parse(row.startedAt), now);
+  const isComplete = row.status === 'complete';
+  const isRecent = ageMs !== null && ageMs < FULL_WALK_EVERY_MS;
+  // A full walk of a single page costs no more.
+  const allowsRenewal =
+    isComplete && row.verdict === 'snapshot' && isRecent && row.pages > 1 && countHeld(connection, job) === 0;
+  return { row, previous: { checkpoint: kept?.checkpoint ?? beginning, allowsRenewal, isComplete } };
 }
 
 /** How many rows glances have brought since the last complete walk. */
@@ -232,14 +574,11 @@ function rowsGlanced(connection: Connection, { job, id }: WalkRow): number {
   return valueIn(connection, sum, job, before, id) ?? 0;
 }
 
-function readBefore(connection: Connection, job: Job, now: number): Before | undefined {
-  const row = lastFullWalk(connection, job.name);
-  return (
-    row && {
-      row,
-      checkpoint: checkpointOf(row),
-      ageMs: ageOf(Date.parse(row.startedAt), now),
-      holdsRows: openHeld(connection, job).count() > 0,
-    }
-  );
+function failureOf(work: () => void): Error | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (thrown) {
+    return toError(thrown);
+  }
 }

@@ -33,12 +33,12 @@ export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
  * SQL for the view `freshness`, on SQLite and on Postgres alike.
  * @param datasets with the table whose rows are counted.
  * @param ageOf SQL for the age in seconds of the time in a column; null for a time ahead of the clock, which has none.
- * @param more further columns, and the join that brings them.
+ * @param more further columns, and the join that brings them; and the table of the datasets.
  */
 export function freshnessSql(
   datasets: readonly { name: string; rows: string }[],
   ageOf: (at: string) => string,
-  more = { columns: '', join: '' },
+  { ofDatasets = '_datasets', ...more }: { columns: string; join: string; ofDatasets?: string } = { columns: '', join: '' },
 ): string {
   const counts = datasets.map(
     ({ name, rows }) => `SELECT '${name}' AS job, (SELECT count(*) FROM ${quoted(rows)}) AS rows,
@@ -61,7 +61,7 @@ LEFT JOIN walks AS walk
   ON walk.id = (SELECT id FROM walks WHERE job = counted.job AND kind = 'walk' ORDER BY id DESC LIMIT 1)
 LEFT JOIN walks AS seen
   ON seen.id = (SELECT id FROM walks WHERE job = counted.job AND ${SEEN} ORDER BY id DESC LIMIT 1)
-LEFT JOIN datasets ON datasets.job = counted.job${more.join}`;
+LEFT JOIN ${ofDatasets} AS datasets ON datasets.job = counted.job${more.join}`;
 }
 
 /** A dataset as SQL names it. */
@@ -78,7 +78,7 @@ export function changesSql(datasets: readonly InSql[], numberOf: (at: string) =>
 function changesOf(dataset: InSql, numberOf: (at: string) => string): string[] {
   const { name: job, table } = dataset;
   return changeSources(dataset).map(({ change, at, source, where }) => {
-    // A walk that removed much has a number for each thousand rows.
+    // A retry of refused rows may have changed something of that walk since.
     const remover = `(SELECT id FROM walks WHERE last_seq >= ${numberOf(at)} AND first_seq <= ${numberOf(at)}
     AND job = '${job}' AND kind = 'walk' ORDER BY last_seq LIMIT 1)`;
     const walk = at === '_valid_to' ? remover : '_walk_id';

@@ -1,6 +1,5 @@
 /** The store's door for other databases beside the mirror: opened, locked and watched in the same way. */
 
-export { relaxed } from './commits.ts';
 export { type Connection, forgetPages, openConnection, openReadOnly } from './connection.ts';
 export { guarded, guardedAll } from './failure.ts';
 export { watchFiles } from './identity.ts';

@@ -4,7 +4,7 @@
  */
 
 import { CLOCK_TOLERANCE_MS } from '../clock.ts';
-import { bookkeeping, type Job, stableColumnsOf, type View, validity, versioned } from '../job.ts';
+import { bookkeeping, type Job, storedName, type View, validity, versioned } from '../job.ts';
 import { type Connection, valueIn } from './connection.ts';
 import { changesSql, freshnessSql, quoted, seqOf } from './sql.ts';
 
@@ -34,18 +34,19 @@ export function ensureViews(connection: Connection, jobs: readonly Job[]): void 
  * those that nobody asks for, flattens the view into a query's join, and keeps the type of a column.
  */
 export function ensureShown(connection: Connection, job: Job): void {
-  const { columns, volatile, rows, aging } = job;
+  const { columns, volatile, rows, volatileTable } = job;
   const show = (view: string, table: string, ours: readonly string[]) => {
     const shown = [
       ...columns.filter((column) => !column.startsWith('_')),
       ...discoveredIn(connection, table),
       ...ours,
       ...columns.filter((column) => column.startsWith('_')),
-    ].map((column) =>
-      aging !== null && table === rows && volatile.includes(column)
-        ? `${volatileValueSql(aging, column, 'stored.rowid')} AS ${quoted(column)}`
-        : `stored.${quoted(column)}`,
-    );
+    ].map((column) => {
+      if (volatileTable !== null && table === rows && volatile.includes(column))
+        return `${volatileValueSql(volatileTable, column, 'stored.number')} AS ${quoted(column)}`;
+      const name = storedName(column);
+      return name === column ? `stored.${quoted(name)}` : `stored.${quoted(name)} AS ${quoted(column)}`;
+    });
     const sql = `SELECT ${shown.join(', ')}\nFROM ${quoted(table)} AS stored`;
     ensureObject(connection, 'view', view, `CREATE VIEW ${quoted(view)} AS\n${sql}`);
   };
@@ -54,32 +55,32 @@ export function ensureShown(connection: Connection, job: Job): void {
     show(job.history, job.versions, [...versioned, ...validity]);
 }
 
-/** The columns that read fields from `_body`, in the order in which they were found. */
+/** The columns that read fields from `_body`, in the order in which they were found, as the view names them. */
 function discoveredIn(connection: Connection, table: string): string[] {
-  return connection
+  const names = connection
     .prepare<[string], string>('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 2 ORDER BY cid')
     .pluck()
     .all(table);
+  return names.map((name) => (name === storedName(name.slice(0, -1)) ? name.slice(0, -1) : name));
 }
 
-/** SQL for a volatile value of the row that has the rowid. */
-const volatileValueSql = (aging: string, column: string, rowid: string) =>
-  `(SELECT ${quoted(column)} FROM ${quoted(aging)} WHERE _number = ${rowid})`;
+/** SQL for a volatile value of the row that has the number. */
+const volatileValueSql = (table: string, column: string, number: string) =>
+  `(SELECT ${quoted(storedName(column))} FROM ${quoted(table)} WHERE number = ${number})`;
 
-/** Makes the triggers of a job's rows those of its declaration. */
+/** Makes the triggers of a job's rows those of its declaration. A version ends as `_changed_at` moves: what moves by itself leaves that. */
 export function ensureTriggers(connection: Connection, job: Job): void {
-  const { name, table, rows, versions, volatile, aging } = job;
+  const { name, table, rows, versions, volatile, volatileTable } = job;
   if (versions === null) return;
   const columns = [...job.columns, ...versioned];
   const old = columns.map((column) =>
-    aging !== null && volatile.includes(column)
-      ? volatileValueSql(aging, column, 'OLD.rowid')
-      : `OLD.${quoted(column)}`,
+    volatileTable !== null && volatile.includes(column)
+      ? volatileValueSql(volatileTable, column, 'OLD.number')
+      : `OLD.${quoted(storedName(column))}`,
   );
   const keepOld = (validTo: string, endedBy: 'update' | 'delete') =>
-    `INSERT INTO ${quoted(versions)} (${columns.map(quoted)}, ${validity}) ` +
-    `VALUES (${old}, OLD._changed_at, ${validTo}, '${endedBy}'); `;
-  const stable = (row: 'OLD' | 'NEW') => stableColumnsOf(job).map((column) => `${row}.${quoted(column)}`);
+    `INSERT INTO ${quoted(versions)} (${columns.map(storedName).map(quoted)}, ${validity}, _row) ` +
+    `VALUES (${old}, OLD._changed_at, ${validTo}, '${endedBy}', OLD.number); `;
   const ensureTrigger = (trigger: string, when: string, body: string) =>
     ensureObject(
       connection,
@@ -89,18 +90,17 @@ export function ensureTriggers(connection: Connection, job: Job): void {
     );
   ensureTrigger(
     `${table}_superseded`,
-    `UPDATE ON ${quoted(rows)} WHEN (${stable('OLD')}) IS NOT (${stable('NEW')})`,
+    `UPDATE ON ${quoted(rows)} WHEN OLD._changed_at IS NOT NEW._changed_at`,
     keepOld('NEW._changed_at', 'update'),
   );
   // A walk that removes rows has just taken a number. A removal by hand takes none, and has that of the last change.
-  const removedBy = `coalesce((SELECT last_seq FROM datasets WHERE job = '${name}'), ${seqOf("'now'")})`;
-  // Orders know the row by its rowid, which another row may get.
-  const keepRowid = `INSERT INTO removed_rows (job, number, until, key) VALUES ('${name}', OLD.rowid, ${removedBy}, OLD._key); `;
-  const forgetVolatile = aging === null ? '' : `DELETE FROM ${quoted(aging)} WHERE _number = OLD.rowid; `;
+  const removedBy = `coalesce((SELECT last_seq FROM _datasets WHERE job = '${name}'), ${seqOf("'now'")})`;
+  const forgetVolatile =
+    volatileTable === null ? '' : `DELETE FROM ${quoted(volatileTable)} WHERE number = OLD.number; `;
   ensureTrigger(
     `${table}_removed`,
     `DELETE ON ${quoted(rows)}`,
-    keepOld(timeOf(removedBy), 'delete') + keepRowid + forgetVolatile,
+    keepOld(timeOf(removedBy), 'delete') + forgetVolatile,
   );
 }
 

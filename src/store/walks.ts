@@ -7,7 +7,7 @@ import type { Job } from '../job.ts';
 import type { WalkKind } from '../walk.ts';
 import type { Connection } from './connection.ts';
 import { type Lock, lockJob } from './lock.ts';
-import { forgetMet, type MetRows, readMet } from './rowids.ts';
+import { forgetGlances, forgetPages } from './pages.ts';
 import { type WalkRow, walks } from './schema.ts';
 
 const columns = Object.fromEntries(
@@ -50,7 +50,7 @@ export function prepareWalkUpdate<Name extends keyof WalkRow>(
   return (values: Pick<WalkRow, Name | 'id'>) => void update.run(values);
 }
 
-function updateWalk(connection: Connection, id: number, values: Partial<WalkRow>): void {
+function updateWalk(connection: Connection, id: number, { id: _, ...values }: Partial<WalkRow>): void {
   prepareWalkUpdate(connection, Object.keys(values) as (keyof WalkRow)[])({ ...values, id } as WalkRow);
 }
 
@@ -58,13 +58,10 @@ function updateWalk(connection: Connection, id: number, values: Partial<WalkRow>
 export type OpenWalk = {
   job: Job;
   row: WalkRow;
-  met: MetRows;
   /** This walk, and those that broke off since the last complete one: their rows may have a gap behind them. */
   unsettled: ReadonlySet<number>;
   /** Of a glance: whether there is an unfinished walk, which it leaves alone. */
   isBesideWalk: boolean;
-  /** Of a walk: what glances have met since it began. */
-  glanced: MetRows;
   lock: Lock;
 };
 
@@ -85,17 +82,14 @@ export function openWalk(
       walk: unfinishedOf(connection, job, 'walk'),
       glance: unfinishedOf(connection, job, 'glance'),
     };
-    if (kind === 'walk' && unfinished.glance) giveUpGlance(connection, unfinished.glance, now);
-    // A removal that broke off comes first.
-    const next = isRetiring(unfinished.walk) ? unfinished.walk : unfinished[kind];
-    const row = resume(connection, next) ?? begin(connection, job, kind, now);
+    if (kind === 'walk' && unfinished.glance)
+      giveUpWalk(connection, unfinished.glance, 'a walk has taken its place', now);
+    const row = resume(connection, unfinished[kind]) ?? begin(connection, job, kind, now);
     return {
       job,
       row,
-      met: readMet(connection, String(row.id)),
       unsettled: unsettledWalks(connection, job).add(row.id),
       isBesideWalk: row.kind === 'glance' && unfinished.walk !== undefined,
-      glanced: readMet(connection, glancesBesideSql(row)),
       lock,
     };
   } catch (thrown) {
@@ -112,12 +106,19 @@ function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind
   return last?.finishedAt === null ? last : undefined;
 }
 
-const isRetiring = (walk: WalkRow | undefined) => walk !== undefined && 'retiring' in JSON.parse(walk.memory);
-
-function giveUpGlance(connection: Connection, { id }: WalkRow, now: number): void {
-  const ending = { status: 'failed', error: 'a walk has taken its place', errorKind: 'incomplete' } as const;
+/** Its rows stay; its checkpoint and pages are worth nothing any more. */
+function giveUpWalk(connection: Connection, { id }: WalkRow, why: string, now: number): void {
+  const ending = { status: 'failed', error: why, errorKind: 'incomplete' } as const;
   updateWalk(connection, id, { ...ending, finishedAt: isoTime(now), ...notWaiting, ...withoutCheckpoint });
-  forgetMet(connection, String(id));
+  forgetPages(connection, id);
+}
+
+/** Gives up the unfinished walk and glance of a job. */
+export function giveUpUnfinished(connection: Connection, job: Job, why: string, now: number): void {
+  for (const kind of ['walk', 'glance'] as const) {
+    const unfinished = unfinishedOf(connection, job, kind);
+    if (unfinished) giveUpWalk(connection, unfinished, why, now);
+  }
 }
 
 function resume(connection: Connection, unfinished: WalkRow | undefined): WalkRow | undefined {
@@ -146,15 +147,12 @@ function unsettledWalks(connection: Connection, { name: job }: Job): Set<number>
   return new Set(broken.all(job, complete));
 }
 
-/** SQL for the ids of the glances beside this walk: while it is unfinished, no other walk begins. */
-const glancesBesideSql = ({ job, id }: WalkRow) => `SELECT id FROM walks WHERE job = '${job}' AND id > ${id}`;
-
 /** In place of a checkpoint that nothing needs any more: all of them would make up a third of the mirror. */
 const withoutCheckpoint = { memory: '{}' };
 
 /**
- * Ends a walk for good. Its row stays, with the checkpoint that the next walk is compared with. What a glance has met stays until
- * the unfinished walk beside it has ended, too.
+ * Ends a walk for good. Its row stays, with the checkpoint that the next walk is compared with; its pages, if they are those of a
+ * proof. The pages of a glance stay until the unfinished walk beside it has ended, too.
  * @param before the full walk that this one was compared with; after a renewal the next one is, too.
  */
 export function closeWalk(
@@ -164,20 +162,11 @@ export function closeWalk(
   before: WalkRow | undefined,
 ): void {
   const isCompared = ending.renewalOf === undefined && (ending.kind ?? row.kind) === 'walk';
-  updateWalk(connection, row.id, { ...ending, ...(!isCompared && withoutCheckpoint) });
+  updateWalk(connection, row.id, { ...ending, ...notWaiting, ...(!isCompared && withoutCheckpoint) });
   if (before && isCompared) updateWalk(connection, before.id, withoutCheckpoint);
-  if (!isBesideWalk) {
-    forgetMet(connection, String(row.id));
-    forgetMet(connection, glancesBesideSql(row));
-  }
-  // Summed up here: walks that are removed later still count.
-  if (ending.callsSaved)
-    connection
-      .prepare<[string, number]>(
-        `INSERT INTO datasets (job, calls_saved) VALUES (?, ?)
-         ON CONFLICT DO UPDATE SET calls_saved = calls_saved + excluded.calls_saved`,
-      )
-      .run(job.name, ending.callsSaved);
+  if (isBesideWalk) return;
+  if (!ending.orderSeq) forgetPages(connection, row.id);
+  forgetGlances(connection, job.name, row.id);
 }
 
 /** Leaves a walk at its last commit, to be resumed. */

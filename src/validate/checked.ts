@@ -11,32 +11,38 @@ type Pagination = {
   hasMore: boolean | undefined;
 };
 
-/** A row in the table: its rowid there, and the walk that changed it last. */
-export type RowRef = { rowid: number; walkId: number };
-
 /** A row that fits. */
 export type Row = {
+  /** Its key. In a list without a contract another row may turn out to have the same one: see `store/keys.ts`. */
   key: string;
   values: RowValues;
-  /** Set where its text equals the stored one. */
-  stored?: RowRef;
+  /** Of a list without a contract. */
+  discovered?: DiscoveredIdentity;
 };
 
-/** Rows that lie one after the other in the table, and how many bytes their bodies take, joined by commas. */
-export type StoredRun = { rows: readonly Row[]; bytes: number };
+/** How a row of a list without a contract is told apart from others under its key. */
+export type DiscoveredIdentity = {
+  /** Its key if a number and a text alike are two rows; undefined where it cannot be mistaken for a number. */
+  textKey: string | undefined;
+  /** Of the row without its ages and without the fields that identify nothing, computed when it is asked for. */
+  digest(): string;
+};
 
 /** What is wrong with a row: where, what was expected, what kind of value came. */
 export type Problem = { path: string; expected: string; received: string };
 
-/** A quarantined row: its JSON as received. `identity` is its key or, where that cannot be read, a digest by which it is known again. */
-export type RefusedRow = { key: string | null; identity: string; body: string; problems: readonly Problem[] };
+/** A quarantined row: its JSON as received. `key`: null where it cannot be read. */
+export type RefusedRow = { key: string | null; body: string; problems: readonly Problem[] };
 
 /** See the column `drift.kind`. */
-type DriftKind =
+export type DriftKind =
   | 'new-value'
   | 'out-of-range'
   | 'extra-property'
   | 'contradicted-key'
+  | 'new-key'
+  | 'moved-rows'
+  | 'moving-field'
   | 'new-field'
   | 'new-type'
   | 'vanished-field'
@@ -49,10 +55,12 @@ export type Drift = { kind: DriftKind; path: string; detail: string; times: numb
 /** `big-integer`: a whole number beyond 2^53, whose digits only the text as received holds for sure. */
 export type FieldType = 'boolean' | 'integer' | 'big-integer' | 'number' | 'string' | 'array' | 'object';
 
+/** The names that lead to a field, from the row down. */
+export type FieldPath = readonly string[];
+
 /** A field as the rows of a page show it. */
 export type SeenField = {
-  /** The names that lead to it, from the row down. */
-  path: readonly string[];
+  path: FieldPath;
   /** Empty where all of its values are null. */
   types: readonly FieldType[];
   /** How many rows give it a value other than null. */
@@ -61,27 +69,43 @@ export type SeenField = {
   example: unknown;
 };
 
-/** The fields of rows without a contract. Rows that equal the stored ones (`areStored`) have none to show. */
-export type PageFields = { rows: number; fields: readonly SeenField[]; areStored?: true };
+/** The fields of rows without a contract. */
+export type PageFields = { rows: number; fields: readonly SeenField[] };
 
-/** How a dataset without a contract is read: chosen once, by what its rows show, then kept. */
+/** What was found out of a list without a contract. It changes as a walk begins or ends, never within one. */
 export type DiscoveredShape = {
-  /** The names that lead to the array of rows within a page; none for a bare array. */
-  rowsPath: readonly string[];
-  /** The field that identifies a row, or null where a digest of the whole row does. */
-  keyField: string | null;
-  /** Values of that field that two different rows had at once: to their keys a digest is added. */
-  sharedKeys: readonly string[];
+  /** The names that lead to the array of rows within a page, none for a bare array; null as long as no page has shown it. */
+  place: readonly string[] | null;
+  /** Whether a proof has confirmed that place. */
+  isPlaceProven: boolean;
+  /** Runs in a row in which the place was missing. */
+  runsWithoutPlace: number;
+  /** The fields that identify a row; null where a digest of the row does. */
+  key: readonly FieldPath[] | null;
+  /** Whether a first page was asked for a key that can be believed by its name. Later only whole walks are asked. */
+  hasLookedForKey: boolean;
+  /** Two different rows had one key at once, or most rows had none: the key is found anew as a whole walk ends. */
+  isKeyContradicted: boolean;
+  /** Keys under which the last walk met different rows one after the other, with their digests. */
+  twins: readonly (readonly [key: string, digests: readonly string[]])[];
+  /** Fields without which rows are still told apart: they leave the digest, and keep their versions. */
+  leftOut: readonly FieldPath[];
+  /** All fields that are no part of the digests in the table: `leftOut`, and the ages when the keys were made. */
+  digestedWithout: readonly FieldPath[];
 };
 
+/** One row of a page, in its place. */
+export type CheckedRow =
+  | { key: string; row: Row; refused?: undefined }
+  | { key: string | null; row?: undefined; refused: RefusedRow };
+
 export type CheckedRows = {
-  /** The key of each row in the order of the page; null where a refused row shows none. */
-  keys: readonly (string | null)[];
-  /** One row a key: where a page repeats a key, its last row. */
-  accepted: readonly Row[];
-  refused: readonly RefusedRow[];
+  /** In the order of the page; but where rows of a page are the same to the letter, one of them. */
+  rows: readonly CheckedRow[];
   drifts: readonly Drift[];
   fields: PageFields;
+  /** How many rows have a key that was made for them, since they lack the field that others are known by. */
+  withoutKeyField: number;
 };
 
 export type CheckedPage = CheckedRows & {
@@ -93,8 +117,3 @@ export type CheckedPage = CheckedRows & {
   /** What it was read by; undefined for a specified dataset and before the first row. */
   shape: DiscoveredShape | undefined;
 };
-
-/** What became of one row. `key`: null where a refused row shows none. */
-export type CheckedRow =
-  | ({ fits: true; drifts: readonly Drift[] } & Pick<Row, 'key' | 'values'>)
-  | { fits: false; key: string | null; problems: Problem[] };

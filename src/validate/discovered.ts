@@ -1,139 +1,110 @@
-/** Rows without a contract: kept as received, under a key that the rows themselves suggest. */
+/** Rows without a contract: kept as received, under a key that the rows themselves suggest (`keys.ts`). */
 
-import { createHash } from 'node:crypto';
-import canonicalize from 'canonicalize';
-import type { CheckedRow, DiscoveredShape, Drift, PageFields, Problem } from './checked.ts';
-import { findRepeatedName, sliceMember, withPlainNames } from './json-text.ts';
-import { asRecord, inspect, kindOf, LONGEST_SHOWN, profileRows } from './values.ts';
+import type { CheckedRow, DiscoveredShape, Drift, FieldPath, PageFields, Problem } from './checked.ts';
+import { findRepeatedName, withPlainNames } from './json-text.ts';
+import { believedKey, digestOf, type KeyedRow, keyOf, textKeyOf } from './keys.ts';
+import { asRecord, holdsLongNumber, inspect, kindOf, profileRows } from './values.ts';
 
-type DiscoveredRows = {
-  checked: CheckedRow[];
-  /** Undefined as long as no row was fit to choose from. */
-  shape: DiscoveredShape | undefined;
-  fields: PageFields;
+/** What the user says of a list without a contract (`MIRROR_ROWS_…`, `MIRROR_KEY_…`, `MIRROR_VOLATILE_…`). */
+export type Hints = {
+  place?: readonly string[] | undefined;
+  key?: readonly FieldPath[] | undefined;
+  /** None is a list without fields: then every change is kept. */
+  volatile?: readonly FieldPath[] | undefined;
 };
 
-/** Beyond so many shared keys the field identifies nothing: a digest is added to every key. */
-const MAX_SHARED_KEYS = 1_000;
-const DIGEST_CHARACTERS = 32;
+/** Before anything was found out. */
+export const unknownShape: DiscoveredShape = {
+  place: null,
+  isPlaceProven: false,
+  runsWithoutPlace: 0,
+  key: null,
+  hasLookedForKey: false,
+  isKeyContradicted: false,
+  twins: [],
+  leftOut: [],
+  digestedWithout: [],
+};
+
+type DiscoveredRows = {
+  rows: CheckedRow[];
+  drifts: Drift[];
+  fields: PageFields;
+  withoutKeyField: number;
+  /** With the key that is believed at once, if these are the first rows. */
+  shape: DiscoveredShape;
+};
 
 /**
  * @param bodies each row as received.
- * @param rowsPath where they were found.
- * @param known the shape discovered before; it comes back unless the rows contradict it.
+ * @param known what was found out before.
  */
 export function checkDiscovered(
   rows: readonly unknown[],
   bodies: readonly string[],
-  rowsPath: readonly string[],
-  known: DiscoveredShape | undefined,
+  known: DiscoveredShape,
 ): DiscoveredRows {
   const read = rows.map((row, at) => readRow(row, bodies[at] as string));
   const keepable = read.filter(isKeepable);
-  const choose = () => ({ rowsPath, keyField: chooseKeyField(keepable), sharedKeys: [] });
-  const chosen = known ?? (keepable.length > 0 ? choose() : undefined);
-  const shape = chosen && withSharedKeys(chosen, keepable);
-  const shared = new Set(shape?.sharedKeys);
+  const shape = known.hasLookedForKey || keepable.length === 0 ? known : withBelievedKey(known, keepable);
+  const lacking = shape.key === null ? [] : keepable.filter((row) => keyOf(row, shape.key ?? []) === undefined);
   return {
-    checked: read.map((row) =>
-      isKeepable(row) ? accept(row, shape as DiscoveredShape, shared) : refuse(row, shape?.keyField ?? null),
+    rows: read.map((row) =>
+      isKeepable(row) ? accept(row, shape) : refuse(row, shape.key),
     ),
-    shape,
+    drifts:
+      lacking.length === 0
+        ? []
+        : [
+            {
+              kind: 'contradicted-key',
+              path: describeKey(shape.key ?? []),
+              detail: 'a row without it',
+              times: lacking.length,
+            },
+          ],
     fields: profileRows(keepable.map(({ record }) => record)),
+    withoutKeyField: lacking.length,
+    shape,
   };
 }
 
-/** A row that can be kept. `inexact`: only its body has the last digits of its numbers. */
-type KeepableRow = { record: Record<string, unknown>; body: string; inexact: boolean };
+/** The fields of a key as the user names them. */
+export const describeKey = (key: readonly FieldPath[]) => key.map((path) => path.join('.')).join(',');
+
+const withBelievedKey = (shape: DiscoveredShape, rows: readonly KeyedRow[]): DiscoveredShape => ({
+  ...shape,
+  key: believedKey(rows),
+  hasLookedForKey: true,
+});
+
 type RowWithProblem = { row: unknown; body: string; problem: Problem };
 
-const isKeepable = (row: KeepableRow | RowWithProblem): row is KeepableRow => 'record' in row;
+const isKeepable = (row: KeyedRow | RowWithProblem): row is KeyedRow => 'record' in row;
 
-function readRow(row: unknown, body: string): KeepableRow | RowWithProblem {
+function readRow(row: unknown, body: string): KeyedRow | RowWithProblem {
   const record = asRecord(row);
   if (!record) return { row, body, problem: { path: '', expected: 'an object', received: kindOf(row) } };
-  const { problem: hostile, members, inexact } = inspect(record);
+  const { problem: hostile, members } = inspect(record);
   const problem = hostile ?? findRepeatedName(body, members);
-  return problem ? { row, body, problem } : { record, body: withPlainNames(body), inexact };
+  if (problem) return { row, body, problem };
+  return { record, body: withPlainNames(body), inexact: holdsLongNumber(body) };
 }
 
-function accept(row: KeepableRow, { keyField }: DiscoveredShape, shared: ReadonlySet<string>): CheckedRow {
-  const key = keyField === null ? undefined : keyOf(row.record, keyField, row.body);
-  const values = { _body: row.body };
-  const contradicted = (detail: string): Drift[] => [
-    { kind: 'contradicted-key', path: keyField ?? '', detail, times: 1 },
-  ];
-  if (key === undefined)
-    return {
-      fits: true,
-      key: digestOf(row),
-      values,
-      drifts: keyField === null ? [] : contradicted('a row without it'),
-    };
-  if (!shared.has(key) && shared.size < MAX_SHARED_KEYS) return { fits: true, key, values, drifts: [] };
-  const drifts = contradicted(`two rows share ${key.slice(0, LONGEST_SHOWN).toWellFormed()}`);
-  return { fits: true, key: `${key}#${digestOf(row)}`, values, drifts };
+function accept(row: KeyedRow, { key, digestedWithout }: DiscoveredShape): CheckedRow {
+  let digest: string | undefined;
+  const computeDigest = () => {
+    digest ??= digestOf(row, digestedWithout);
+    return digest;
+  };
+  const own = (key && keyOf(row, key)) ?? computeDigest();
+  const discovered = { textKey: key ? textKeyOf(row, key) : undefined, digest: computeDigest };
+  return { key: own, row: { key: own, values: { _body: row.body }, discovered } };
 }
 
-function refuse({ row, body, problem }: RowWithProblem, keyField: string | null): CheckedRow {
+function refuse({ row, body, problem }: RowWithProblem, keyFields: readonly FieldPath[] | null): CheckedRow {
   const record = asRecord(row);
-  const key = record && keyField !== null ? keyOf(record, keyField, body) : undefined;
-  return { fits: false, key: key?.isWellFormed() ? key : null, problems: [problem] };
-}
-
-/** Two different rows under one key on one page contradict the choice of that key. */
-function withSharedKeys(shape: DiscoveredShape, rows: readonly KeepableRow[]): DiscoveredShape {
-  const { keyField, sharedKeys } = shape;
-  if (keyField === null || sharedKeys.length >= MAX_SHARED_KEYS) return shape;
-  const shared = new Set(sharedKeys);
-  const first = new Map<string, KeepableRow>();
-  for (const row of rows) {
-    const key = keyOf(row.record, keyField, row.body);
-    if (key === undefined || shared.has(key)) continue;
-    const other = first.get(key);
-    if (!other) first.set(key, row);
-    else if (other.body !== row.body && digestOf(other) !== digestOf(row)) shared.add(key);
-  }
-  if (shared.size === sharedKeys.length) return shape;
-  return { ...shape, sharedKeys: [...shared].slice(0, MAX_SHARED_KEYS) };
-}
-
-/** A digest that does not depend on the order of members. */
-function digestOf({ record, body, inexact }: KeepableRow): string {
-  // Numbers that have lost digits would make different rows look alike: then the text is digested.
-  return createHash('sha256')
-    .update(inexact ? body : String(canonicalize(record)))
-    .digest('hex')
-    .slice(0, DIGEST_CHARACTERS);
-}
-
-/** Best first. The values must be present, scalar and unique as well. */
-const identifierNames = [
-  /^_?id$/i,
-  /^(uuid|guid|key)$/i,
-  /([a-z0-9]I[dD]|[_-]id|uuid|guid)$/,
-  /^(address|wallet|mint|hash|slug|signature)$/i,
-  /(Address|_address|Hash|_hash|Mint|_mint)$/,
-];
-
-/** Chooses by the rows of one page, among fields that are named like identifiers. */
-function chooseKeyField(rows: readonly KeepableRow[]): string | null {
-  const names = Object.keys(rows[0]?.record ?? {});
-  const ranked = identifierNames.flatMap((pattern) => names.filter((name) => pattern.test(name)));
-  return ranked.find((name) => identifies(rows, name)) ?? null;
-}
-
-function identifies(rows: readonly KeepableRow[], name: string): boolean {
-  const keys = rows.map(({ record, body }) => keyOf(record, name, body));
-  return keys.every((key) => key !== undefined) && new Set(keys).size === keys.length;
-}
-
-/** @param body the row's JSON, which alone has all the digits of a large number. */
-function keyOf(record: Record<string, unknown>, name: string, body: string): string | undefined {
-  const value = Object.hasOwn(record, name) ? record[name] : undefined;
-  if (typeof value === 'string') return value || undefined;
-  if (!Number.isInteger(value)) return undefined;
-  if (Number.isSafeInteger(value)) return String(value);
-  const digits = sliceMember(body, name);
-  return digits && /^-?\d+$/.test(digits) ? digits : undefined;
+  const found = record && keyFields ? keyOf({ record, body, inexact: true }, keyFields) : undefined;
+  const key = found?.isWellFormed() ? found : null;
+  return { key, refused: { key, body, problems: [problem] } };
 }

@@ -1,18 +1,21 @@
-/** Finds the rows and the paging information in a response, whether its envelope is specified or not. */
+/** Finds the rows and the paging information in a response, whether its envelope is specified or not; and errors told with status 200. */
 
 import * as z from 'zod';
+import type { ToldError } from '../api/response.ts';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
 import type { CheckedPage, Drift } from './checked.ts';
 import { describeIssue, softDrifts } from './specified.ts';
-import { asRecord } from './values.ts';
+import { asRecord, LONGEST_SHOWN } from './values.ts';
 
 type Contract = NonNullable<Job['contract']>;
+
+export type Place = readonly string[];
 
 type Envelope = Pick<CheckedPage, 'pagination' | 'generatedAt'> & {
   rows: unknown[];
   /** The names that lead to the array of rows; none for a bare array. */
-  path: readonly string[];
+  place: Place;
   drifts: Drift[];
 };
 
@@ -25,23 +28,16 @@ const standardPagination = z.strictObject({
   hasMore: z.boolean(),
 });
 
-/**
- * @param known the path at which the rows were found before, which they must keep.
- * @throws Failure `contract` where the envelope is not what it must be.
- */
-export function readEnvelope(job: Job, json: unknown, known: readonly string[] | undefined): Envelope {
-  return job.contract ? readSpecified(job, job.contract, json) : readDiscovered(job, json, known);
-}
-
-function readSpecified(job: Job, contract: Contract, json: unknown): Envelope {
+/** @throws Failure `contract` where the envelope is not what the specification says. */
+export function readSpecified(job: Job, contract: Contract, json: unknown): Envelope {
   const { rows, pagination, ...page } = asRecord(json) ?? {};
   const drifts = [
     ...check(job, contract.page, page, []),
     ...check(job, standardPagination, pagination, ['pagination']),
   ];
-  if (!Array.isArray(rows)) throw broken(job, ['rows'], 'an array');
+  if (!Array.isArray(rows)) throw broken(job, `at rows: expected an array`);
   const { generatedAt } = page as { generatedAt?: string | null };
-  return { rows, path: ['rows'], pagination: pagination as Envelope['pagination'], generatedAt, drifts };
+  return { rows, place: ['rows'], pagination: pagination as Envelope['pagination'], generatedAt, drifts };
 }
 
 function check(job: Job, schema: z.ZodType, value: unknown, at: string[]): Drift[] {
@@ -49,7 +45,8 @@ function check(job: Job, schema: z.ZodType, value: unknown, at: string[]): Drift
   if (checked.success) return [];
   return checked.error.issues.flatMap((issue) => {
     const drifts = isUnusable(issue) ? undefined : softDrifts(issue, value);
-    if (!drifts) throw broken(job, [...at, ...issue.path.map(String)], describeIssue(issue).expected);
+    const path = [...at, ...issue.path.map(String)].join('.') || 'the response';
+    if (!drifts) throw broken(job, `at ${path}: expected ${describeIssue(issue).expected}`);
     return drifts.map((drift) => ({ ...drift, path: [...at, drift.path].join('.') }));
   });
 }
@@ -59,17 +56,15 @@ function isUnusable({ code, path }: z.core.$ZodIssue): boolean {
   return code === 'too_small' && path[0] !== 'limit';
 }
 
-function readDiscovered(job: Job, json: unknown, known: readonly string[] | undefined): Envelope {
-  const found = findRows(json, known);
-  if (!found) throw broken(job, known ?? [], 'an array of rows');
-  const root = asRecord(json) ?? {};
-  const holder = asRecord(within(json, found.path.slice(0, -1)));
-  const candidates = [holder?.['pagination'], root['pagination'], holder, root].map(asRecord);
-  const paging: Record<string, unknown> = candidates.find(saysIfMore) ?? candidates.find((one) => one) ?? {};
+/** The rows of an envelope that is not specified, at this place. */
+export function readDiscovered(json: unknown, { rows, place }: FoundRows): Envelope {
+  const paging = pagingBeside(json, place);
+  const { holder, root } = around(json, place);
   const dated = [holder, root].find((one) => one && Object.hasOwn(one, 'generatedAt'));
   const generatedAt = dated?.['generatedAt'];
   return {
-    ...found,
+    rows,
+    place,
     pagination: {
       offset: asCount(paging['offset']),
       limit: asCount(paging['limit']),
@@ -82,49 +77,126 @@ function readDiscovered(job: Job, json: unknown, known: readonly string[] | unde
   };
 }
 
+function around(json: unknown, place: Place) {
+  return { holder: asRecord(within(json, place.slice(0, -1))), root: asRecord(json) };
+}
+
+function pagingBeside(json: unknown, place: Place): Record<string, unknown> {
+  const { holder, root } = around(json, place);
+  const candidates = [holder?.['pagination'], root?.['pagination'], holder, root].map(asRecord);
+  return candidates.find(saysIfMore) ?? candidates.find((one) => one) ?? {};
+}
+
 function saysIfMore(
   record: Record<string, unknown> | undefined,
 ): record is Record<string, unknown> & { hasMore: boolean } {
   return typeof record?.['hasMore'] === 'boolean';
 }
 
-type Found = { rows: unknown[]; path: readonly string[] };
+export type FoundRows = { rows: unknown[]; place: Place };
 
-/** `rows`, else the one array of objects, at the top level or one below; else a bare array. */
-function findRows(json: unknown, known: readonly string[] | undefined): Found | undefined {
-  if (known) {
-    const rows = within(json, known);
-    return Array.isArray(rows) ? { rows, path: known } : undefined;
-  }
-  if (Array.isArray(json)) return { rows: json, path: [] };
-  const arrays = arraysWithin(json);
-  const named = arrays.filter(({ path }) => path.at(-1) === 'rows').sort(byDepth);
-  if (named[0] && named[0].path.length < (named[1]?.path.length ?? 3)) return named[0];
-  const ofObjects = arrays.filter(({ rows }) => rows.length > 0 && rows.every((row) => asRecord(row)));
-  if (ofObjects.length === 1) return ofObjects[0];
-  // An empty dataset: it does not matter yet which of several empty arrays holds the rows.
-  return arrays.every(({ rows }) => rows.length === 0) ? arrays[0] : undefined;
+/** The rows at a place that is known; undefined where there are none. */
+export function rowsAt(json: unknown, place: Place): FoundRows | undefined {
+  const rows = within(json, place);
+  if (Array.isArray(rows)) return { rows, place };
+  if (rows !== null || place.length === 0) return undefined;
+  // Some servers write null for an empty list.
+  const { total, returned } = pagingBeside(json, place);
+  return total === 0 && returned === 0 ? { rows: [], place } : undefined;
 }
 
-function within(json: unknown, path: readonly string[]): unknown {
-  return path.reduce((at: unknown, name) => asRecord(at)?.[name], json);
+/** Arrays by these names never hold the rows. */
+const neverRows = new Set(['errors', 'warnings', 'facets', 'included']);
+
+/**
+ * `rows`, else the body itself if it is an array, else the only array whose members are all objects, else the only empty one; reached
+ * through objects alone. Where several may be meant, their places.
+ */
+export function findRows(json: unknown): FoundRows | { places: Place[] } {
+  if (Array.isArray(json)) return { rows: json, place: [] };
+  const named = rowsAt(json, ['rows']);
+  if (named) return named;
+  const arrays = arraysWithin(json, []);
+  const candidates = [
+    arrays.filter(({ place }) => place.at(-1) === 'rows'),
+    arrays.filter(({ rows }) => rows.length > 0 && rows.every((row) => asRecord(row))),
+    arrays.filter(({ rows }) => rows.length === 0),
+  ].find((some) => some.length > 0);
+  const [only, ...more] = candidates ?? [];
+  return only && more.length === 0 ? only : { places: (candidates ?? []).map(({ place }) => place) };
 }
 
-const byDepth = (one: Found, other: Found) => one.path.length - other.path.length;
+function within(json: unknown, place: Place): unknown {
+  return place.reduce<unknown>((at, name) => {
+    const members = asRecord(at);
+    return members && Object.hasOwn(members, name) ? members[name] : undefined;
+  }, json);
+}
 
-function arraysWithin(json: unknown): Found[] {
+/** An envelope that is nested deeper is none. */
+const MAX_LEVELS = 8;
+
+function arraysWithin(json: unknown, around: Place): FoundRows[] {
+  if (around.length >= MAX_LEVELS) return [];
   return Object.entries(asRecord(json) ?? {}).flatMap(([name, value]) => {
-    if (Array.isArray(value)) return [{ rows: value as unknown[], path: [name] }];
-    return Object.entries(asRecord(value) ?? {}).flatMap(([inner, rows]) =>
-      Array.isArray(rows) ? [{ rows: rows as unknown[], path: [name, inner] }] : [],
-    );
+    if (neverRows.has(name)) return [];
+    const place = [...around, name];
+    return Array.isArray(value) ? [{ rows: value as unknown[], place }] : arraysWithin(value, place);
   });
 }
 
-function broken(job: Job, path: readonly string[], expected: string): Failure {
+/**
+ * The error that a body with status 200 tells of; undefined where it tells of none. The specification's Error has two texts, `error`
+ * and `message`, and nothing else. In any other body without rows, `error` or `errors` may say so, or `success: false`.
+ */
+export function readError(json: unknown, { contract, reading }: Pick<Job, 'contract' | 'reading'>): ToldError | undefined {
+  const body = asRecord(json);
+  if (!body) return undefined;
+  const names = Object.keys(body).sort().join();
+  const isSpecified =
+    names === 'error,message' && typeof body['error'] === 'string' && typeof body['message'] === 'string';
+  if (isSpecified) return describeError(body);
+  const isList = reading === 'walk';
+  if (isList && holdsRows(json, contract !== undefined)) return undefined;
+  const says =
+    body['success'] === false || saysError(body['error']) || (isList && saysError(body['errors']));
+  return says ? describeError(body) : undefined;
+}
+
+/** An empty list beside an error is none: its rows would look gone. */
+function holdsRows(json: unknown, isSpecified: boolean): boolean {
+  const found = isSpecified ? rowsAt(json, ['rows']) : findRows(json);
+  return found !== undefined && ('rows' in found ? found.rows.length > 0 : found.places.length > 0);
+}
+
+/** A number is a count of errors. */
+function saysError(value: unknown): boolean {
+  if (typeof value === 'string') return value !== '';
+  if (typeof value !== 'object' || value === null) return value === true;
+  return Object.keys(value).length > 0;
+}
+
+function describeError(body: Record<string, unknown>): ToldError {
+  const { error, errors } = body;
+  const first = Array.isArray(errors) ? errors[0] : errors;
+  const inner = [error, first].map(asRecord).find((one) => one);
+  const texts = [error, body['code'], inner?.['code'], body['message'], inner?.['message'], first];
+  const shown = texts.filter((text): text is string => typeof text === 'string' && text !== '');
+  const message = [...new Set(shown)].map((text) => printable(text.slice(0, LONGEST_SHOWN))).join(': ');
+  const code = [error, inner?.['code'], body['code']].find((text) => typeof text === 'string');
+  return {
+    code: typeof code === 'string' && /^[\w.:-]{1,64}$/.test(code) ? code : null,
+    message: message || 'an error without words',
+  };
+}
+
+const printable = (text: string) => text.replace(/[^\x20-\x7e]+/g, ' ').trim();
+
+/** @param what such as `at rows: expected an array`. */
+export function broken({ name }: Pick<Job, 'name'>, what: string): Failure {
   return new Failure(
     'contract',
-    `${job.name}: the API broke its contract at ${path.join('.') || 'the response'}: expected ${expected}; nothing was changed, the rows already mirrored stay`,
+    `${name}: the API broke its contract ${what}; nothing was changed, the rows already mirrored stay`,
   );
 }
 

@@ -103,9 +103,19 @@ function readName(text: string, begin: number, end: number): string {
   return inside.includes('\\') ? (JSON.parse(text.slice(begin, end)) as string) : inside;
 }
 
-/** Whether a page may hold text that no table can keep; most pages need no further look. */
-export function mayHoldHostileText(text: string): boolean {
-  return text.length > LONGEST_TEXT || text.includes('\\ud') || text.includes('\\uD');
+/** Whether a page may hold text that no table can keep, or a name twice in an object; most pages need no further look. */
+export function isSuspicious(text: string, json: unknown): boolean {
+  if (text.length > LONGEST_TEXT || text.includes('\\ud') || text.includes('\\uD')) return true;
+  // Some texts look like the end of a name, too.
+  return (text.match(/"\s*:/g)?.length ?? 0) !== countMembers(json);
+}
+
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  if (Array.isArray(value)) return value.reduce<number>((sum, one) => sum + countMembers(one), 0);
+  let members = 0;
+  for (const name in value) members += 1 + countMembers((value as Record<string, unknown>)[name]);
+  return members;
 }
 
 /**

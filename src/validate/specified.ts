@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import type { Job, RowValues } from '../job.ts';
-import type { CheckedRow, Drift, Problem } from './checked.ts';
+import type { Drift, Problem } from './checked.ts';
 import { findRepeatedName, sliceValue, withPlainNames } from './json-text.ts';
 import { asRecord, inspect, kindOf, LONGEST_SHOWN } from './values.ts';
 
@@ -24,7 +24,7 @@ function fits(contract: Contract, row: unknown): boolean {
 }
 
 /**
- * @param suspicious true where the page may hold text that no table can keep.
+ * @param suspicious true where the page may hold text that no table can keep, or a name twice in an object.
  * @param body gives the row as received.
  */
 export function checkSpecified(
@@ -32,7 +32,7 @@ export function checkSpecified(
   row: unknown,
   suspicious: boolean,
   body: () => string,
-): CheckedRow {
+): SpecifiedRow {
   if (!suspicious && fits(contract, row)) return accept(contract, row, null, noDrifts);
 
   const issues = contract.row.safeParse(row).error?.issues ?? [];
@@ -43,21 +43,24 @@ export function checkSpecified(
     if (soft) drifts.push(...soft);
     else problems.push(describeIssue(issue, row));
   }
-  const { problem: hostile, members, inexact } = inspect(row);
-  // Only a number that lost digits in parsing is taken from the text.
-  const text = inexact && issues.some(isUnrecognized) ? body() : undefined;
-  const problem = hostile ?? (text && findRepeatedName(text, members));
+  const { problem: hostile, members } = inspect(row);
+  const problem = hostile ?? findRepeatedName(body(), members);
   if (problem && problems.length === 0) problems.push(problem);
   if (problems.length > 0) return { fits: false, key: readableKey(contract, row), problems };
-  return accept(contract, row, extraOf(issues, row, text && withPlainNames(text)), drifts);
+  return accept(contract, row, extraOf(issues, body), drifts);
 }
+
+/** What became of one row. `key`: null where a refused row shows none. */
+type SpecifiedRow =
+  | { fits: true; key: string; values: RowValues; drifts: readonly Drift[] }
+  | { fits: false; key: string | null; problems: Problem[] };
 
 function accept(
   contract: Contract,
   row: unknown,
   extra: string | null,
   drifts: readonly Drift[],
-): CheckedRow {
+): SpecifiedRow {
   const values = contract.columns(row) as RowValues;
   values['extra'] = extra;
   return { fits: true, key: contract.key(row), values, drifts };
@@ -80,12 +83,15 @@ const isUnrecognized = (issue: Issue): issue is UnrecognizedKeys => issue.code =
 type Extra = Map<string, Extra | string>;
 
 /**
- * The properties that the contract does not list, as JSON, within the objects that had them; null where there are none.
- * @param text the row as received, but for its names; given where numbers have lost digits.
+ * The properties that the contract does not list, as JSON with the digits as received, within the objects that had them; null where
+ * there are none.
  */
-function extraOf(issues: readonly Issue[], row: unknown, text: string | undefined): string | null {
+function extraOf(issues: readonly Issue[], body: () => string): string | null {
+  const unrecognized = issues.filter(isUnrecognized);
+  if (unrecognized.length === 0) return null;
+  const text = withPlainNames(body());
   const extra: Extra = new Map();
-  for (const { path, keys } of issues.filter(isUnrecognized)) {
+  for (const { path, keys } of unrecognized) {
     let inner = extra;
     for (const step of path.map(String)) {
       const known = inner.get(step);
@@ -93,12 +99,10 @@ function extraOf(issues: readonly Issue[], row: unknown, text: string | undefine
       inner.set(step, next);
       inner = next;
     }
-    for (const name of keys) {
-      const exact = text && sliceValue(text, [...(path as (string | number)[]), name]);
-      inner.set(name, exact ?? JSON.stringify(valueAt(row, [...path, name])));
-    }
+    for (const name of keys)
+      inner.set(name, sliceValue(text, [...(path as (string | number)[]), name]) ?? 'null');
   }
-  return extra.size > 0 ? render(extra) : null;
+  return render(extra);
 }
 
 function render(extra: Extra): string {

@@ -1,11 +1,19 @@
 /** Parsed values of rows: whether a table can keep them, and which fields they show. */
 
-import type { FieldType, PageFields, Problem, SeenField } from './checked.ts';
+import type { FieldPath, FieldType, PageFields, Problem, SeenField } from './checked.ts';
 
 export function asRecord(value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : undefined;
+}
+
+/** The value of a member, or of a member of an object in it; undefined where there is none. */
+export function valueAt(row: unknown, path: FieldPath): unknown {
+  return path.reduce<unknown>((inner, name) => {
+    const members = asRecord(inner);
+    return members && Object.hasOwn(members, name) ? members[name] : undefined;
+  }, row);
 }
 
 /** What kind of JSON value came, in a word; never the value itself. */
@@ -23,21 +31,21 @@ export const LONGEST_TEXT = 1024 ** 2;
 /** Characters of a name, path or detail that is shown to people. */
 export const LONGEST_SHOWN = 100;
 
+/** Whether a row's text may hold a number with more digits than JavaScript keeps. A text of so many digits looks alike. */
+export const holdsLongNumber = (text: string) => /\d[\d.]{15}/.test(text);
+
 /**
  * Looks at every value and name of a row.
  * @returns `problem`: why no table can keep the row, if so; `members`: how many members its objects have, each name once, as
- * `JSON.parse` has them; `inexact`: whether JavaScript has lost the last digits of a whole number.
+ * `JSON.parse` has them.
  */
-export function inspect(row: unknown): { problem: Problem | undefined; members: number; inexact: boolean } {
+export function inspect(row: unknown): { problem: Problem | undefined; members: number } {
   let members = 0;
-  let inexact = false;
 
   function problemOf(value: unknown, level: number): Problem | undefined {
     if (typeof value === 'string') return problemOfText(value);
-    if (typeof value === 'number') {
-      if (Number.isInteger(value) && !Number.isSafeInteger(value)) inexact = true;
+    if (typeof value === 'number')
       return Number.isFinite(value) ? undefined : problem('a number that a double can hold', kindOf(value));
-    }
     if (typeof value !== 'object' || value === null) return undefined;
     if (level >= MAX_LEVELS) return problem(`nesting of at most ${MAX_LEVELS} levels`, 'deeper nesting');
     if (Array.isArray(value)) {
@@ -55,7 +63,7 @@ export function inspect(row: unknown): { problem: Problem | undefined; members: 
     return undefined;
   }
   const found = problemOf(row, 0);
-  return { problem: found, members, inexact };
+  return { problem: found, members };
 }
 
 const problem = (expected: string, received: string): Problem => ({ path: '', expected, received });
@@ -76,62 +84,48 @@ function within(inner: Problem, name: string): Problem {
   return { ...inner, path: inner.path ? `${shown}.${inner.path}` : shown };
 }
 
-/** Deeper objects stay whole: a column five names long helps nobody. */
-const MAX_FIELD_LEVELS = 4;
-/** An object with more members in one page is a map rather than a record: it stays whole, too. */
-export const MAX_MEMBERS = 100;
+/** An object with more members is a map rather than a record: it stays whole, as do objects within objects. */
+export const MAX_MEMBERS = 30;
 
-/** The fields of rows without a contract. An object with members is no field itself, unless it is a map. */
+/** The fields of rows without a contract: members, and the members of objects. An object with members is no field itself, unless it stays whole. */
 export function profileRows(rows: readonly Record<string, unknown>[]): PageFields {
-  const root = new Node();
-  for (const row of rows) profileRecord(root, row, 1);
-  return { rows: rows.length, fields: [...fieldsBelow(root, [])] };
+  const fields = new Map<string, Seen>();
+  const see = (path: FieldPath, value: unknown) => {
+    // No name of a field has a NUL.
+    const name = path.join('\0');
+    let seen = fields.get(name);
+    if (!seen) {
+      seen = { path, types: new Set(), values: 0, example: undefined };
+      fields.set(name, seen);
+    }
+    if (value === null) return;
+    seen.types.add(typeOf(value));
+    seen.values += 1;
+    seen.example ??= value;
+  };
+  for (const row of rows)
+    for (const name in row) {
+      const members = Object.entries(asRecord(row[name]) ?? {});
+      if (members.length === 0 || members.length > MAX_MEMBERS) see([name], row[name]);
+      else for (const [member, value] of members) see([name, member], value);
+    }
+  return { rows: rows.length, fields: shown(fields) };
 }
 
 /** What the rows showed at one path. */
-class Node {
-  readonly types = new Set<FieldType>();
-  hasNull = false;
-  /** How often it was anything but null or an object with members; one of these values. */
-  values = 0;
-  example: unknown = undefined;
-  /** How often it was an object with members; one of these objects. */
-  objects = 0;
-  object: unknown = undefined;
-  readonly members = new Map<string, Node>();
-  isMap = false;
-}
+type Seen = { path: FieldPath; types: Set<FieldType>; values: number; example: unknown };
 
-function profileRecord(parent: Node, record: Record<string, unknown>, level: number): void {
-  for (const name in record) {
-    let node = parent.members.get(name);
-    if (!node) {
-      if (level > 1 && parent.members.size >= MAX_MEMBERS) {
-        parent.isMap = true;
-        parent.members.clear();
-        return;
-      }
-      node = new Node();
-      parent.members.set(name, node);
-    }
-    const value = record[name];
-    const inner = level < MAX_FIELD_LEVELS ? asRecord(value) : undefined;
-    if (value === null) node.hasNull = true;
-    else if (inner && hasMembers(inner)) {
-      node.objects += 1;
-      node.object ??= value;
-      if (!node.isMap) profileRecord(node, inner, level + 1);
-    } else {
-      node.types.add(typeOf(value));
-      node.values += 1;
-      node.example ??= value;
-    }
-  }
-}
-
-function hasMembers(record: Record<string, unknown>): boolean {
-  for (const _ in record) return true;
-  return false;
+/** Not a null where other rows have an object, whose members are fields. */
+function shown(fields: ReadonlyMap<string, Seen>): SeenField[] {
+  const objects = new Set([...fields.values()].flatMap(({ path }) => (path.length > 1 ? [path[0]] : [])));
+  return [...fields.values()]
+    .filter(({ path, values }) => values > 0 || path.length > 1 || !objects.has(path[0]))
+    .map(({ path, types, values, example }) => ({
+      path,
+      types: fieldTypes.filter((type) => types.has(type)),
+      values,
+      example,
+    }));
 }
 
 const fieldTypes: readonly FieldType[] = [
@@ -150,21 +144,4 @@ function typeOf(value: unknown): FieldType {
   if (typeof value !== 'number') return Array.isArray(value) ? 'array' : 'object';
   if (!Number.isInteger(value)) return 'number';
   return Number.isSafeInteger(value) ? 'integer' : 'big-integer';
-}
-
-function* fieldsBelow(node: Node, path: readonly string[]): Generator<SeenField> {
-  for (const [name, member] of node.members) {
-    const { types, hasNull, objects, members, isMap } = member;
-    if (isMap) types.add('object');
-    const values = member.values + (isMap ? objects : 0);
-    const here = [...path, name];
-    if (values > 0 || (hasNull && members.size === 0))
-      yield {
-        path: here,
-        types: fieldTypes.filter((type) => types.has(type)),
-        values,
-        example: member.example ?? (isMap ? member.object : undefined),
-      };
-    yield* fieldsBelow(member, here);
-  }
 }

@@ -53,7 +53,8 @@ export function advanceAnchored(at: AnchoredCheckpoint, page: PageFacts, mayBeNe
     longestPage: Math.max(at.longestPage, page.received),
   };
   if (page.received === 0 && page.pagination.hasMore) return goOn(before, page);
-  if (before.phase === 'head') return lookAtHead(before, page, mayBeNew);
+  if (before.phase === 'head')
+    return { ...lookAtHead(before, page, mayBeNew), reread: page.keys.length, isLookAtHead: true };
   return isJoined(before, page) ? readOn(before, page) : stepBack(before, page);
 }
 
@@ -90,8 +91,8 @@ function readOn(before: AnchoredCheckpoint, page: PageFacts): Step {
     keys.slice(0, reread).some((key, at) => key !== null && !met[at]) && 'disorder',
     !anchor && pagination.hasMore && 'unanchored',
   );
-  if (isLast(before, checkpoint, page)) return endOfRows(checkpoint, page);
-  return goOn(checkpoint, page, isRereading);
+  if (isLast(before, checkpoint, page)) return endOfRows(checkpoint, page, reread);
+  return goOn(checkpoint, page, isRereading, isRereading ? keys.length : reread);
 }
 
 /** How many rows at the beginning of the page were read before; all rows behind them must be new. */
@@ -163,7 +164,7 @@ function stepBack(before: AnchoredCheckpoint, page: PageFacts): Step {
     return readOn(withAnomalies(before, 'lost'), page);
   return checkpoint.offset === 0
     ? reset(anchored(checkpoint))
-    : { checkpoint, next: 'go on', metRows: 'skip' };
+    : { ...stepOf(checkpoint), metRows: 'skip' };
 }
 
 /** Whether a walk can still be read to its end from here within `mostCalls`. */
@@ -183,13 +184,14 @@ function isLast(before: AnchoredCheckpoint, { rereadUntil }: AnchoredCheckpoint,
 }
 
 /** All rows are read. Now the walk looks at the head, unless one page has shown it all. */
-function endOfRows(checkpoint: AnchoredCheckpoint, { pagination }: PageFacts): Step {
-  if (pagination.hasMore === undefined) return stepOf(withAnomalies(checkpoint, 'inferred-end'), 'end');
+function endOfRows(checkpoint: AnchoredCheckpoint, { pagination }: PageFacts, reread: number): Step {
+  if (pagination.hasMore === undefined) return { ...stepOf(withAnomalies(checkpoint, 'inferred-end'), 'end'), reread };
   const tooEarly = endsTooEarly(checkpoint);
-  if (tooEarly && !checkpoint.lookedBeyond) return lookBeyond(checkpoint);
+  if (tooEarly && !checkpoint.lookedBeyond) return { ...lookBeyond(checkpoint), reread };
   const at = withAnomalies(checkpoint, tooEarly && 'total');
-  if (at.pagesOfPass === 1) return finish(at, 0);
-  return stepOf({ ...at, phase: 'head', offset: 0, anchor: null, tries: 0, totalBeforeHead: at.total });
+  if (at.pagesOfPass === 1) return { ...finish(at, 0), reread };
+  const head = { ...at, phase: 'head' as const, offset: 0, anchor: null, tries: 0, totalBeforeHead: at.total };
+  return stepOf(head, 'go on', reread);
 }
 
 /** Looks until a page ends in rows that the walk has met, and no row is known to be lacking. */

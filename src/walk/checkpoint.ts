@@ -1,7 +1,5 @@
 /** How far a walk has come, as plain data that is saved with its last page; and the steps that all walks share. */
 
-import type { CheckedPage } from '../validate/checked.ts';
-
 /** The most rows that a list page may have (specification, Limits). */
 export const PAGE_ROWS = 100;
 
@@ -9,6 +7,15 @@ export const PAGE_ROWS = 100;
 type Common = {
   /** How many rows lie before those to be read next. */
   offset: number;
+  /** How many rows to ask for: fewer where a page was too heavy. And how many such pages have come in a row. */
+  pageRows: number;
+  lightPages: number;
+  /** Rows that did not come even so: passed over, which counts only once the page behind them has come. */
+  skipping: { offset: number; rows: number } | null;
+  /** Offsets at which rows were passed over. */
+  skipped: readonly number[];
+  /** Runs in a row in which the API failed at the next offset. */
+  failedRuns: number;
   /** All pages of the walk, and those since it was last reset. */
   pages: number;
   pagesOfPass: number;
@@ -111,13 +118,20 @@ export type Anomaly =
   | 'restless-head'
   /** The envelope does not say where the dataset ends; it was read until nothing new came. */
   | 'inferred-end'
-  /** Which rows the walk had met before it was interrupted is no longer known. */
-  | 'forgotten'
+  /** Rows were passed over, since their page is too heavy or cannot be read. */
+  | 'skipped'
+  /** The API refuses an offset behind the first page. */
+  | 'refused'
   /** No request leads on. */
   | 'stuck';
 
 const common: Common = {
   offset: 0,
+  pageRows: PAGE_ROWS,
+  lightPages: 0,
+  skipping: null,
+  skipped: [],
+  failedRuns: 0,
   pages: 0,
   pagesOfPass: 0,
   restarts: 0,
@@ -135,6 +149,9 @@ const common: Common = {
   isPastHead: false,
   anomalies: {},
 };
+
+/** A request of its own proves that fewer rows a page are enough, so a reset keeps their number. */
+export const ofRequests = ({ pageRows, lightPages, skipped }: Checkpoint) => ({ pageRows, lightPages, skipped });
 
 export const beginning: SnapshotCheckpoint = { ...common, mode: 'snapshot', firstPage: null };
 
@@ -162,24 +179,35 @@ export function anchored(before: Checkpoint): AnchoredCheckpoint {
   const { pages, restarts, totalOfWalk } = before;
   const { stepsBack, pagesOfSnapshots } =
     before.mode === 'anchored' ? before : { stepsBack: 0, pagesOfSnapshots: pages };
-  return { ...anchoredBeginning, pages, restarts, totalOfWalk, stepsBack, pagesOfSnapshots };
+  return {
+    ...anchoredBeginning,
+    ...ofRequests(before),
+    ...{ pages, restarts, totalOfWalk, stepsBack, pagesOfSnapshots },
+  };
 }
 
-/** A checkpoint as it was kept; a walk that has read no page keeps nothing. */
-export function restored(kept: Checkpoint | Record<string, never>): Checkpoint {
-  return 'mode' in kept ? (kept as Checkpoint) : beginning;
-}
-
-/** The offset of the next request: that of the anchor, where there is one. */
-export function requestOffset(at: Checkpoint): number {
+/** The next request: from the anchor on, where there is one. */
+export function requestOf(at: Checkpoint): { offset: number; limit: number } {
   const anchor = at.mode === 'anchored' ? at.anchor : null;
-  return at.offset - (anchor?.back ?? 0);
+  return { offset: at.offset - (anchor?.back ?? 0), limit: at.pageRows };
 }
 
 /** What the walk needs to know of a page. */
-export type PageFacts = Pick<CheckedPage, 'pagination' | 'generatedAt' | 'received' | 'keys'> & {
+export type PageFacts = {
   /** The offset that was requested. */
   offset: number;
+  /** How many rows came, refused ones included. */
+  received: number;
+  pagination: {
+    offset: number | undefined;
+    total: number | undefined;
+    returned: number | undefined;
+    hasMore: boolean | undefined;
+  };
+  /** Undefined where the envelope has no such property. */
+  generatedAt: string | null | undefined;
+  /** The key of each row, in the order of the page; null where a refused row shows none. */
+  keys: readonly (string | null)[];
   /** Of each of its keys, whether this pass has met it before. */
   met: readonly boolean[];
   /** Whether the mirror had it from a walk that ended well: one that broke off may have left a gap. */
@@ -191,13 +219,24 @@ export type PageFacts = Pick<CheckedPage, 'pagination' | 'generatedAt' | 'receiv
 /** What a page does to the set of rows met: adds its rows, leaves the set (nothing joins the page to it), or clears it (a reset). */
 export type MetRowsChange = 'add' | 'skip' | 'clear';
 
-/** The checkpoint behind a page. `stuck`: no request leads on. */
-export type Step = { checkpoint: Checkpoint; next: 'go on' | 'end' | 'stuck'; metRows: MetRowsChange };
+/** The checkpoint behind a page. */
+export type Step = {
+  checkpoint: Checkpoint;
+  /** `stuck`: no request leads on. */
+  next: 'go on' | 'end' | 'stuck';
+  metRows: MetRowsChange;
+  /** How many rows at the beginning of the page stood where rows were read before: they may be the same rows, changed. */
+  reread: number;
+  /** Whether the page was a look at the head behind the end. */
+  isLookAtHead: boolean;
+};
 
-export const stepOf = (checkpoint: Checkpoint, next: Step['next'] = 'go on'): Step => ({
+export const stepOf = (checkpoint: Checkpoint, next: Step['next'] = 'go on', reread = 0): Step => ({
   checkpoint,
   next,
   metRows: 'add',
+  reread,
+  isLookAtHead: false,
 });
 
 /** The checkpoint, with one more of each anomaly. */
@@ -241,6 +280,7 @@ export function turnPage<Of extends Checkpoint>(before: Of, page: PageFacts): Of
   const { total = before.total } = page.pagination;
   return {
     ...before,
+    failedRuns: 0,
     pages: before.pages + 1,
     pagesOfPass: before.pagesOfPass + 1,
     generatedAt: page.generatedAt,
@@ -256,12 +296,15 @@ const MAX_FRUITLESS_PAGES = 3;
 const MAX_EMPTY_PAGES = 2;
 
 /** Goes on to the next page, unless too many in a row brought nothing new. @param isRereading none of its rows need be new. */
-export function goOn(checkpoint: Checkpoint, page: PageFacts, isRereading = false): Step {
+export function goOn(checkpoint: Checkpoint, page: PageFacts, isRereading = false, reread = 0): Step {
   const advance = advanceOf(page);
-  if (freshRows(page) > 0 || (isRereading && advance > 0)) return stepOf({ ...checkpoint, fruitless: 0 });
+  if (freshRows(page) > 0 || (isRereading && advance > 0))
+    return stepOf({ ...checkpoint, fruitless: 0 }, 'go on', reread);
   const fruitless = checkpoint.fruitless + 1;
   const isStuck = fruitless >= (advance === 0 ? MAX_EMPTY_PAGES : MAX_FRUITLESS_PAGES);
-  return isStuck ? stepOf(withAnomalies(checkpoint, 'stuck'), 'stuck') : stepOf({ ...checkpoint, fruitless });
+  return isStuck
+    ? stepOf(withAnomalies(checkpoint, 'stuck'), 'stuck', reread)
+    : stepOf({ ...checkpoint, fruitless }, 'go on', reread);
 }
 
 /** Whether the API calls this the end although its `total` says that more follows. */
@@ -276,5 +319,5 @@ export function lookBeyond(checkpoint: Checkpoint): Step {
 
 /** Back to the beginning, behind a page that does not continue what was read. */
 export function reset(to: Checkpoint): Step {
-  return { checkpoint: { ...to, restarts: to.restarts + 1 }, next: 'go on', metRows: 'clear' };
+  return { ...stepOf({ ...to, restarts: to.restarts + 1 }), metRows: 'clear' };
 }

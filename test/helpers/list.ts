@@ -7,9 +7,9 @@ import { type Dataset, type FaultScript, seededRandom } from '../../model-api/in
 import type { Job } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import type { DiscoveredShape } from '../../src/validate/checked.ts';
-import { checkPage } from '../../src/validate.ts';
-import { beginning, type Checkpoint, PAGE_ROWS, type PageFacts } from '../../src/walk/checkpoint.ts';
-import { type Previous, type WalkEnd, walk } from '../../src/walk.ts';
+import { checkPage, unknownShape } from '../../src/validate.ts';
+import { type Checkpoint, PAGE_ROWS, type PageFacts, requestOf } from '../../src/walk/checkpoint.ts';
+import { beginWalk, type Previous, takeStep, type WalkEnd } from '../../src/walk.ts';
 import type { Edit } from './edits.ts';
 import { datasetOf } from './mirror-bench.ts';
 
@@ -51,7 +51,8 @@ export function openList(name: string, { faults = [], renews = false, ...options
   const dataset = createDatasets(options)[kind];
   const random = seededRandom(1);
   const known = new Set<string>();
-  let shape: DiscoveredShape | undefined;
+  // As an earlier walk has found it.
+  let shape: DiscoveredShape = { ...unknownShape, key: [[dataset.idField]], hasLookedForKey: true };
   let previous: Previous | undefined;
   let calls = 0;
 
@@ -67,7 +68,7 @@ export function openList(name: string, { faults = [], renews = false, ...options
     };
     const { body } = applyFaults(jsonAnswer(200, bodyAt(paging)), list.faults, { request, random, bodyAt });
     const text = JSON.stringify(body);
-    return checkPage(job, { text: () => text }, JSON.parse(text), shape);
+    return checkPage(job, { text: () => text }, JSON.parse(text), { shape, hints: {} });
   }
 
   const list: List = {
@@ -79,25 +80,27 @@ export function openList(name: string, { faults = [], renews = false, ...options
       const first = new Set(keysNow());
       const received = new Set<string>();
       const met = new Set<string>();
-      const read = async (offset: number): Promise<PageFacts> => {
+      const read = (offset: number): PageFacts => {
         calls += 1;
         edits[calls - before]?.(dataset);
         list.beforeAnswer(dataset);
         const page = answer(offset);
         shape = page.shape ?? shape;
-        const isIn = (keys: ReadonlySet<string>) => page.keys.map((key) => key !== null && keys.has(key));
-        for (const key of page.keys) received.add(key as string);
-        const digest = offset === 0 ? page.keys.join() : undefined;
-        return { ...page, offset, digest, met: isIn(met), known: isIn(known) };
+        const keys = page.rows.map(({ key }) => key);
+        const isIn = (among: ReadonlySet<string>) => keys.map((key) => key !== null && among.has(key));
+        for (const key of keys) received.add(key as string);
+        const digest = offset === 0 ? keys.join() : undefined;
+        return { ...page, offset, keys, digest, met: isIn(met), known: isIn(known) };
       };
-      let ended: { end: WalkEnd; checkpoint: Checkpoint } | undefined;
-      for await (const { page, checkpoint, metRows, end } of walk(read, beginning, previous)) {
-        if (metRows === 'clear') met.clear();
-        if (metRows === 'add') for (const key of page.keys) met.add(key as string);
-        if (end) ended = { end, checkpoint };
+      let checkpoint = beginWalk(previous);
+      let end: WalkEnd | undefined;
+      while (!end) {
+        const page = read(requestOf(checkpoint).offset);
+        const step = takeStep(checkpoint, page, previous, 'walk');
+        if (step.metRows === 'clear') met.clear();
+        if (step.metRows === 'add') for (const key of page.keys) met.add(key as string);
+        ({ checkpoint, end } = step);
       }
-      if (!ended) throw new Error('the walk ended without an end');
-      const { end, checkpoint } = ended;
       if (end.verdict === 'snapshot') known.clear();
       for (const key of received) known.add(key);
       const allowsRenewal = renews && end.verdict === 'snapshot';

@@ -18,6 +18,7 @@ import { loadJobs } from '../../src/load-jobs.ts';
 import { mirror, type Progress } from '../../src/mirror.ts';
 import { type Connection, openConnection, openReadOnly } from '../../src/store/connection.ts';
 import { openStore, type Store, type WalkRow } from '../../src/store.ts';
+import type { Hints } from '../../src/validate.ts';
 import type { WalkKind } from '../../src/walk.ts';
 import { cached } from './cached.ts';
 import { memory, removeFolder } from './folder.ts';
@@ -26,8 +27,6 @@ import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 export type BenchOptions = ModelOptions & {
   /** Those of `jobs/` if not given. */
   jobs?: readonly Job[];
-  /** See the bench. */
-  ample?: boolean;
   /** Datasets that the mirror has walked once, in this order. */
   walked?: readonly string[];
 };
@@ -35,23 +34,20 @@ export type BenchOptions = ModelOptions & {
 export type Bench = {
   model: ModelApi;
   clock: VirtualClock;
+  /** What the user says of lists. */
+  hints: Hints;
   /** Folder of the mirror. */
   dir: string;
   jobs: readonly Job[];
-  /**
-   * Calls go at once, so that pages wait for one another. Else each has to wait before it goes, though that takes no time, and
-   * every page is committed by itself.
-   */
-  ample: boolean;
   /** The store as it is open now; another one after `reopen`. */
   readonly store: Store;
   readonly api: Api;
-  /** Lets every call pass at once; none ahead of its turn unless it is told so. */
+  /** Lets every call pass at once. */
   sideBySide: ReturnType<typeof createSideBySide>;
   job(name: string): Job;
   /** The model's dataset that a job mirrors. */
   upstream(job: string): Dataset;
-  /** One pass over one dataset; `progress` is told of every commit. */
+  /** One pass over one dataset; `progress` is told of every transaction. */
   mirror(
     job: string,
     progress?: (at: Progress) => void,
@@ -79,13 +75,12 @@ const declared = loadJobs();
 /** Starts a model, on the bench's clock, and opens an empty mirror of it. Close it when done. */
 export async function openBench({
   jobs: given,
-  ample = false,
   walked = [],
   ...options
 }: BenchOptions = {}): Promise<Bench> {
   // Copies: a test may change one.
   const jobs = given ?? (await declared).map((job) => ({ ...job }));
-  const isPlain = !given && !ample && Object.keys(options).every((option) => option === 'rows');
+  const isPlain = !given && Object.keys(options).every((option) => option === 'rows');
   const copied =
     isPlain && walked.length > 0 ? await walkedMirror(JSON.stringify({ ...options, walked })) : undefined;
   const clock = virtualClock(copied?.now);
@@ -99,8 +94,7 @@ export async function openBench({
     key: keyFromValue(sampleKey.key),
     governor: {
       ...sideBySide.governor,
-      async acquire(job, signal, options) {
-        if (!bench.ample) options?.onWait?.();
+      async acquire(job, signal) {
         signal.throwIfAborted();
         return await sideBySide.governor.acquire(job, signal);
       },
@@ -126,9 +120,9 @@ export async function openBench({
   const bench: Bench = {
     model,
     clock,
+    hints: {},
     dir,
     jobs,
-    ample,
     get store() {
       return store;
     },
@@ -141,7 +135,7 @@ export async function openBench({
       ),
     upstream: (name) => found(model.data[datasetOf[name] as DatasetName], name),
     mirror: (name, progress, signal = new AbortController().signal, kind = 'walk') =>
-      mirror(bench.job(name), { api, store, clock, ...(progress ? { progress } : {}) }, signal, kind),
+      mirror(bench.job(name), { api, store, hints: bench.hints, ...(progress ? { progress } : {}) }, signal, kind),
     glance: (name, progress, signal) => bench.mirror(name, progress, signal, 'glance'),
     sql<Row>(query: string, ...values: (string | number | null)[]) {
       reader ??= openReadOnly(store.file);
@@ -158,7 +152,7 @@ export async function openBench({
     clear() {
       const tables = bench
         .sql<{ name: string }>(`SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`)
-        .filter(({ name }) => !/^sqlite_|^__drizzle|^fields$/.test(name));
+        .filter(({ name }) => !/^sqlite_|^__drizzle|^fields$|^_identity$/.test(name));
       // Twice, since what leaves a table goes into its history.
       const deletions = [...tables, ...tables].map(({ name }) => `DELETE FROM "${name}";`);
       bench.tamper(`BEGIN; ${deletions.join(' ')} COMMIT;`);
@@ -212,15 +206,12 @@ function found<T>(value: T | undefined, name: string): T {
   return value;
 }
 
-/** Calls side by side: as many are let go at once as a test says, and they are answered in an order that it draws. */
+/** Calls side by side: they are answered in an order that a test draws. */
 function createSideBySide() {
   const held: { offset: number; go(): void }[] = [];
-  let most = 1;
   let order: readonly number[] = [0];
   let answered = 0;
   let underWay = 0;
-  let prefetches = 0;
-  let wasted = 0;
 
   /** Once all that were sent have arrived. */
   function answerOne(): void {
@@ -240,22 +231,13 @@ function createSideBySide() {
         setImmediate(answerOne);
       };
     },
-    reservePrefetch() {
-      if (underWay >= most || prefetches >= most) return false;
-      prefetches += 1;
-      return true;
-    },
-    endPrefetch(isRefunded) {
-      prefetches -= 1;
-      if (!isRefunded) wasted += 1;
-    },
     keyChanged() {},
   };
   return {
     governor,
-    /** So many calls at once; of those that have arrived, by offset, the one is answered that stands at the next place of `order`. */
-    allow(calls: number, inOrder: readonly number[] = [0]): void {
-      [most, order, answered] = [calls, inOrder, 0];
+    /** Of the calls that have arrived, by offset, the one is answered that stands at the next place of `order`. */
+    answerIn(inOrder: readonly number[]): void {
+      [order, answered] = [inOrder, 0];
     },
     /** For the API to wait with an answer until its turn has come. */
     hold: (offset: number) =>
@@ -269,10 +251,6 @@ function createSideBySide() {
         for (const { go } of held.splice(0)) go();
         await new Promise(setImmediate);
       }
-    },
-    /** Calls so far that nobody needed, though they were made. */
-    get wasted() {
-      return wasted;
     },
     /** Calls whose answer has not come. */
     get underWay() {

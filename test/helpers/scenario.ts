@@ -26,12 +26,9 @@ export type Scenario = {
   hasOurNames: boolean;
   /** What the API makes of every limit. */
   pageRows: number;
-  /** Whether calls go at once, so that pages wait for one another. */
-  ample: boolean;
   /** Which runs are glances, over and over; the others are walks. */
   looks: readonly boolean[];
-  /** Calls at once, and in which order they are answered (see `mirror-bench.ts`). */
-  atOnce: number;
+  /** In which order calls that are in flight together are answered (see `mirror-bench.ts`). */
   order: readonly number[];
   /** What happens before each call, from the first on; nothing more after the last. */
   events: readonly (readonly Event[])[];
@@ -52,8 +49,6 @@ export type Passage = {
   isBesideWalk: boolean;
   /** Pages of it that a fault made shorter. */
   shortened: number;
-  /** Calls of it that were made ahead of their turn for nothing. */
-  wasted: number;
 };
 
 export type Life = { passages: Passage[]; sent: Set<string> };
@@ -108,8 +103,6 @@ export function scenarios(wildness: Wildness, longest: number): fc.Arbitrary<Sce
       rows: fc.noBias(fc.integer({ min: 0, max: 60 })),
       hasOurNames: fc.nat(7).map((one) => one === 7),
       pageRows: fc.noBias(fc.integer({ min: 3, max: 9 })),
-      ample: fc.boolean(),
-      atOnce: fc.constantFrom(1, 2, 4),
       order: fc.array(fc.nat(3), { minLength: 1, maxLength: 7 }),
       looks:
         wildness === 'interrupted'
@@ -152,9 +145,10 @@ export type Watcher = { beforeAnswer(): void; afterPassage(passage: Passage): vo
 
 /** Mirrors the dataset again and again until every event has happened, and the last walk has ended. */
 export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher): Promise<Life> {
-  const { job, dated, rows, hasOurNames, pageRows, ample, atOnce, order, looks, events } = scenario;
-  bench.ample = ample;
+  const { job, dated, rows, hasOurNames, pageRows, order, looks, events } = scenario;
   const dataset = bench.upstream(job);
+  // What identifies a row is known: how it is found, other lives show.
+  bench.hints = bench.job(job).contract ? {} : { key: [[dataset.idField]] };
   dataset.rows = dataset.make(rows);
   if (hasOurNames && !bench.job(job).contract) dataset.rows = dataset.rows.map(namer(bench));
   dataset.generatedAt = job !== 'ai-signals' ? undefined : dated ? publication(bench) : null;
@@ -177,7 +171,7 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
   bench.model.faults = [
     () => [faults.limitIgnored(pageRows), ...(fault ? [fault] : []), noteSent(bench, job, life.sent)],
   ];
-  bench.sideBySide.allow(atOnce, order);
+  bench.sideBySide.answerIn(order);
   bench.model.beforeAnswer = async ({ query }) => {
     const asking = now;
     await bench.sideBySide.hold(Number(query['offset']));
@@ -193,7 +187,6 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
     const edit = editOf(event, dataset.rows.length);
     if (edit) {
       edit(dataset);
-      // A few of them, and what waits is committed.
       bench.clock.advance(100);
       if (dated) dataset.generatedAt = publication(bench);
     } else if (event.do === 'short page') fault = faults.shortPage(event.rows);
@@ -213,13 +206,8 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
     under[kind].isBesideWalk ||= kind === 'glance' && under.walk.interruptions > 0;
     now = under[kind];
     stop = new AbortController();
-    const before = bench.sideBySide.wasted;
-    const ended = async () => {
-      await bench.sideBySide.allAnswered();
-      now.wasted += bench.sideBySide.wasted - before;
-    };
     try {
-      const walk = await bench.mirror(job, undefined, stop.signal, kind).finally(ended);
+      const walk = await bench.mirror(job, undefined, stop.signal, kind).finally(bench.sideBySide.allAnswered);
       const { rows: after, held: heldAfter } = mirrored();
       const passage = { ...now, walk, after, heldAfter };
       life.passages.push(passage);
@@ -233,7 +221,7 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
       else throw thrown;
     }
   }
-  bench.sideBySide.allow(1);
+  bench.sideBySide.answerIn([0]);
   bench.model.beforeAnswer = undefined;
   bench.model.faults = [() => noteSent(bench, job, life.sent)];
   return life;
@@ -243,7 +231,7 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
 function namer(bench: Bench): (row: Row) => Row {
   const columns = bench.sql<{ name: string }>(
     `SELECT DISTINCT c.name FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c WHERE t.name NOT IN (
-       SELECT replace(job, '-', '_') || suffix.value FROM fields, json_each('["", "_rows", "_history", "_history_rows"]') AS suffix)`,
+       SELECT replace(job, '-', '_') || suffix.value FROM fields, json_each('["", "_history"]') AS suffix)`,
   );
   // Truth values: by none of these fields may a list of a single row be taken to be told apart.
   const named = Object.fromEntries(columns.map(({ name }, at) => [name, at % 2 === 0]));
@@ -266,7 +254,6 @@ function beginPassage({ rows: before, held: heldBefore }: Mirrored) {
     interruptions: 0,
     isBesideWalk: false,
     shortened: 0,
-    wasted: 0,
   };
 }
 

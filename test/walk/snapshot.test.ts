@@ -120,7 +120,7 @@ describe('a walk over one snapshot, while', () => {
     bench.model.beforeAnswer = () => {
       calls += 1;
       bench.upstream('ai-signals').generatedAt = later(calls);
-      if (calls === 9 || calls === 14) bench.reopen();
+      if (calls === 9 || calls === 17) bench.reopen();
     };
     await expect(bench.mirror('ai-signals')).rejects.toThrow();
     expect(await bench.mirror('ai-signals')).toMatchObject({ id: 1, verdict: 'verified', restarts: 3 });
@@ -152,7 +152,7 @@ it('the evidence for a verdict stands beside it in walks', async () => {
   const bench = await setup({ rows: ROWS });
   editBefore(bench, 'news', { 3: remove(120), 6: both(remove(4), insert(0, 2)) });
   await bench.mirror('news');
-  editBefore(bench, 'ai-signals', { 2: publish('2026-01-02T03:04:05Z'), 4: insert(0) });
+  editBefore(bench, 'ai-signals', { 2: publish('2026-01-02T03:04:05Z'), 7: insert(0) });
   await bench.mirror('ai-signals');
   const evidence = bench.sql(
     `SELECT verdict, pages, api_calls, rows, distinct_keys, total_first, total, generated_at, restarts, steps_back,

@@ -309,7 +309,7 @@ function CallsTable({ status, range, from }: { status: Overview['status']; range
     status: status === null ? null : Number(status),
     calls: Number(calls),
   }));
-  const { today, lastHour, savedToday, savedInAll } = status.calls;
+  const { today, lastHour } = status.calls;
   const jobs = status.datasets.map(({ job }) => job);
   const statuses = [...new Set(calls.map((one) => one.status))].sort((a, b) => (a ?? 999) - (b ?? 999));
   const sumOf = (job: string | null, of?: number | null) =>
@@ -340,8 +340,6 @@ function CallsTable({ status, range, from }: { status: Overview['status']; range
       <p class="note">
         {statuses.includes(null) && 'None: no answer came. '}
         {number(lastHour)} in the last hour, {number(today)} since midnight UTC.
-        {savedInAll > 0 &&
-          ` Proofs by one call saved ${number(savedToday)} of today's calls, ${number(savedInAll)} in all.`}
       </p>
     </>
   );

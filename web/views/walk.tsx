@@ -25,7 +25,7 @@ import { callColumns } from './calls.tsx';
 
 const columns = `
   id job kind status verdict started_at finished_at pages rows distinct_keys total_first total generated_at
-  inserted updated deleted held quarantined unkeyed drifted api_calls calls_saved renewal_of restarts
+  inserted updated deleted held quarantined unkeyed drifted api_calls renewal_of restarts
   steps_back anomalies error next_offset waits_until waits_for new_in_head new_at_tail new_elsewhere glanced
   first_seq last_seq
 `
@@ -118,7 +118,6 @@ function Evidence({ read }: { read: Read }) {
         <Fact name="Differences from what was expected">{number(Number(read('drifted')))}</Fact>
         <Fact name="Calls that brought a page">
           {number(Number(read('api_calls')))}
-          {Number(read('calls_saved')) > 0 && `; ${count(Number(read('calls_saved')), 'call')} saved`}
         </Fact>
         <Fact name="New rows stood">
           {number(Number(read('new_in_head')))} in the head, {number(Number(read('new_at_tail')))} at the

@@ -92,15 +92,7 @@ const columns: readonly TableColumn[] = [
   { name: 'held', label: 'Held' },
   { name: 'quarantined', label: 'Refused' },
   { name: 'pages', label: 'Pages' },
-  {
-    name: 'api_calls',
-    label: 'Calls',
-    show: (calls, row) => {
-      const saved = Number(value(row, 'calls_saved'));
-      return saved > 0 ? <span title={`${count(saved, 'call')} saved`}>{String(calls)}</span> : undefined;
-    },
-  },
-  hidden('calls_saved'),
+  { name: 'api_calls', label: 'Calls' },
   { name: 'generated_at', label: 'Generated', show: (at) => (at === null ? '–' : undefined) },
   ...['anomalies', 'renewal_of', 'waits_until', 'waits_for'].map(hidden),
 ];

@@ -17,10 +17,10 @@ export type ScanRequest = {
 };
 
 /** Compactly. */
-export type Rowids = Uint32Array | Float64Array;
+export type RowNumbers = Uint32Array | Float64Array;
 
 /** @param isWanted called now and then. @returns undefined where no client waits any longer, or the moment is gone. */
-type Scan = (moment: Moment, filters: Filters, isWanted: () => boolean) => Rowids | undefined;
+type Scan = (moment: Moment, filters: Filters, isWanted: () => boolean) => RowNumbers | undefined;
 
 /** Deep lists are read by parts of so many. */
 const ROWIDS_AT_ONCE = 10_000;
@@ -28,7 +28,7 @@ const ROWIDS_AT_ONCE = 10_000;
 /** For each dataset: the texts of some 100,000 rows. */
 const MAX_TEXT_BYTES = 64 * 1024 ** 2;
 
-/** @returns what finds the rowids of the rows of a moment that match, in its order. */
+/** @returns what finds the numbers of the rows of a moment that match, in its order. */
 export function openScan(
   connection: Connection,
   jobs: readonly ListedJob[],
@@ -50,39 +50,39 @@ export function openScan(
     if (typeof pages.momentOf(job.name, moment.seq) === 'string') return undefined;
     const { words } = filters;
     const fields = filters.fields.map(([name, value]) => ({ value, paths: pathsOf(job.name, name) }));
-    const order = allRowids(pages, moment);
+    const order = allRowNumbers(pages, moment);
     const keep = (found: Set<number> | undefined) =>
-      found && compact(order.filter((rowid) => found.has(rowid)));
+      found && compact(order.filter((number) => found.has(number)));
     const texts = words.length > 0 ? textCache(moment, isWanted) : undefined;
     if (!texts)
       return keep(
         scanTable(connection, job, pages, order, { moment, isWanted, matches: matcherOf({ words, fields }) }),
       );
-    const withWords = order.filter((rowid) => words.every((word) => texts.get(rowid)?.includes(word)));
+    const withWords = order.filter((number) => words.every((word) => texts.get(number)?.includes(word)));
     if (fields.length === 0) return compact(withWords);
     return keep(
-      scanRowids(pages, withWords, { moment, isWanted, matches: matcherOf({ words: [], fields }) }),
+      scanRowNumbers(pages, withWords, { moment, isWanted, matches: matcherOf({ words: [], fields }) }),
     );
   };
   // The rows and the fields are those of one state of the mirror.
   return (...request) => connection.transaction(() => scan(...request))();
 }
 
-function allRowids(pages: Pages, moment: Moment): Float64Array {
-  const rowids = new Float64Array(moment.total);
+function allRowNumbers(pages: Pages, moment: Moment): Float64Array {
+  const numbers = new Float64Array(moment.total);
   const atOnce = moment.order === 'proven' ? ROWIDS_AT_ONCE : moment.total;
   let read = 0;
   while (read < moment.total) {
-    const part = pages.rowidsOf(moment, read, atOnce);
+    const part = pages.numbersOf(moment, read, atOnce);
     if (part.length === 0) break;
-    rowids.set(part, read);
+    numbers.set(part, read);
     read += part.length;
   }
-  return rowids.subarray(0, read);
+  return numbers.subarray(0, read);
 }
 
-const compact = (rowids: Float64Array): Rowids =>
-  rowids.every((rowid) => rowid < 2 ** 32) ? new Uint32Array(rowids) : rowids;
+const compact = (numbers: Float64Array): RowNumbers =>
+  numbers.every((number) => number < 2 ** 32) ? new Uint32Array(numbers) : numbers;
 
 type RowScan = {
   moment: Moment;
@@ -97,47 +97,47 @@ const ROWS_AT_ONCE = 256;
 /**
  * Reads the rows as they are now one after the other, which is much faster, and those that have changed since the moment as
  * they were then.
- * @param rowids of all rows of the moment, in any order.
+ * @param numbers of all rows of the moment, in any order.
  */
 function scanTable(
   connection: Connection,
   { numbered, rowJson }: ListedJob,
   pages: Pages,
-  rowids: Float64Array,
+  numbers: Float64Array,
   rowScan: RowScan,
 ): Set<number> | undefined {
   const { moment, matches, isWanted } = rowScan;
   const rows = connection
     .prepare<[string], [number, string]>(
-      `SELECT rowid, ${rowJson} FROM ${numbered} AS row WHERE _changed_at <= ? ORDER BY rowid`,
+      `SELECT _number, ${rowJson} FROM ${numbered} AS row WHERE _changed_at <= ? ORDER BY _number`,
     )
     .raw();
-  const upwards = rowids.toSorted();
+  const upwards = numbers.toSorted();
   const found = new Set<number>();
   const changedSince: number[] = [];
   let next = 0;
   let scanned = 0;
-  for (const [rowid, json] of rows.iterate(moment.at.at)) {
-    for (; (upwards[next] ?? rowid) < rowid; next += 1) changedSince.push(upwards[next] as number);
-    if (upwards[next] !== rowid) continue;
+  for (const [number, json] of rows.iterate(moment.at.at)) {
+    for (; (upwards[next] ?? number) < number; next += 1) changedSince.push(upwards[next] as number);
+    if (upwards[next] !== number) continue;
     next += 1;
     scanned += 1;
-    if (matches(json)) found.add(rowid);
+    if (matches(json)) found.add(number);
     if (scanned % ROWS_AT_ONCE === 0 && !isWanted()) return undefined;
   }
-  return scanRowids(pages, [...changedSince, ...upwards.subarray(next)], rowScan, found);
+  return scanRowNumbers(pages, [...changedSince, ...upwards.subarray(next)], rowScan, found);
 }
 
 /** @param found what is found is added to it. */
-function scanRowids(
+function scanRowNumbers(
   pages: Pages,
-  rowids: readonly number[] | Float64Array,
+  numbers: readonly number[] | Float64Array,
   { moment, matches, isWanted }: RowScan,
   found = new Set<number>(),
 ): Set<number> | undefined {
-  for (let from = 0; from < rowids.length; from += ROWS_AT_ONCE) {
+  for (let from = 0; from < numbers.length; from += ROWS_AT_ONCE) {
     if (!isWanted()) return undefined;
-    const some = rowids.slice(from, from + ROWS_AT_ONCE);
+    const some = numbers.slice(from, from + ROWS_AT_ONCE);
     for (const [at, json] of pages.readRows(moment, some).entries())
       if (json !== undefined && matches(json)) found.add(some[at] as number);
   }
@@ -146,7 +146,7 @@ function scanRowids(
 
 /**
  * The normalized texts of a dataset's rows now, in memory. A call reads what has changed since the last one.
- * @returns texts by rowid; undefined where they are too long, the moment is not the present, or no client waits any longer.
+ * @returns texts by number; undefined where they are too long, the moment is not the present, or no client waits any longer.
  */
 type TextCache = (moment: Moment, isWanted: () => boolean) => ReadonlyMap<number, string> | undefined;
 
@@ -154,7 +154,7 @@ type TextCache = (moment: Moment, isWanted: () => boolean) => ReadonlyMap<number
 function openTextCache(connection: Connection, job: ListedJob, pages: Pages, maxBytes: number): TextCache {
   const changed = connection
     .prepare<[string], [number, string]>(
-      `SELECT rowid, ${job.rowJson} FROM ${job.numbered} AS row WHERE _changed_at > ? ORDER BY rowid`,
+      `SELECT _number, ${job.rowJson} FROM ${job.numbered} AS row WHERE _changed_at > ? ORDER BY _number`,
     )
     .raw();
   const texts = new Map<number, string>();
@@ -182,10 +182,10 @@ function openTextCache(connection: Connection, job: ListedJob, pages: Pages, max
     // Rows that were removed since stay in it.
     if (texts.size > 2 * moment.total) forget();
     let scanned = 0;
-    for (const [rowid, json] of changed.iterate(upTo)) {
+    for (const [number, json] of changed.iterate(upTo)) {
       const text = normalizedText(json);
-      bytes += Buffer.byteLength(text) - Buffer.byteLength(texts.get(rowid) ?? '');
-      texts.set(rowid, text);
+      bytes += Buffer.byteLength(text) - Buffer.byteLength(texts.get(number) ?? '');
+      texts.set(number, text);
       scanned += 1;
       if (bytes > maxBytes) {
         tooManyRows = moment.total;
@@ -205,7 +205,7 @@ const LOCK_WAIT_MS = 5_000;
 let scan: Scan | undefined;
 
 /** What the thread runs: a connection of its own, one scan at a time. */
-export function scanRows({ file, jobs, moment, filters, id, wanted }: ScanRequest): Rowids | undefined {
+export function scanRows({ file, jobs, moment, filters, id, wanted }: ScanRequest): RowNumbers | undefined {
   try {
     if (!scan) {
       const connection = openReadOnly(file, LOCK_WAIT_MS);

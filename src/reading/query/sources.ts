@@ -76,7 +76,7 @@ export function sourcesOf(
     `SELECT
        (SELECT started_at FROM walks WHERE job = :job ORDER BY id LIMIT 1) AS firstWalkAt,
        (SELECT name FROM main.sqlite_master WHERE name = :table || '_history') AS history,
-       (SELECT history_from FROM datasets WHERE job = :job) AS historyFrom,
+       (SELECT history_from FROM _datasets WHERE job = :job) AS historyFrom,
        (SELECT count(*) FROM quarantine
         WHERE job = :job AND first_seen_at <= :until AND coalesce(resolved_at > :until, true)) AS quarantined`,
   );
@@ -129,7 +129,7 @@ export function refuseUnread(connection: Connection, sources: readonly Source[],
 /** The number of the latest change in the mirror, or the last that one at `asOf` can have. */
 export function latestSeq(connection: Connection, asOf: string | null): number {
   if (asOf !== null) return Date.parse(asOf);
-  return connection.prepare<[], number | null>('SELECT max(last_seq) FROM datasets').pluck().get() ?? 0;
+  return connection.prepare<[], number | null>('SELECT max(last_seq) FROM _datasets').pluck().get() ?? 0;
 }
 
 /** The program that SQLite makes of a statement names every b-tree it opens, through all views. */

@@ -53,7 +53,7 @@ function lagOf(
     `SELECT sum(inserted + updated + deleted) AS changes, min(max(first_seq, @seq + 1)) AS first
      FROM walks WHERE +job = @job AND last_seq > @seq ${until}`,
   );
-  const jobs = connection.prepare<[], string>('SELECT job FROM datasets WHERE last_seq IS NOT NULL').pluck();
+  const jobs = connection.prepare<[], string>('SELECT job FROM _datasets WHERE last_seq IS NOT NULL').pluck();
   const all = jobs.all().map((job) => missing.get({ job, seq: seqs[job] ?? 0 }));
   const changes = all.reduce((sum, lag) => sum + (lag?.changes ?? 0), 0);
   const firsts = all.flatMap((lag) => lag?.first ?? []);

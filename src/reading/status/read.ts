@@ -168,8 +168,8 @@ function readCounts(connection: Connection, job: string, stored: string): Counts
   return connection
     .prepare<[{ job: string }], Counts>(
       `SELECT
-         (SELECT last_seq FROM datasets WHERE job = :job) AS lastSeq,
-         (SELECT next_due_at FROM datasets WHERE job = :job) AS nextRun,
+         (SELECT last_seq FROM _datasets WHERE job = :job) AS lastSeq,
+         (SELECT next_due_at FROM _datasets WHERE job = :job) AS nextRun,
          (SELECT count(*) FROM quarantine WHERE job = :job AND resolved_at IS NULL) AS quarantined,
          (SELECT count(*) FROM drift WHERE job = :job) AS drifts,
          (${held}) AS held, (${held} AND _held_reason <> 'unproven') AS heldBack`,
@@ -212,9 +212,6 @@ export type CallStatus = {
     byJob: Record<string, { lastHour: number; lastDay: number }>;
     /** Answers with status 429 in the last 24 hours. */
     limitedLastDay: number;
-    /** Calls not made because one showed that a dataset stands as it was proven: since midnight UTC, and ever. */
-    savedToday: number;
-    savedInAll: number;
   };
   /** The latest call of each job in the last 24 hours. */
   lastCalls: Map<string, LastCall>;
@@ -254,8 +251,6 @@ export function readCalls(connection: Connection, now: number): CallStatus {
       lastDay: total(({ lastDay }) => lastDay),
       byJob: Object.fromEntries(perJob.map(({ job, lastHour, lastDay }) => [job, { lastHour, lastDay }])),
       limitedLastDay: total(({ limited }) => limited),
-      savedToday: readSavedSince(connection, midnight),
-      savedInAll: sum(connection, 'SELECT sum(calls_saved) FROM datasets'),
     },
     lastCalls: new Map(perJob.map(({ job, ...call }) => [job, call])),
   };
@@ -274,12 +269,6 @@ export function readSilence(connection: Connection): Silence | null {
     )
     .get() as { since: string | null; code: string };
   return since === null ? null : { since, code };
-}
-
-/** By the walks begun since then, the latest first, down to one that began before. */
-function readSavedSince(connection: Connection, time: string): number {
-  const before = '(SELECT id FROM walks WHERE started_at < ? ORDER BY id DESC LIMIT 1)';
-  return sum(connection, `SELECT sum(calls_saved) FROM walks WHERE id > coalesce(${before}, 0)`, time);
 }
 
 function sum(connection: Connection, sql: string, ...values: string[]): number {

@@ -77,15 +77,13 @@ export function readChanges(connection: Connection, { datasets, since, limit }: 
     const kept = untilCommit(connection);
     const states = datasets.map((dataset) => stateOf(connection, dataset, null, kept));
     const last = Math.max(...states.map(({ seq }) => seq));
-    // A removal is shown when it has ended.
-    const to = Math.min(last, ...states.filter(({ isRemoving }) => isRemoving).map(({ seq }) => seq));
     if (since === null)
-      return readInserts(connection, datasets, { seq: to, dataset: null, key: null }, limit);
+      return readInserts(connection, datasets, { seq: last, dataset: null, key: null }, limit);
     if (isBeforeRestore(connection, since.seq)) throw gone(TAKEN_BACK);
     if (since.seq > last) throw badParameter('since is no change of this mirror yet');
     refuseDropped(states, since);
     return since.dataset === null
-      ? readBehind(connection, datasets, since, to, limit)
+      ? readBehind(connection, datasets, since, last, limit)
       : readInserts(connection, datasets, since, limit);
   });
 }
@@ -96,6 +94,8 @@ function refuseDropped(states: readonly DatasetState[], { seq, key }: Position):
     .reduce((one, other) => (one > other ? one : other), '');
   // A position within a commit needs the rest of that commit, too.
   if (isoTime(key === null ? seq : seq - 1) < from) throw gone(`Changes up to ${from} were dropped.`);
+  if (states.some(({ keysSeq }) => keysSeq !== null && seq < keysSeq))
+    throw gone('Rows have other keys since then.');
 }
 
 type Change = { at: string; key: string; change: string; row: readonly unknown[] };

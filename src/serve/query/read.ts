@@ -5,7 +5,7 @@
 
 import type { Cell } from '../../output/answer.ts';
 import { csv } from '../../output/forms.ts';
-import { type Connection, PROOF, removalSql } from '../../store/read.ts';
+import { type Connection, PROOF } from '../../store/read.ts';
 import { atOneMoment, type Kept, prepared, untilCommit } from '../until-commit.ts';
 import type { RowsSql, Shape, Sql } from './sql.ts';
 
@@ -33,14 +33,14 @@ export type RowsAnswer = {
 
 /** The state of a dataset. */
 export type DatasetState = {
-  /** Of its latest change; below that of a removal that has not come to its end. */
+  /** Of its latest change. */
   readonly seq: number;
-  /** Whether such a removal is under way: the rows at `seq` are shown until it has ended. */
-  readonly isRemoving: boolean;
   /** Grows with changes that no `seq` counts: of volatile values, and of what is held. */
   readonly volatileSeq: number | null;
   /** Up to here history was dropped; null where nothing was. */
   readonly historyFrom: string | null;
+  /** The change from which on its rows have their present keys; null where they never changed. */
+  readonly keysSeq: number | null;
   /** By which change the first full walk had ended; null where none has. */
   readonly readSeq: number | null;
   /** `union` where nothing had been proven. */
@@ -54,8 +54,8 @@ export type DatasetState = {
 export const MAX_BYTES = 8_000_000;
 
 type StateRow = {
+  keysSeq: number | null;
   lastSeq: number | null;
-  removal: number | null;
   volatileSeq: number | null;
   historyFrom: string | null;
   readSeq: number | null;
@@ -77,14 +77,13 @@ function readState(
   { name, rows }: { name: string; rows: string },
   until: string,
 ): DatasetState {
-  const { lastSeq, removal, volatileSeq, historyFrom, readSeq } = prepared(
+  const { lastSeq, volatileSeq, historyFrom, keysSeq, readSeq } = prepared(
     connection,
-    `SELECT last_seq AS lastSeq, ${removalSql} AS removal, volatile_seq AS volatileSeq, history_from AS historyFrom,
+    `SELECT last_seq AS lastSeq, volatile_seq AS volatileSeq, history_from AS historyFrom, keys_seq AS keysSeq,
        (SELECT coalesce(last_seq, 0) FROM walks
         WHERE job = :job AND kind = 'walk' AND status = 'complete' AND renewal_of IS NULL ORDER BY id LIMIT 1) AS readSeq
-     FROM (SELECT 1) LEFT JOIN datasets ON job = :job`,
+     FROM (SELECT 1) LEFT JOIN _datasets ON job = :job`,
   ).get({ job: name }) as StateRow;
-  const seq = removal === null ? Math.trunc(lastSeq ?? 0) : removal - 1;
   const proof = prepared(
     connection,
     `SELECT verdict, started_at AS completeAsOf FROM walks
@@ -95,7 +94,7 @@ function readState(
     `SELECT count(*) AS held FROM "${rows}" WHERE _held_since IS NOT NULL AND _held_since <= :until`,
   ).get({ until }) as { held: number };
   return {
-    ...{ seq, isRemoving: removal !== null, volatileSeq, historyFrom, readSeq, held },
+    ...{ seq: Math.trunc(lastSeq ?? 0), volatileSeq, historyFrom, keysSeq, readSeq, held },
     ...(proof ?? { verdict: 'union', completeAsOf: null }),
   };
 }

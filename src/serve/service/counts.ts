@@ -4,7 +4,7 @@
  */
 
 import { type Clock, DAY_MS, isoTime } from '../../clock.ts';
-import { type Connection, forgetPages, guarded, relaxed } from '../../store/sqlite-files.ts';
+import { type Connection, forgetPages, guarded } from '../../store/sqlite-files.ts';
 import type { AccountState } from './limits.ts';
 import { type ReportOutage, reportOnChange } from './outage.ts';
 
@@ -81,7 +81,7 @@ export function openCounts(
     if (states.size + uses.size + calls.size === 0 && !mayForget) return;
     const isWritten = attempt(() =>
       guarded(connection.name, () => {
-        relaxed(connection, () => writeAll.immediate());
+        writeAll.immediate();
         return true as const;
       }),
     );

@@ -234,15 +234,15 @@ function pageReader(mirror: WatchedMirror, onPage: ListsParts['onPage']) {
   async function readPlain(page: ListPage, etag: string, call: Call, account: string) {
     const { job, moment, paging, filters } = page;
     const { offset, limit } = paging;
-    const rowids = filters && (await filter(moment, filters, call, account));
-    if (typeof rowids === 'string' || rowids === undefined) return 'unavailable';
-    const frame = frameOf(job, moment.generatedAt, paging, rowids?.length ?? moment.total);
+    const numbers = filters && (await filter(moment, filters, call, account));
+    if (typeof numbers === 'string' || numbers === undefined) return 'unavailable';
+    const frame = frameOf(job, moment.generatedAt, paging, numbers?.length ?? moment.total);
     const read = mirror.read((open) =>
       atOneMoment(open.connection, () => {
         // History may have been forgotten since the moment was found.
         if (typeof findMoment(open, job, moment.seq) === 'string') return { bytes: null };
-        const bytes = rowids
-          ? open.pages.readRowids(moment, rowids.subarray(offset, offset + limit), frame)
+        const bytes = numbers
+          ? open.pages.readNumbers(moment, numbers.subarray(offset, offset + limit), frame)
           : open.pages.readPage(moment, offset, limit, frame);
         return { bytes };
       }),

@@ -136,7 +136,7 @@ function schemaOf(connection: Connection, jobs: readonly ListedJob[]): Schema {
   );
   const from = connection
     .prepare<[], { job: string; historyFrom: string | null }>(
-      'SELECT job, history_from AS historyFrom FROM datasets',
+      'SELECT job, history_from AS historyFrom FROM _datasets',
     )
     .all();
   const known = new Map(from.map(({ job, historyFrom }) => [job, historyFrom]));

@@ -2,7 +2,7 @@
 
 import { hash, randomBytes } from 'node:crypto';
 import { DAY_MS, isoTime } from '../../clock.ts';
-import { type Connection, guarded, relaxed } from '../../store/sqlite-files.ts';
+import { type Connection, guarded } from '../../store/sqlite-files.ts';
 import { accountOwner } from '../fair-shares.ts';
 import type { Origin } from '../http/client.ts';
 import type { Caller } from '../service/admission.ts';
@@ -54,8 +54,7 @@ export function openSessions(dir: string, lockWaitMs = LOCK_WAIT_MS) {
       if (kind === 'session') makeRoom.run(key, key, SESSIONS_PER_KEY - 1);
       add.run(hash('sha256', token), kind, key, isoTime(now), isoTime(expiresAt));
     }).immediate;
-    // A session does not wait for the disk, since one link may open many. A link does: a person has seen it.
-    guarded(connection.name, () => (kind === 'session' ? relaxed(connection, write) : write()));
+    guarded(connection.name, write);
     return { token, expiresAt };
   }
 

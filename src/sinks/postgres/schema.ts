@@ -228,6 +228,7 @@ function definitions(jobs: readonly ListedJob[]): Definition[] {
 const arrived = {
   columns: ', arrived.seq AS shipped_seq, arrived.at AS shipped_at',
   join: '\nLEFT JOIN _positions AS arrived ON arrived.job = counted.job',
+  ofDatasets: 'datasets',
 };
 
 const ageOf = (at: string) =>

@@ -41,24 +41,29 @@ export function ownTables(
   connection: Connection,
   job: string,
 ): Record<'walks' | 'fields' | 'datasets', Table> {
-  const table = (name: string, key: readonly string[]): Table => ({
+  const table = (name: string, key: readonly string[], of = name): Table => ({
     name,
-    of: name,
-    columns: typedColumns(connection, name, (column, declared) =>
+    of,
+    columns: typedColumns(connection, of, (column, declared) =>
       isOwnTime(column, declared) ? 'timestamp with time zone' : ownKinds[column],
-    ).filter((column) => column.name !== 'memory'),
+    ).filter((column) => !forTheProgram.has(column.name)),
     key,
     job,
   });
   return {
     walks: table('walks', ['id']),
     fields: table('fields', ['column', 'job']),
-    datasets: table('datasets', ['job']),
+    datasets: table('datasets', ['job'], '_datasets'),
   };
 }
 
+/** What only the program reads. */
+const forTheProgram: ReadonlySet<string> = new Set([
+  ...['memory', 'shape', 'motions', 'order_seq', 'pages_of', 'last_number', 'orders_from'],
+]);
+
 const ownKinds: Readonly<Record<string, Kind>> = {
-  ...{ anomalies: 'json', types: 'json', rows_path: 'json', shared_keys: 'json' },
+  ...{ anomalies: 'json', types: 'json' },
   ...{ nullable: 'boolean', generated_at: 'received time' },
 };
 

@@ -1,0 +1,94 @@
+/**
+ * Which stored row is a row that came. With a contract its key says so. Elsewhere two different rows may turn out to have one key: both
+ * are kept, and the key is found anew as the walk ends (`keys.ts`).
+ */
+
+import type { Job } from '../job.ts';
+import type { DiscoveredIdentity, DiscoveredShape, Row } from '../validate/checked.ts';
+import { digestOf, keyedRow, textKeyOf } from '../validate/keys.ts';
+import type { Connection } from './connection.ts';
+import { quoted } from './sql.ts';
+import type { Comparison, Table } from './rows.ts';
+
+export type Match = {
+  /** The key under which the row is stored, or is to be. */
+  key: string;
+  /** Undefined for a new row. */
+  stored: Comparison | undefined;
+  /** Another row has its key in the same moment. */
+  isContradiction: boolean;
+};
+
+/** Keys under which a walk met different rows one after the other, with their digests. */
+export type Twins = Map<string, readonly string[]>;
+
+/** A list that repeats so many of its keys has none. */
+const MAX_TWINS = 1_000;
+
+export type Matcher = ReturnType<typeof createMatcher>;
+
+/** @param isMet whether this pass of the walk has met the row of a number. */
+export function createMatcher(
+  connection: Connection,
+  job: Job,
+  table: Table,
+  { twins, isMet }: { twins: Twins; isMet: (number: number) => boolean },
+) {
+  const rename = connection.prepare<[string, number]>(`UPDATE ${quoted(job.rows)} SET _key = ? WHERE number = ?`);
+  const renameVersions =
+    job.versions === null
+      ? undefined
+      : connection.prepare<[string, number]>(`UPDATE ${quoted(job.versions)} SET _key = ? WHERE _row = ?`);
+  const onPage = new Set<number>();
+  let isPublished = false;
+
+  function matchDiscovered(row: Row, { textKey, digest }: DiscoveredIdentity, shape: DiscoveredShape): Match {
+    const known = (key: string, stored: Comparison | undefined): Match => ({ key, stored, isContradiction: false });
+    const asText = textKey && table.compare(row, textKey);
+    if (textKey && asText) return known(textKey, asText);
+    const stored = table.compare(row, row.key);
+    if (stored?.change !== 'changed') return known(row.key, stored);
+    const apart = `${row.key}#${digest()}`;
+    const other = table.compare(row, apart);
+    if (other) return known(apart, other);
+    const isOnPage = onPage.has(stored.number);
+    if (!isOnPage && !isMet(stored.number)) return known(row.key, stored);
+
+    // This pass has shown another row under the key.
+    const before = keyedRow(stored.open ?? '{}');
+    const storedText = textKeyOf(before, shape.key ?? []);
+    if (textKey && !storedText) return known(textKey, undefined);
+    if (storedText && !textKey) {
+      rename.run(storedText, stored.number);
+      renameVersions?.run(storedText, stored.number);
+      return known(row.key, undefined);
+    }
+    const digests = [digestOf(before, shape.digestedWithout), digest()];
+    if (isOnPage || isPublished || wereTwins(shape, row.key, digests))
+      return { key: apart, stored: undefined, isContradiction: true };
+    // On another page of a list that moves, it may be the same row, changed since.
+    if (twins.size < MAX_TWINS || twins.has(row.key))
+      twins.set(row.key, [...new Set([...(twins.get(row.key) ?? []), ...digests])]);
+    return known(row.key, stored);
+  }
+
+  return {
+    /** @param published whether the page is of the published snapshot that this pass reads, where no row changes. */
+    beginPage(published: boolean): void {
+      onPage.clear();
+      isPublished = published;
+    },
+    match(row: Row, shape: DiscoveredShape): Match {
+      if (row.discovered) return matchDiscovered(row, row.discovered, shape);
+      return { key: row.key, stored: table.compare(row, row.key), isContradiction: false };
+    },
+    /** The row is in the table now, under this number. */
+    wrote: (number: number) => void onPage.add(number),
+  };
+}
+
+/** Whether the last walk met both of these rows under the key: then neither is the other, changed. */
+function wereTwins({ twins }: DiscoveredShape, key: string, digests: readonly string[]): boolean {
+  const last = twins.find(([twin]) => twin === key)?.[1];
+  return last !== undefined && digests.every((digest) => last.includes(digest));
+}

@@ -1,0 +1,33 @@
+/** What was found out of a list without a contract, and which of its fields move by themselves: read and kept as it is, in one place. */
+
+import type { DiscoveredShape, FieldPath } from '../validate/checked.ts';
+import type { Motion } from '../validate/motion.ts';
+import { unknownShape } from '../validate.ts';
+import type { Connection } from './connection.ts';
+
+export type KnownList = { shape: DiscoveredShape; motions: readonly Motion[] };
+
+export function readList(connection: Connection, job: string): KnownList {
+  const found = connection
+    .prepare<[string], { shape: string | null; motions: string }>(
+      'SELECT shape, motions FROM _datasets WHERE job = ?',
+    )
+    .get(job);
+  return {
+    shape: found?.shape ? (JSON.parse(found.shape) as DiscoveredShape) : unknownShape,
+    motions: found ? (JSON.parse(found.motions) as Motion[]) : [],
+  };
+}
+
+export function keepList(connection: Connection, job: string, { shape, motions }: KnownList): void {
+  connection
+    .prepare<[string, string, string]>(
+      `INSERT INTO _datasets (job, shape, motions) VALUES (?, ?, ?)
+       ON CONFLICT DO UPDATE SET shape = excluded.shape, motions = excluded.motions`,
+    )
+    .run(job, JSON.stringify(shape), JSON.stringify(motions));
+}
+
+/** The fields that are kept current without a version, as they were found. */
+export const agesOf = ({ motions }: KnownList): FieldPath[] =>
+  motions.flatMap(({ path, isAge }) => (isAge ? [path] : []));

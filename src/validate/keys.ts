@@ -1,0 +1,184 @@
+/**
+ * The key of a row without a contract: values of fields that identify it, else a digest. `id` and its like are believed at once. Any
+ * other field, or pair of fields, has to be unique over all rows of a whole walk: what is unique on one page may not be on two.
+ */
+
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import type { FieldPath } from './checked.ts';
+import { sliceMember } from './json-text.ts';
+import { asRecord, holdsLongNumber, valueAt } from './values.ts';
+
+/** A row as it is told apart: parsed, and as received, since parsing loses the last digits of long numbers. */
+export type KeyedRow = { record: Record<string, unknown>; body: string; inexact: boolean };
+
+/** The same of a stored row. */
+export function keyedRow(body: string): KeyedRow {
+  const record = asRecord(JSON.parse(body)) ?? {};
+  return { record, body, inexact: holdsLongNumber(body) };
+}
+
+const DIGEST_CHARACTERS = 32;
+
+/**
+ * A digest of the row that depends neither on the order of its members nor on the spelling of its numbers.
+ * @param without fields that are no part of it.
+ */
+export function digestOf(row: KeyedRow, without: readonly FieldPath[]): string {
+  return createHash('sha256').update(canonicalText(row, without)).digest('hex').slice(0, DIGEST_CHARACTERS);
+}
+
+function canonicalText({ record, body, inexact }: KeyedRow, without: readonly FieldPath[]): string {
+  const members = Object.keys(record)
+    .filter((name) => !without.some(([first, ...rest]) => first === name && rest.length === 0))
+    .sort()
+    .map((name): [string, string] => {
+      const inner = asRecord(record[name]);
+      const further = without.flatMap(([first, ...rest]) => (first === name && rest.length > 0 ? [rest] : []));
+      // Numbers that have lost digits would make different rows look alike: then the text is digested.
+      const text = () => (inexact ? (sliceMember(body, name) ?? '') : String(canonicalize(record[name])));
+      if (!inner || further.length === 0) return [name, text()];
+      return [name, canonicalText({ record: inner, body: sliceMember(body, name) ?? '', inexact }, further)];
+    });
+  return `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`;
+}
+
+/**
+ * The key that these fields give a row; undefined where one of them is no text and no whole number, or empty.
+ * A key of several fields has their values joined by `|`.
+ */
+export function keyOf(row: KeyedRow, fields: readonly FieldPath[]): string | undefined {
+  const values = fields.map((path) => scalarAt(row, path));
+  if (values.some((value) => value === undefined)) return undefined;
+  if (values.length === 1) return values[0];
+  // Else `a|b` and `c` would be as `a` and `b|c`.
+  return values.map((value) => value?.replace(/[\\|]/g, '\\$&')).join('|');
+}
+
+/** The key of a row whose only key field is a text that looks like a number, if rows with that number are others. */
+export function textKeyOf(row: KeyedRow, fields: readonly FieldPath[]): string | undefined {
+  const [path, ...more] = fields;
+  const value = path && more.length === 0 ? valueAt(row.record, path) : undefined;
+  return typeof value === 'string' && /^-?\d+$/.test(value) ? JSON.stringify(value) : undefined;
+}
+
+/** The text of a text or whole number, with all its digits. */
+function scalarAt({ record, body }: KeyedRow, path: FieldPath): string | undefined {
+  const value = valueAt(record, path);
+  if (typeof value === 'string') return value || undefined;
+  if (!Number.isInteger(value)) return undefined;
+  if (Number.isSafeInteger(value)) return String(value);
+  const text = path.reduce<string | undefined>((inner, name) => inner && sliceMember(inner, name), body);
+  return text && /^-?\d+$/.test(text) ? text : undefined;
+}
+
+/** Fields that are what their name says. */
+const believedNames = /^_?(id|uuid|guid)$/i;
+
+/** Fields that may identify a row, best first. */
+const candidateNames = [
+  /^key$/i,
+  /([a-z0-9]I[dD]|[_-]id|uuid|guid)$/,
+  /^(address|wallet|mint|hash|slug|signature)$/i,
+  /(Address|_address|Hash|_hash|Mint|_mint|Key|_key|Slug|_slug)$/,
+];
+
+/** Fields that say where another one identifies. */
+const qualifierNames = /^(chain|network|exchange|source|type)([_-]?(id|name))?$/i;
+
+/** Fewer rows are no evidence that a field is unique. */
+const LEAST_ROWS = 20;
+
+/** The field that is believed to identify the rows of a first page; null where none is there in every row, or where rows share it. */
+export function believedKey(rows: readonly KeyedRow[]): readonly FieldPath[] | null {
+  const names = Object.keys(rows[0]?.record ?? {}).filter((name) => believedNames.test(name));
+  // A number and a text alike are told apart by their type.
+  const isUnique = (name: string) =>
+    new Set(rows.map((row) => textKeyOf(row, [[name]]) ?? keyOf(row, [[name]]))).size === rows.length;
+  const found = names.find((name) => rows.every((row) => keyOf(row, [[name]]) !== undefined) && isUnique(name));
+  return found === undefined ? null : [[found]];
+}
+
+/** A row of a walk, to find the key in all of them. @property at the later one of two was shown later. */
+export type RowOfWalk = KeyedRow & {
+  /** Whether it came first where rows were read again: then it may be a row shown before that has changed since. */
+  isShownAgain: boolean;
+};
+
+/**
+ * The fields that identify the rows of a whole walk: there in every row, unique over them, each row counted once as it was shown
+ * last. Null where none does.
+ * @param rows in the order in which the walk met them.
+ */
+export function findKey(rows: readonly RowOfWalk[]): readonly FieldPath[] | null {
+  const names = Object.keys(rows[0]?.record ?? {});
+  const believed = names.filter((name) => believedNames.test(name)).map((name) => [[name]]);
+  const guessed = rows.length < LEAST_ROWS ? [] : guessedKeys(names);
+  return [...believed, ...guessed].find((fields) => identify(rows, fields)) ?? null;
+}
+
+function guessedKeys(names: readonly string[]): FieldPath[][] {
+  const candidates = candidateNames.flatMap((pattern) => names.filter((name) => pattern.test(name)));
+  const qualifiers = names.filter((name) => qualifierNames.test(name));
+  const believed = names.filter((name) => believedNames.test(name));
+  const pairs = [...believed, ...candidates].flatMap((name) =>
+    qualifiers.filter((qualifier) => qualifier !== name).map((qualifier) => [[qualifier], [name]]),
+  );
+  return [...candidates.map((name) => [[name]]), ...pairs];
+}
+
+function identify(rows: readonly RowOfWalk[], fields: readonly FieldPath[]): boolean {
+  const met = new Set<string>();
+  for (const row of rows) {
+    const key = textKeyOf(row, fields) ?? keyOf(row, fields);
+    if (key === undefined || (met.has(key) && !row.isShownAgain)) return false;
+    met.add(key);
+  }
+  return rows.length > 0;
+}
+
+/** So many of the rows that came must be rows that went, for a difference between them to identify nothing. */
+const MOST_ROWS = 0.9;
+
+/**
+ * The fields without which rows that a walk met as new are those that it misses; empty where there are none.
+ * @param without fields that are no part of the digest already.
+ */
+export function fieldsToLeaveOut(
+  came: readonly KeyedRow[],
+  missing: readonly KeyedRow[],
+  without: readonly FieldPath[],
+): FieldPath[] {
+  const paths = pathsOf(came[0]?.record ?? {});
+  const isOut = (path: FieldPath) => without.some((other) => other.join('\0') === path.join('\0'));
+  const moved = paths.filter((path) => !isOut(path) && !haveSameValues(came, missing, path));
+  if (moved.length === 0 || moved.length === paths.length) return [];
+  const digests = (rows: readonly KeyedRow[]) => new Set(rows.map((row) => digestOf(row, [...without, ...moved])));
+  const [ofCame, ofMissing] = [digests(came), digests(missing)];
+  const both = [...ofCame].filter((digest) => ofMissing.has(digest)).length;
+  const areUnique = ofCame.size === came.length;
+  return areUnique && both >= came.length * MOST_ROWS ? moved : [];
+}
+
+/** Members, and the members of objects. */
+function pathsOf(record: Record<string, unknown>): FieldPath[] {
+  return Object.entries(record).flatMap(([name, value]) => {
+    const inner = asRecord(value);
+    const members = inner ? Object.keys(inner) : [];
+    return members.length > 0 ? members.map((member) => [name, member]) : [[name]];
+  });
+}
+
+/** Whether nearly all rows have a value at the path that as many of the others have. */
+function haveSameValues(rows: readonly KeyedRow[], others: readonly KeyedRow[], path: FieldPath): boolean {
+  const values = new Map<string, number>();
+  const textOf = ({ record }: KeyedRow) => String(canonicalize(valueAt(record, path) ?? null));
+  for (const other of others) values.set(textOf(other), (values.get(textOf(other)) ?? 0) + 1);
+  let same = 0;
+  for (const row of rows) {
+    const left = values.get(textOf(row)) ?? 0;
+    if (left > 0) same += 1;
+    values.set(textOf(row), left - 1);
+  }
+  return same >= Math.min(rows.length, others.length) * MOST_ROWS;
+}
