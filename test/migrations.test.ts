@@ -64,7 +64,7 @@ function addMigration(project: ProjectCopy, sql: string): void {
 }
 
 const addColumn = 'ALTER TABLE `datasets` ADD `remark` text;';
-const noteOf = 'SELECT job, next_due_at FROM datasets';
+const noteOf = 'SELECT job, next_due_at FROM _datasets';
 const note = [['news', '2026-11-21T00:00:00.000Z']];
 
 describe('the migrations', () => {
@@ -99,16 +99,16 @@ describe('a database of an earlier version', () => {
     const failed = await open(project, dir);
     expect([failed.code, failed.stderr]).toEqual([70, expect.stringContaining('nowhere')]);
     expect(query(file, noteOf)).toEqual(note);
-    expect(() => query(file, 'SELECT remark FROM datasets')).toThrow('no such column');
+    expect(() => query(file, 'SELECT remark FROM _datasets')).toThrow('no such column');
 
     addMigration(project, addColumn);
     await open(project, dir);
     expect(query(file, noteOf)).toEqual(note);
-    expect(query(file, 'SELECT remark FROM datasets')).toEqual([[null]]);
+    expect(query(file, 'SELECT remark FROM _datasets')).toEqual([[null]]);
     const copy = join(dir, `mirror.before-migration-${applied + 1}.db`);
     expect(query(copy, noteOf)).toEqual(note);
     expect((statSync(copy).mode & 0o777).toString(8)).toBe('600');
-    expect(() => query(copy, 'SELECT remark FROM datasets')).toThrow('no such column');
+    expect(() => query(copy, 'SELECT remark FROM _datasets')).toThrow('no such column');
     expect(query(copy, pages)).toEqual(before);
     expect(readdirSync(dir).filter((name) => name.startsWith('mirror.before'))).toEqual([basename(copy)]);
 
@@ -141,23 +141,23 @@ describe('a database of an earlier version', () => {
 test('a table may be rebuilt though views ask for it; its discovered columns come back', async () => {
   const { dir, file } = mirrorInTemporaryFolder();
   const writer = openConnection(file);
-  writer.exec(`INSERT INTO news_rows (_body, _key, _first_seen_at, _changed_at, _walk_id) VALUES ('{"t":"x"}', 'k', '', '', 1);
+  writer.exec(`INSERT INTO _news_rows (_body, _key, _first_seen_at, _changed_at, _walk_id) VALUES ('{"t":"x"}', 'k', '', '', 1);
     INSERT INTO fields ("job", "column", path, types, nullable, first_seen_at, last_seen_at, walk_id)
     VALUES ('news', 'title', '$.t', '["string"]', 0, '', '', 1)`);
   writer.close();
   openStore(dir, jobs, () => 0).close();
   expect(query(file, 'SELECT title FROM news')).toEqual([['x']]);
 
-  const [create] = query(file, `SELECT sql FROM sqlite_master WHERE name = 'news_rows'`)[0] as [string];
+  const [create] = query(file, `SELECT sql FROM sqlite_master WHERE name = '_news_rows'`)[0] as [string];
   const declared = create.replace(/, "title" GENERATED.*VIRTUAL/s, '').replace(/news_rows/, '__new_news');
   const project = copyProgram();
   addMigration(
     project,
     [
       declared,
-      'INSERT INTO __new_news SELECT _key, _first_seen_at, _changed_at, _walk_id, NULL, NULL, _body FROM news_rows',
-      'DROP TABLE news_rows',
-      'ALTER TABLE __new_news RENAME TO news_rows',
+      'INSERT INTO __new_news SELECT _key, _first_seen_at, _changed_at, _walk_id, NULL, NULL, _body FROM _news_rows',
+      'DROP TABLE _news_rows',
+      'ALTER TABLE __new_news RENAME TO _news_rows',
     ].join(';\n--> statement-breakpoint\n'),
   );
   expect(await project.market(['quarantine', 'retry'], { MIRROR_DIR: dir })).toMatchObject({ code: 0 });

@@ -22,7 +22,7 @@ import { readBenchOptions } from './lines.ts';
 const MOST_WALKED = 30_000;
 const SAMPLES = 1_000;
 const SCHEMA = 'market_mirror';
-const tables = ['ai_signals_rows', 'ai_signals_volatile', 'news'];
+const tables = ['_ai_signals_rows', '_ai_signals_volatile', 'news'];
 
 async function bench(): Promise<void> {
   const { runs, rows } = readBenchOptions();
@@ -71,8 +71,8 @@ function change(folder: string, at: number): void {
   const mirror = new Database(join(folder, 'mirror.db'));
   try {
     mirror.exec(`BEGIN IMMEDIATE;
-      UPDATE ai_signals_rows SET status = 'at ${at}', _changed_at = '${isoTime(at)}';
-      UPDATE datasets SET last_seq = ${at} WHERE job = 'ai-signals';
+      UPDATE _ai_signals_rows SET status = 'at ${at}', _changed_at = '${isoTime(at)}';
+      UPDATE _datasets SET last_seq = ${at} WHERE job = 'ai-signals';
       UPDATE walks SET last_seq = ${at} WHERE id = (SELECT max(id) FROM walks WHERE job = 'ai-signals');
       COMMIT`);
   } finally {
@@ -138,10 +138,10 @@ function grow(file: string, rows: number): void {
     mirror.prepare<[], Values>(`SELECT ${columns} FROM ${quoted(table)} ORDER BY rowid`).all();
   try {
     mirror.exec('BEGIN IMMEDIATE');
-    const signals = all('ai_signals_rows');
-    const aging = all('ai_signals_volatile');
+    const signals = all('_ai_signals_rows');
+    const aging = all('_ai_signals_volatile');
     // All others are taken out of the body.
-    const news = all('news_rows', '_body, _key, _first_seen_at, _changed_at, _walk_id');
+    const news = all('_news_rows', '_body, _key, _first_seen_at, _changed_at, _walk_id');
     const insert = (table: string, like: Values = {}) => {
       const names = Object.keys(like);
       const list = names.map(quoted).join(', ');
@@ -150,9 +150,9 @@ function grow(file: string, rows: number): void {
       );
       return (values: Values) => statement.run(values).lastInsertRowid;
     };
-    const insertSignal = insert('ai_signals_rows', signals[0]);
-    const insertAging = insert('ai_signals_volatile', aging[0]);
-    const insertItem = insert('news_rows', news[0]);
+    const insertSignal = insert('_ai_signals_rows', signals[0]);
+    const insertAging = insert('_ai_signals_volatile', aging[0]);
+    const insertItem = insert('_news_rows', news[0]);
     for (let made = SAMPLES; made < rows; made += 1) {
       const id = uuid(random);
       const _number = Number(insertSignal({ ...signals[made % SAMPLES], id, _key: id }));

@@ -9,6 +9,7 @@ import type { Connection } from './connection.ts';
 import { absentFrom } from './pages.ts';
 import { FULL_PROOF, quoted } from './sql.ts';
 import { noteUnversioned } from './volatile.ts';
+import { lastWalk } from './walks.ts';
 
 /** `unproven`: one proof does not suffice. `mass`: many rows would go at once. `unkeyed`: the row may have lost its key. */
 type HeldReason = 'unproven' | 'mass' | 'unkeyed';
@@ -16,9 +17,8 @@ type HeldReason = 'unproven' | 'mass' | 'unkeyed';
 export type Proof = {
   walkId: number;
   verdict: 'snapshot' | 'verified';
-  /** Rows that it met, and those of them that it brought. */
+  /** Rows that it met, refused ones included. */
   shown: number;
-  inserted: number;
   /** Whether it met rows without a readable key. */
   hasUnkeyed: boolean;
 };
@@ -28,16 +28,16 @@ const PROOFS_HELD_AS_UNKEYED = 2;
 
 /**
  * Decides about the rows that a proof did not show. Call it in the transaction that ends the walk.
- * @param seq gives the number under which rows are removed; called if any are.
- * @param at when the walk ends, ISO 8601 UTC.
+ * @param takeSeq takes the number under which rows are removed; called if any are.
+ * @param endTime tells when the walk ends, ISO 8601 UTC.
  * @returns how many rows were removed, and how many are held now.
  */
 export function retireRows(
   connection: Connection,
   job: Job,
   proof: Proof,
-  seq: () => void,
-  at: string,
+  takeSeq: () => void,
+  endTime: () => string,
 ): { deleted: number; held: number } {
   const table = quoted(job.rows);
   const { sql: absent, range } = absentFrom(proof.walkId);
@@ -46,7 +46,9 @@ export function retireRows(
       .prepare<[typeof range], number>(`SELECT count(*) FROM ${table} WHERE ${absent} AND ${condition}`)
       .pluck()
       .get(range) ?? 0;
-  const reason = reasonToHold(proof, count('_held_since IS NULL'));
+  const before = lastWalk(connection, job.name, `${FULL_PROOF} AND id < ${proof.walkId}`);
+  const rowsBefore = before?.distinctKeys ?? proof.shown + count('_held_since IS NULL');
+  const reason = reasonToHold(proof, rowsBefore);
   const lacked = `(SELECT count(*) FROM walks WHERE job = '${job.name}' AND ${FULL_PROOF} AND id < ${proof.walkId} AND finished_at >= _held_since)`;
   const isGone =
     reason === null
@@ -57,7 +59,7 @@ export function retireRows(
   let deleted = 0;
   if (count(isGone) > 0) {
     // The trigger that keeps the last version takes its time from this number.
-    seq();
+    takeSeq();
     deleted = connection
       .prepare<[typeof range]>(`DELETE FROM ${table} WHERE ${absent} AND ${isGone}`)
       .run(range).changes;
@@ -67,16 +69,16 @@ export function retireRows(
       .prepare<[typeof range & { at: string; reason: HeldReason }]>(
         `UPDATE ${table} SET _held_since = :at, _held_reason = :reason WHERE ${absent} AND _held_since IS NULL`,
       )
-      .run({ ...range, at, reason });
+      .run({ ...range, at: endTime(), reason });
     if (changes > 0) noteUnversioned(connection, job.name)();
   }
   return { deleted, held: countHeld(connection, job) };
 }
 
-function reasonToHold({ verdict, shown, inserted, hasUnkeyed }: Proof, lost: number): HeldReason | null {
-  if (lost === 0 && !hasUnkeyed) return verdict === 'verified' ? 'unproven' : null;
+/** @param before how many rows the last proof met. */
+function reasonToHold({ verdict, shown, hasUnkeyed }: Proof, before: number): HeldReason | null {
   if (hasUnkeyed) return 'unkeyed';
-  if (isMuchShorter(shown - inserted + lost, shown)) return 'mass';
+  if (isMuchShorter(before, shown)) return 'mass';
   return verdict === 'verified' ? 'unproven' : null;
 }
 

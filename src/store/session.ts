@@ -36,7 +36,7 @@ import { openQuarantine, resolveGone } from './quarantine.ts';
 import { countHeld, heldRows, retireRows } from './retire.ts';
 import { openTable } from './rows.ts';
 import type { WalkRow } from './schema.ts';
-import { createSequence } from './sequence.ts';
+import { createSequence, lastSeqOf } from './sequence.ts';
 import { agesOf, keepList, type KnownList, readList } from './shapes.ts';
 import { isProof, quoted } from './sql.ts';
 import {
@@ -333,7 +333,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const twins = [...memory.twins].map(([key, digests]) => [key, digests] as const);
     const found = concludeKey(connection, job, { ...shape, isPlaceProven, twins }, met, hints.key !== undefined);
     const [before, after] = [shape, found].map(({ key }) => describeKey(key ?? []));
-    if (before !== after) note('new-key', after ?? '', `${before || 'a digest'} before`, origin);
+    if (before && before !== after) note('new-key', after || 'a digest of the row', `${before} before`, origin);
     return ensureKeys(connection, job, shape, found, agesNow, now(), met);
   }
 
@@ -341,18 +341,21 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   function retire(verdict: 'snapshot' | 'verified'): Partial<WalkRow> {
     pages.addGlanced(job.name);
     const proof = {
-      ...{ walkId: row.id, verdict, shown: pages.size, inserted: row.inserted },
+      ...{ walkId: row.id, verdict, shown: pages.size },
       hasUnkeyed: memory.checkpoint.unkeyed > 0 || memory.withoutKeyField > 0,
     };
-    const { deleted, held } = retireRows(connection, job, proof, changedAt, endTime());
+    const { deleted, held } = retireRows(connection, job, proof, changedAt, endTime);
     row.deleted += deleted;
     row.held = held;
     pages.addHeld(heldRows(connection, job));
     return keepOrder(connection, job, row, verdict, now());
   }
 
-  /** Its last change may be ahead of a clock that stands still or goes back. */
-  const endTime = () => isoTime(Math.max(now(), row.lastSeq ?? 0));
+  /** When it ends. The last change may be ahead of a clock that stands still or goes back; no two walks end at once. */
+  function endTime(): string {
+    const last = valueIn<string>(connection, 'SELECT max(finished_at) FROM walks WHERE job = ?', job.name);
+    return isoTime(Math.max(now(), lastSeqOf(connection), last === undefined ? 0 : Date.parse(last) + 1));
+  }
 
   function close(ending: Partial<WalkRow>): void {
     row.memory = keptMemory(memory);

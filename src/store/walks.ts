@@ -161,7 +161,7 @@ export function closeWalk(
   ending: Partial<WalkRow>,
   before: WalkRow | undefined,
 ): void {
-  const isCompared = ending.renewalOf === undefined && (ending.kind ?? row.kind) === 'walk';
+  const isCompared = !ending.renewalOf && (ending.kind ?? row.kind) === 'walk';
   updateWalk(connection, row.id, { ...ending, ...notWaiting, ...(!isCompared && withoutCheckpoint) });
   if (before && isCompared) updateWalk(connection, before.id, withoutCheckpoint);
   if (isBesideWalk) return;

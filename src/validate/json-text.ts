@@ -110,11 +110,16 @@ export function isSuspicious(text: string, json: unknown): boolean {
   return (text.match(/"\s*:/g)?.length ?? 0) !== countMembers(json);
 }
 
-function countMembers(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  if (Array.isArray(value)) return value.reduce<number>((sum, one) => sum + countMembers(one), 0);
+/** Without recursion, whatever the depth of nesting. */
+function countMembers(json: unknown): number {
+  const open: unknown[] = [json];
   let members = 0;
-  for (const name in value) members += 1 + countMembers((value as Record<string, unknown>)[name]);
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    if (!Array.isArray(value)) members += Object.keys(value).length;
+    open.push(...Object.values(value).filter((inner) => typeof inner === 'object'));
+  }
   return members;
 }
 

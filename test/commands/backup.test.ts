@@ -110,7 +110,7 @@ test('a damaged mirror makes no backup, and says so; nor does one that is stoppe
   const bytes = readFileSync(file);
   const [page] = read<{ page: number }>(
     file,
-    `SELECT rootpage AS page FROM sqlite_master WHERE name = 'ai_signals_rows'`,
+    `SELECT rootpage AS page FROM sqlite_master WHERE name = '_ai_signals_rows'`,
   );
   bytes.fill(0xff, ((page?.page ?? 0) - 1) * 4_096, (page?.page ?? 0) * 4_096);
   writeFileSync(file, bytes);

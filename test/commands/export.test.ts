@@ -341,8 +341,8 @@ describe('--since', () => {
     const now = () => {
       looks += 1;
       if (looks === 2) {
-        bench.tamper('DELETE FROM ai_signals_history_rows');
-        bench.tamper(`UPDATE datasets SET history_from = '${isoTime(bench.clock.now())}'`);
+        bench.tamper('DELETE FROM _ai_signals_history_rows');
+        bench.tamper(`UPDATE _datasets SET history_from = '${isoTime(bench.clock.now())}'`);
       }
       return bench.clock.now();
     };

@@ -47,7 +47,7 @@ async function setup() {
 }
 
 const identityOf = (file: string) =>
-  read<{ name: string; epoch: string }>(file, 'SELECT name, epoch FROM identity')[0] as {
+  read<{ name: string; epoch: string }>(file, 'SELECT name, epoch FROM _identity')[0] as {
     name: string;
     epoch: string;
   };
@@ -83,7 +83,7 @@ test('the backup takes the place of the mirror, which is kept, and begins anothe
 
 describe('whoever goes on from a seq after a restore', () => {
   const lastSeq = (file: string, column = 'last_seq') =>
-    read<{ seq: number }>(file, `SELECT max(${column}) AS seq FROM datasets`)[0]?.seq ?? 0;
+    read<{ seq: number }>(file, `SELECT max(${column}) AS seq FROM _datasets`)[0]?.seq ?? 0;
   /** What `export --since` gives; `usage` where it is refused. */
   const exportSince = ({ dir, file, clock }: Awaited<ReturnType<typeof setup>>, seq: number) => {
     try {
@@ -156,7 +156,7 @@ describe('a mirror that cannot be read', () => {
     const { restore, backup, backedUp, dir, file } = await setup();
     // As a kill leaves it, with a log of its own.
     const connection = openConnection(file);
-    connection.exec(`UPDATE identity SET epoch = 'logged'`);
+    connection.exec(`UPDATE _identity SET epoch = 'logged'`);
     copyFileSync(`${file}-wal`, join(dir, 'log'));
     connection.close();
     copyFileSync(join(dir, 'log'), `${file}-wal`);
@@ -216,7 +216,7 @@ describe('nothing is changed where it is refused', () => {
     const bytes = readFileSync(backup);
     const [{ page } = { page: 0 }] = read<{ page: number }>(
       backup,
-      `SELECT rootpage AS page FROM sqlite_master WHERE name = 'ai_signals_rows'`,
+      `SELECT rootpage AS page FROM sqlite_master WHERE name = '_ai_signals_rows'`,
     );
     writeFileSync(damaged, bytes.fill(0xff, (page - 1) * 4_096, page * 4_096));
     const other = join(cwd, 'other.db');

@@ -121,7 +121,7 @@ describe('when the key', () => {
     model.keys.push({ ...key, key: 'canary-key-rotated', active: true });
     expect((await run(['sync', 'usage'], { MARKET_API_KEY: 'canary-key-rotated' })).code).toBe(0);
     expect(model.calls.length).toBe(calls + 2);
-    const [{ state }] = read<{ state: string }>(file, 'SELECT state FROM governor') as [{ state: string }];
+    const [{ state }] = read<{ state: string }>(file, 'SELECT state FROM _governor') as [{ state: string }];
     expect(state).not.toContain('canary');
   });
 
@@ -330,7 +330,7 @@ describe('when the disk', () => {
     // Each row of the news is written into a page that is no table's.
     db.exec(`
       CREATE TABLE damaged (x);
-      CREATE TRIGGER damages AFTER INSERT ON news_rows BEGIN INSERT INTO damaged VALUES (1); END;
+      CREATE TRIGGER damages AFTER INSERT ON _news_rows BEGIN INSERT INTO damaged VALUES (1); END;
       PRAGMA writable_schema = ON;
       UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE type = 'index' AND rootpage > 0)
       WHERE name = 'damaged'`);

@@ -28,9 +28,9 @@ it('changes are announced though nobody can tell when the dataset is due next', 
   const { lines } = daemonHere(settings, {
     random: () => 0.5,
     // What the plan is made from cannot be read from here on.
-    ended: () => edit("UPDATE governor SET updated_at = state, state = '{'"),
+    ended: () => edit("UPDATE _governor SET updated_at = state, state = '{'"),
   });
-  onTestFinished(() => edit('UPDATE governor SET state = updated_at'));
+  onTestFinished(() => edit('UPDATE _governor SET state = updated_at'));
   await expect.poll(() => lines.map(({ msg }) => msg)).toContain('nobody can tell when it is due next');
   const told = join(dirname(file), 'queue.json');
   await expect.poll(() => existsSync(told)).toBe(true);

@@ -68,7 +68,7 @@ it('a daemon that starts says when a dataset that waits for its turn is next due
   const { lines } = daemonHere(scarce);
   await expect.poll(() => lines.some(({ msg }) => msg.startsWith('mirroring'))).toBe(true);
   const nextDue = () =>
-    read<{ at: string }>(file, "SELECT next_due_at AS at FROM datasets WHERE job = 'news'")[0]?.at;
+    read<{ at: string }>(file, "SELECT next_due_at AS at FROM _datasets WHERE job = 'news'")[0]?.at;
   await expect.poll(nextDue).toBe(isoTime(last + DAY));
 });
 

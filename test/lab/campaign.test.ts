@@ -102,26 +102,26 @@ test('a glance beside a walk that is not over is well', () => {
 
 describe('it is found', () => {
   test.each([
-    ['that a row is lacking', 'DELETE FROM news_rows WHERE rowid = 4', ['lost', 'false', 'false']],
-    ['that a value is another', "UPDATE ai_signals_rows SET asset = 'other' WHERE rowid = 4", ['lost']],
+    ['that a row is lacking', 'DELETE FROM _news_rows WHERE rowid = 4', ['lost', 'false', 'false']],
+    ['that a value is another', "UPDATE _ai_signals_rows SET asset = 'other' WHERE rowid = 4", ['lost']],
     [
       'that a version overlaps the next',
-      "UPDATE ai_signals_history_rows SET _valid_to = '2999-01-01T00:00:00.000Z' WHERE _ended_by = 'update'",
+      "UPDATE _ai_signals_history_rows SET _valid_to = '2999-01-01T00:00:00.000Z' WHERE _ended_by = 'update'",
       ['false'],
     ],
     [
       'that a version is empty',
-      "UPDATE ai_signals_history_rows SET _valid_to = _valid_from WHERE _ended_by = 'delete'",
+      "UPDATE _ai_signals_history_rows SET _valid_to = _valid_from WHERE _ended_by = 'delete'",
       ['false'],
     ],
     [
       'that an update leaves a gap',
-      "UPDATE ai_signals_history_rows SET _valid_to = strftime('%Y-%m-%dT%H:%M:%fZ', _valid_from, '+0.001 seconds') WHERE _ended_by = 'update'",
+      "UPDATE _ai_signals_history_rows SET _valid_to = strftime('%Y-%m-%dT%H:%M:%fZ', _valid_from, '+0.001 seconds') WHERE _ended_by = 'update'",
       ['false'],
     ],
     [
       'that a version was never upstream',
-      "UPDATE ai_signals_history_rows SET asset = 'invented'",
+      "UPDATE _ai_signals_history_rows SET asset = 'invented'",
       ['false', 'false'],
     ],
     [
@@ -131,13 +131,13 @@ describe('it is found', () => {
     ],
     [
       'that two jobs share a number',
-      'UPDATE news_rows SET _changed_at = (SELECT max(_changed_at) FROM ai_signals)',
+      'UPDATE _news_rows SET _changed_at = (SELECT max(_changed_at) FROM ai_signals)',
       ['false'],
     ],
-    ['that the walk of a row is unknown', 'UPDATE news_rows SET _walk_id = 99 WHERE rowid = 4', ['orphan']],
+    ['that the walk of a row is unknown', 'UPDATE _news_rows SET _walk_id = 99 WHERE rowid = 4', ['orphan']],
     [
       'that a row is held for no reason',
-      "UPDATE news_rows SET _held_since = '2026-11-21T00:00:00.000Z' WHERE rowid = 4",
+      "UPDATE _news_rows SET _held_since = '2026-11-21T00:00:00.000Z' WHERE rowid = 4",
       ['orphan'],
     ],
     [
@@ -147,12 +147,12 @@ describe('it is found', () => {
     ],
     [
       'that a row has lost its volatile values',
-      'DELETE FROM ai_signals_volatile WHERE _number = 4',
+      'DELETE FROM _ai_signals_volatile WHERE _number = 4',
       ['lost', 'orphan'],
     ],
     [
       'that volatile values have outlived their row',
-      "INSERT INTO ai_signals_volatile VALUES (99999, 1, 'live')",
+      "INSERT INTO _ai_signals_volatile VALUES (99999, 1, 'live')",
       ['orphan'],
     ],
     [
@@ -172,7 +172,7 @@ describe('it is found', () => {
 
   test('that a row was removed that was never gone', () => {
     const tampering =
-      "UPDATE ai_signals_history_rows SET _ended_by = 'delete', _valid_to = _valid_from || 'x'";
+      "UPDATE _ai_signals_history_rows SET _ended_by = 'delete', _valid_to = _valid_from || 'x'";
     const found = findIn(tampering, (mirror) => checks.checkHistory(journal, jobs, mirror));
     expect(kinds(found)).toEqual(['false']);
   });

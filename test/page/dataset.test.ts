@@ -183,7 +183,7 @@ test('rows are found by a text, by a click on a cell or on “held”, and by th
 
   // Held rows are marked.
   lived.bench.tamper(
-    `UPDATE news_rows SET _held_since = _changed_at, _held_reason = 'unproven' WHERE rowid % 2 = 0`,
+    `UPDATE _news_rows SET _held_since = _changed_at, _held_reason = 'unproven' WHERE rowid % 2 = 0`,
   );
   await go(window, '/datasets/news');
   await page.getByRole('link', { name: 'held', exact: true }).first().click();
@@ -373,15 +373,15 @@ test('of a row with very many versions, the number of each is true, and an early
   );
   const begun = Date.parse(row?.at ?? '');
   const columns = lived.bench
-    .sql<{ name: string }>(`SELECT name FROM pragma_table_xinfo('ai_signals_history_rows')`)
+    .sql<{ name: string }>(`SELECT name FROM pragma_table_xinfo('_ai_signals_history_rows')`)
     .map(({ name }) => name)
     .filter((name) => !['_valid_from', '_valid_to', '_ended_by'].includes(name))
     .join();
   const time = (from: string) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${begun / 1_000} + ${from}, 'unixepoch')`;
   lived.bench.tamper(`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 209)
-    INSERT INTO ai_signals_history_rows (${columns}, _valid_from, _valid_to, _ended_by)
+    INSERT INTO _ai_signals_history_rows (${columns}, _valid_from, _valid_to, _ended_by)
     SELECT ${columns}, ${time('i')}, ${time('i + 1')}, 'update' FROM ai_signals, n WHERE _key = '${key}';
-    UPDATE ai_signals_rows SET _changed_at = ${time('210')} WHERE _key = '${key}'`);
+    UPDATE _ai_signals_rows SET _changed_at = ${time('210')} WHERE _key = '${key}'`);
   const window = await lived.visit(`/datasets/ai-signals/rows/${key}`);
   const { page } = window;
   await page.getByText('Current version: 211, since').waitFor();

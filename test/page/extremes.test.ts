@@ -20,9 +20,9 @@ await bench.mirror('news');
 // A walk over so many takes long; all that the page reads of one is what it leaves behind.
 bench.tamper(`
   WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ROWS - 1})
-  INSERT INTO news_rows (_body, _key, _first_seen_at, _changed_at, _walk_id)
+  INSERT INTO _news_rows (_body, _key, _first_seen_at, _changed_at, _walk_id)
   SELECT json_set(_body, '$.id', 'n-' || i, '$.headline', 'Headline ' || i, '$.reads', i * 7919 % ${ROWS}),
-    'n-' || i, _first_seen_at, _changed_at, _walk_id FROM news_rows, n;
+    'n-' || i, _first_seen_at, _changed_at, _walk_id FROM _news_rows, n;
   UPDATE walks SET rows = ${ROWS}, distinct_keys = ${ROWS}, total = ${ROWS}, total_first = ${ROWS}, inserted = ${ROWS}
     WHERE job = 'news';
   UPDATE walks SET error = '${SCRIPT.replaceAll("'", "''")}' WHERE job = 'meme-signals'`);

@@ -129,7 +129,7 @@ test('each sink says whether all changes have arrived, or how many have not, how
   const seqs = Object.fromEntries(
     lived.bench
       .sql<{ job: string; seq: number }>(
-        'SELECT job, last_seq AS seq FROM datasets WHERE last_seq IS NOT NULL',
+        'SELECT job, last_seq AS seq FROM _datasets WHERE last_seq IS NOT NULL',
       )
       .map(({ job, seq }) => [job, seq]),
   );

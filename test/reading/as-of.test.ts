@@ -132,7 +132,7 @@ describe('no way of writing a name reads the present under a past date:', () => 
     );
   });
 
-  it.each(['SELECT * FROM news_rows', 'SELECT * FROM "News_History_Rows"', "SELECT * FROM 'news_volatile'"])(
+  it.each(['SELECT * FROM _news_rows', 'SELECT * FROM "News_History_Rows"', "SELECT * FROM '_news_volatile'"])(
     '%s',
     (sql) => {
       expect(() => refusePresent(sql, ['news'])).toThrow(

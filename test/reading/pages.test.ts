@@ -163,7 +163,7 @@ describe('a moment', () => {
       }
     }
     const [reused] = bench.sql<{ rows: number }>(
-      'SELECT count(*) AS rows FROM removed_rows JOIN news_rows ON news_rows.rowid = number',
+      'SELECT count(*) AS rows FROM removed_rows JOIN _news_rows ON _news_rows.rowid = number',
     );
     expect(reused?.rows).toBeGreaterThan(0);
     for (const [then, texts] of told) {

@@ -8,9 +8,9 @@ import { setup } from '../helpers/setup.ts';
 test('a copy is of the moment it began at, row numbers and all, and keeps no writer from its work', async () => {
   const bench = await setup({ rows: 400, walked: ['ai-signals'] });
   bench.tamper(
-    `DELETE FROM ai_signals_rows WHERE rowid % 3 = 0; UPDATE ai_signals_rows SET regime = 'before'`,
+    `DELETE FROM _ai_signals_rows WHERE rowid % 3 = 0; UPDATE _ai_signals_rows SET regime = 'before'`,
   );
-  const rows = 'SELECT rowid AS number, * FROM ai_signals_rows ORDER BY rowid';
+  const rows = 'SELECT rowid AS number, * FROM _ai_signals_rows ORDER BY rowid';
   const before = bench.sql(rows);
   const copy = join(bench.dir, 'copy.db');
   writeFileSync(copy, '');
@@ -21,7 +21,7 @@ test('a copy is of the moment it began at, row numbers and all, and keeps no wri
     copying = false;
   });
   for (; copying && written < 500; written++) {
-    bench.tamper(`UPDATE ai_signals_rows SET regime = 'later ${written}'`);
+    bench.tamper(`UPDATE _ai_signals_rows SET regime = 'later ${written}'`);
     await new Promise(setImmediate);
   }
   await copied;

@@ -117,7 +117,7 @@ describe('a new column', () => {
 
   it('is a page’s like its rows: where the page cannot be saved, there is none', async () => {
     const bench = await setupRows();
-    bench.tamper(`CREATE TRIGGER fails BEFORE INSERT ON news_rows BEGIN SELECT raise(ABORT, 'no'); END`);
+    bench.tamper(`CREATE TRIGGER fails BEFORE INSERT ON _news_rows BEGIN SELECT raise(ABORT, 'no'); END`);
     await expect(bench.mirrorRows('news', '{"id":"a"}')).rejects.toThrow('no');
     expect(bench.sql('SELECT * FROM fields')).toEqual([]);
     bench.tamper('DROP TRIGGER fails');
@@ -167,12 +167,12 @@ describe('columns that a migration dropped with the table it rebuilt', () => {
     const before = bench.sql('SELECT * FROM news ORDER BY _key');
     const own = '_key, _first_seen_at, _changed_at, _walk_id, _body';
     for (const [table, columns] of [
-      ['news_rows', `${own}, _held_since, _held_reason`],
-      ['news_history_rows', `${own}, _valid_from, _valid_to, _ended_by`],
+      ['_news_rows', `${own}, _held_since, _held_reason`],
+      ['_news_history_rows', `${own}, _valid_from, _valid_to, _ended_by`],
     ])
       bench.tamper(`PRAGMA legacy_alter_table = ON; CREATE TABLE rebuilt AS SELECT ${columns} FROM ${table}; DROP TABLE ${table};
-        ALTER TABLE rebuilt RENAME TO ${table}; ${table === 'news_rows' ? 'CREATE UNIQUE INDEX news_key ON news_rows (_key);' : ''}`);
-    expect(bench.sql('SELECT * FROM news_rows')[0]).not.toHaveProperty('headline');
+        ALTER TABLE rebuilt RENAME TO ${table}; ${table === '_news_rows' ? 'CREATE UNIQUE INDEX news_key ON _news_rows (_key);' : ''}`);
+    expect(bench.sql('SELECT * FROM _news_rows')[0]).not.toHaveProperty('headline');
     bench.reopen();
     const after = bench.sql('SELECT * FROM news ORDER BY _key');
     expect(after).toEqual(before.map((row) => expect.objectContaining(row)));

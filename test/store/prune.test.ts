@@ -44,7 +44,7 @@ describe('history', () => {
     const horizon = isoTime(bench.clock.now() - 4 * DAY);
     for (const { _valid_to } of left) expect(_valid_to > horizon).toBe(true);
     const [dataset] = bench.sql<{ from: string }>(
-      `SELECT history_from AS "from" FROM datasets WHERE job = 'ai-signals'`,
+      `SELECT history_from AS "from" FROM _datasets WHERE job = 'ai-signals'`,
     );
     const from = dataset?.from ?? '';
     const told = moments.filter((time) => time >= from);
@@ -76,7 +76,7 @@ describe('much that is old', () => {
     });
     while (pruning) {
       seen.add(count('old'));
-      bench.tamper(`UPDATE datasets SET next_due_at = '${seen.size}'`);
+      bench.tamper(`UPDATE _datasets SET next_due_at = '${seen.size}'`);
       await new Promise(setImmediate);
     }
     await pruned;
@@ -89,9 +89,9 @@ describe('much that is old', () => {
   test('goes as fast as it comes, however much a walk changes', async () => {
     const bench = await setup({ rows: 1, walked: ['ai-signals'] });
     bench.tamper(
-      `UPDATE ai_signals_rows SET confidence = 0.5 - confidence;
+      `UPDATE _ai_signals_rows SET confidence = 0.5 - confidence;
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10700)
-       INSERT INTO ai_signals_history_rows SELECT ai_signals_history_rows.* FROM ai_signals_history_rows, n`,
+       INSERT INTO _ai_signals_history_rows SELECT _ai_signals_history_rows.* FROM _ai_signals_history_rows, n`,
     );
     bench.clock.advance(2 * DAY);
     await bench.mirror('usage');
@@ -110,10 +110,10 @@ describe('snapshots', () => {
     }
     const taken = bench.sql<{ at: string }>('SELECT _fetched_at AS at FROM usage ORDER BY at');
     // One that was refused, and fits when it is retried, comes behind those after it.
-    bench.tamper(`UPDATE usage_rows SET rowid = 100 WHERE _fetched_at = '${taken[1]?.at}'`);
+    bench.tamper(`UPDATE _usage_rows SET rowid = 100 WHERE _fetched_at = '${taken[1]?.at}'`);
     await bench.store.prune(bench.job('usage'), keepFor({ usage: 3.5 }));
     expect(bench.sql('SELECT _fetched_at AS at FROM usage ORDER BY at')).toEqual(taken.slice(-3));
-    expect(bench.sql(`SELECT history_from AS "from" FROM datasets WHERE job = 'usage'`)).toEqual([
+    expect(bench.sql(`SELECT history_from AS "from" FROM _datasets WHERE job = 'usage'`)).toEqual([
       { from: taken[2]?.at },
     ]);
   });

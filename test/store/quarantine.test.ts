@@ -301,7 +301,7 @@ describe('a retry after a fix of the contract', () => {
   it('is one transaction: where a row cannot be written, none is, and the quarantine stays', async () => {
     const { bench, keys } = await setupRefusing(1, 3);
     bench.tamper(
-      `CREATE TRIGGER fails BEFORE INSERT ON ai_signals_rows WHEN NEW._key = '${keys[1]}' BEGIN SELECT raise(ABORT, 'no'); END`,
+      `CREATE TRIGGER fails BEFORE INSERT ON _ai_signals_rows WHEN NEW._key = '${keys[1]}' BEGIN SELECT raise(ABORT, 'no'); END`,
     );
     expect(() => retryRefused(mended(bench), bench.store)).toThrow('no');
     expect(confidences(bench)).toEqual([]);

@@ -36,7 +36,7 @@ const unproven = () => when({ from: 1, to: 1 }, faults.pagination({ offset: 1 })
 describe('a row that is gone upstream', () => {
   it('leaves a list of which nobody says that it is whole after two proofs, and is held from the first to the second', async () => {
     const [bench, [gone]] = await setupGone(50, 20);
-    const seqs = 'SELECT max(seq), (SELECT max(last_seq) FROM datasets) FROM changes';
+    const seqs = 'SELECT max(seq), (SELECT max(last_seq) FROM _datasets) FROM changes';
     const seq = bench.sql(seqs);
     const row = bench.table('news').get(String(gone?.['id']));
     bench.clock.advance(HOUR);
@@ -114,7 +114,7 @@ describe('a row that is held', () => {
     return { bench, key: String(gone?.['id']) };
   }
   const followed = (bench: Bench, job: string) =>
-    bench.sql('SELECT volatile_seq AS seq FROM datasets WHERE job = ?', job)[0]?.['seq'] as number;
+    bench.sql('SELECT volatile_seq AS seq FROM _datasets WHERE job = ?', job)[0]?.['seq'] as number;
 
   it('no longer is as soon as a page that shows it is saved, though the walk breaks off behind it', async () => {
     const { bench } = await setupHeld('news');
@@ -152,14 +152,14 @@ describe('a row that is held', () => {
 
   it('is told to those who follow the mirror as volatile values are, for no number of a change says so', async () => {
     const { bench } = await setupHeld('news');
-    const seq = bench.sql('SELECT last_seq FROM datasets');
+    const seq = bench.sql('SELECT last_seq FROM _datasets');
     const held = followed(bench, 'news');
     expect(held).toBe(1);
     await bench.mirror('news');
     expect(followed(bench, 'news')).toBe(2);
     await bench.mirror('news');
     expect(followed(bench, 'news')).toBe(2);
-    expect(bench.sql('SELECT last_seq FROM datasets')).toEqual(seq);
+    expect(bench.sql('SELECT last_seq FROM _datasets')).toEqual(seq);
   });
 
   it('shows in a query as of then, and not as of before', async () => {
@@ -410,8 +410,8 @@ describe('a removal of thousands of rows', () => {
     const bench = await setup(walked);
     replaceAll(bench.upstream('news'));
     bench.tamper(
-      `CREATE TRIGGER stops BEFORE UPDATE OF _held_since ON news_rows
-       WHEN (SELECT count(*) FROM news_rows WHERE _held_since IS NOT NULL) >= 1500 BEGIN SELECT raise(ABORT, 'stop'); END`,
+      `CREATE TRIGGER stops BEFORE UPDATE OF _held_since ON _news_rows
+       WHEN (SELECT count(*) FROM _news_rows WHERE _held_since IS NOT NULL) >= 1500 BEGIN SELECT raise(ABORT, 'stop'); END`,
     );
     await expect(bench.mirror('news')).rejects.toThrow('stop');
     expect(heldIn(bench)).toHaveLength(1_000);
@@ -431,7 +431,7 @@ describe('a removal of thousands of rows', () => {
     await expect(run).rejects.toThrow('enough');
     expect(bench.table('news').size).toBeGreaterThan(ROWS);
     const connection = openReadOnly(bench.store.file);
-    expect(countRows(connection, 'news', 'news_rows')).toBe(bench.table('news').size);
+    expect(countRows(connection, 'news', '_news_rows')).toBe(bench.table('news').size);
     connection.close();
     expect(await bench.mirror('news')).toMatchObject({ id: 3, deleted: ROWS });
   });

@@ -65,13 +65,13 @@ test('walks that changed nothing go when they are old; what refers to a walk fin
   const answers = () => [
     bench.sql('SELECT * FROM changes ORDER BY seq, key'),
     bench.sql('SELECT job, rows, complete_as_of, verdict, status FROM freshness ORDER BY job'),
-    bench.sql('SELECT job, calls_saved FROM datasets ORDER BY job'),
+    bench.sql('SELECT job, calls_saved FROM _datasets ORDER BY job'),
   ];
   const before = { answers: answers(), walks: lists.map((job) => walksOf(bench, job)) };
   expect(missing(bench)).toEqual([]);
   const [saved] = bench.sql<{ calls: number }>('SELECT sum(calls_saved) AS calls FROM walks');
   expect(saved?.calls).toBeGreaterThan(10);
-  expect(bench.sql('SELECT sum(calls_saved) AS calls FROM datasets')).toEqual([saved]);
+  expect(bench.sql('SELECT sum(calls_saved) AS calls FROM _datasets')).toEqual([saved]);
 
   await pruneAll(bench, keepFor({ walks: 3 }));
 
@@ -250,7 +250,7 @@ test('a store that has nothing to forget writes nothing', async () => {
   const bench = await setupPaged();
   await live(bench, 3);
   bench.tamper('PRAGMA wal_checkpoint(TRUNCATE)');
-  const changes = () => bench.sql('SELECT * FROM datasets');
+  const changes = () => bench.sql('SELECT * FROM _datasets');
   const before = changes();
   await pruneAll(bench, keepFor({ walks: 400, history: 90, drift: 90, quarantine: 90 }));
   expect(changes()).toEqual(before);

@@ -3,7 +3,8 @@
 import { z } from 'zod';
 import type { Job } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { checkPage } from '../../src/validate.ts';
+import type { CheckedRows, DiscoveredShape } from '../../src/validate/checked.ts';
+import { checkPage, unknownShape } from '../../src/validate.ts';
 
 const jobs = await loadJobs();
 
@@ -47,10 +48,20 @@ export function signalPage(rows: unknown[], changes: Record<string, unknown> = {
 }
 
 export const checkSignals = (text: string) =>
-  checkPage(job('ai-signals'), { text: () => text }, JSON.parse(text), undefined);
+  sorted(checkPage(job('ai-signals'), { text: () => text }, JSON.parse(text)));
 
-/** @param rows JSON as it is sent. */
-export function checkNews(rows: string[], known?: Parameters<typeof checkPage>[3]) {
+/** @param rows JSON as it is sent. @param shape what was found out before. */
+export function checkNews(rows: string[], shape: DiscoveredShape = unknownShape) {
   const text = `{"rows":[${rows.join(',')}]}`;
-  return checkPage(job('news'), { text: () => text }, JSON.parse(text), known);
+  return sorted(checkPage(job('news'), { text: () => text }, JSON.parse(text), { shape, hints: {} }));
+}
+
+/** The rows of a page that fit, those that do not, and the keys of all. */
+export function sorted<Of extends CheckedRows>(page: Of) {
+  return {
+    ...page,
+    keys: page.rows.map(({ key }) => key),
+    accepted: page.rows.flatMap(({ row }) => row ?? []),
+    refused: page.rows.flatMap(({ refused }) => refused ?? []),
+  };
 }

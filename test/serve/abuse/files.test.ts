@@ -84,7 +84,7 @@ describe('the mirror', () => {
     const abused = await setupAbuse();
     const before = await abused.get(NEWS);
     const other = new Database(join(abused.serve.bench.dir, 'mirror.db'));
-    other.exec('BEGIN EXCLUSIVE; DELETE FROM news_rows');
+    other.exec('BEGIN EXCLUSIVE; DELETE FROM _news_rows');
     abused.serve.bench.clock.advance(A_LOOK);
     expect(await abused.get(NEWS)).toMatchObject({ status: 200, body: before.body });
     other.exec('ROLLBACK');

@@ -81,7 +81,7 @@ describe('the overview', () => {
 
 test('the schema has every table and view with its columns, and how far back each dataset goes', async () => {
   const { bench, get } = await setupPage();
-  bench.tamper(`UPDATE datasets SET history_from = '2026-01-01T00:00:00.000Z' WHERE job = 'news'`);
+  bench.tamper(`UPDATE _datasets SET history_from = '2026-01-01T00:00:00.000Z' WHERE job = 'news'`);
   const { jobs, tables, historyFrom } = (await (await get('/page/schema')).json()) as Schema;
   const news = jobs.find(({ name }) => name === 'news');
   expect(news).toMatchObject({ table: 'news', history: 'news_history', isSpecified: false });

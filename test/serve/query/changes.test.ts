@@ -112,20 +112,20 @@ test('a removal that goes on is shown when it ends, by time, too', async () => {
   serve.bench.clock.advance(MINUTE);
   const at = new Date(serve.bench.clock.now()).toISOString();
   const ask = (headers = {}) => get(`/mirror/v1/news?limit=1000&as_of=${at}`, headers);
-  write(`UPDATE datasets SET last_seq = ${seq} WHERE job = 'news';
-    DELETE FROM news_rows WHERE _key = (SELECT min(_key) FROM news_rows)`);
+  write(`UPDATE _datasets SET last_seq = ${seq} WHERE job = 'news';
+    DELETE FROM _news_rows WHERE _key = (SELECT min(_key) FROM _news_rows)`);
   const during = await ask();
   expect(during.headers['x-mirror-seq']).toBe(String(seq - 1));
   expect(stable(during.json as Row[])).toEqual(stable(present.rows));
   // Not in the feed either, though another dataset is further.
-  const [other] = sql(`SELECT last_seq AS seq FROM datasets WHERE job = 'ai-signals'`);
-  write(`UPDATE datasets SET last_seq = ${seq + 1} WHERE job = 'ai-signals'`);
+  const [other] = sql(`SELECT last_seq AS seq FROM _datasets WHERE job = 'ai-signals'`);
+  write(`UPDATE _datasets SET last_seq = ${seq + 1} WHERE job = 'ai-signals'`);
   const removed = async () =>
     ((await get(`/mirror/v1/changes?limit=1000&since=${seq - 1}`)).json as Feed).changes.length;
   expect(await removed()).toBe(0);
   write('DELETE FROM removed_rows');
   expect(await removed()).toBe(1);
-  write(`UPDATE datasets SET last_seq = ${other?.['seq']} WHERE job = 'ai-signals'`);
+  write(`UPDATE _datasets SET last_seq = ${other?.['seq']} WHERE job = 'ai-signals'`);
   const after = await ask({ 'if-none-match': String(during.headers['etag']) });
   expect([after.status, (after.json as Row[]).length]).toEqual([200, present.rows.length - 1]);
   expect((await ask({ 'if-none-match': String(after.headers['etag']) })).status).toBe(304);
@@ -244,16 +244,16 @@ describe('the change feed', () => {
     const other = position('another', ...parts.slice(1));
     const less = getter(serve.url, serve.issue({ name: 'less', scopes: ['news:read'] }).key);
     const since = Number(states[0]?.seq);
-    write(`UPDATE datasets SET history_from = '${isoTime(since + 1)}'`);
+    write(`UPDATE _datasets SET history_from = '${isoTime(since + 1)}'`);
     const dropped = [
       await get(`/mirror/v1/changes?since=${since}`),
       await get('/mirror/v1/changes', { accept: 'text/event-stream', 'last-event-id': String(since) }),
     ];
-    write(`UPDATE datasets SET history_from = '${isoTime(since)}'`);
+    write(`UPDATE _datasets SET history_from = '${isoTime(since)}'`);
     expect(await get(`/mirror/v1/changes?since=${since}`)).toMatchObject({ status: 200 });
     const within = position(...parts.slice(0, 2), since, null, 'a');
     dropped.push(await get(`/mirror/v1/changes?since=${within}`));
-    write('UPDATE datasets SET history_from = NULL');
+    write('UPDATE _datasets SET history_from = NULL');
     for (const answer of [
       await get(`/mirror/v1/changes?since=${other}`),
       await less(`/mirror/v1/changes?since=${next}`),

@@ -270,7 +270,7 @@ describe('what is no question', () => {
   });
 
   test('and no other table is a dataset', async () => {
-    for (const name of 'canary main.canary ai_signals_rows requests ai_signals;canary "canary"'.split(' '))
+    for (const name of 'canary main.canary _ai_signals_rows requests ai_signals;canary "canary"'.split(' '))
       expect(await get(`/mirror/v1/${encodeURIComponent(name)}`)).toMatchObject({ status: 404 });
   });
 

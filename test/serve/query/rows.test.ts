@@ -317,7 +317,7 @@ describe('one row', () => {
     const known = await askAll({ 'if-none-match': etags[0] });
     expect(known.map(({ status }) => status)).toEqual([304, 200, 200, 304]);
 
-    serve.bench.tamper(`UPDATE news_rows SET _body = '{"headline":"another"}' WHERE _key = '${key}'`);
+    serve.bench.tamper(`UPDATE _news_rows SET _body = '{"headline":"another"}' WHERE _key = '${key}'`);
     const [json, csv] = await askAll();
     expect(json?.json).toMatchObject({ _key: key, headline: 'another' });
     expect(String(csv?.bytes)).toContain('another');

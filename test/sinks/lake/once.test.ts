@@ -72,7 +72,7 @@ test('changes that the mirror forgets while their file is made are not put there
   const bench = await setupMirrored(12);
   const dataset = await datasetIn(bench, 'ai-signals');
   const storage = disturbed(dataset.storage, async () => {
-    new Database(bench.file).exec(`UPDATE datasets SET history_from = '2999-01-01T00:00:00.000Z'`).close();
+    new Database(bench.file).exec(`UPDATE _datasets SET history_from = '2999-01-01T00:00:00.000Z'`).close();
   });
   await expect(loadDataset({ ...dataset, storage })).rejects.toMatchObject({ kind: 'incomplete' });
   expect((await dataset.storage.list('ai_signals/changes/course=1')).folders).toEqual([]);

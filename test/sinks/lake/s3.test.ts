@@ -69,7 +69,7 @@ test('while a file is on its way to a bucket, the log of the mirror can be empti
   s3.trouble = ({ method, key }) => {
     if (method !== 'PUT') return undefined;
     puts += 1;
-    mirror.exec(`UPDATE datasets SET next_due_at = next_due_at`);
+    mirror.exec(`UPDATE _datasets SET next_due_at = next_due_at`);
     const [log] = mirror.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
     if (log?.busy !== 0) held.push(key);
     return undefined;

@@ -100,7 +100,7 @@ test('files that are damaged, that somebody made or whose rows differ are named,
 
   // Where file and receipt agree, only the mirror's rows can tell.
   const mirror = new Database(file);
-  mirror.exec(`UPDATE ai_signals_history_rows SET asset = 'another' WHERE rowid = 1`);
+  mirror.exec(`UPDATE _ai_signals_history_rows SET asset = 'another' WHERE rowid = 1`);
   mirror.close();
   const { code, differences } = await verify();
   expect(code).toBe(74);

@@ -103,7 +103,7 @@ describe('a mirror that is shipped', () => {
     });
     expect((await ship('--verify')).stdout).toMatch(/^ai-signals: both sides are equal, up to change \d+$/m);
     const [gone] = await there.query<{ _key: string }>(
-      'DELETE FROM ai_signals_rows WHERE _key = (SELECT min(_key) FROM ai_signals) RETURNING _key',
+      'DELETE FROM _ai_signals_rows WHERE _key = (SELECT min(_key) FROM ai_signals) RETURNING _key',
     );
     await there.query(`UPDATE news SET _body = '{}' WHERE _key = (SELECT max(_key) FROM news)`);
     await there.query(
@@ -112,13 +112,13 @@ describe('a mirror that is shipped', () => {
     for (const _ of ['once', 'and again']) {
       const checked = await ship('--check');
       expect(checked.code).toBe(75);
-      expect(checked.stdout).toContain(`ai-signals: differs: ai_signals_rows (1 missing: ${gone?._key})`);
+      expect(checked.stdout).toContain(`ai-signals: differs: _ai_signals_rows (1 missing: ${gone?._key})`);
       expect(checked.stdout).toMatch(/^news: differs: news \(1 with other values: /m);
       expect(checked.stdout).toContain('smart-wallets: differs: smart_wallets (1 too many: nobody)');
     }
     const { stdout, code } = await ship('--verify');
     expect(code).toBe(0);
-    expect(stdout).toContain(`ai-signals: mended ai_signals_rows (1 missing: ${gone?._key})`);
+    expect(stdout).toContain(`ai-signals: mended _ai_signals_rows (1 missing: ${gone?._key})`);
     expect(stdout).toMatch(/^news: mended news \(1 with other values: /m);
     expect(stdout).toContain('smart-wallets: mended smart_wallets (1 too many: nobody)');
     await expectEqual(file, there);

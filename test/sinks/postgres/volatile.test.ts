@@ -17,7 +17,7 @@ async function age({ model, clock, sync }: Bench): Promise<void> {
 
 test('values that make no version arrive with the walk, and no row is written anew for them', async () => {
   const bench = await setupShipped();
-  const written = () => bench.there.query('SELECT _key, xmin::text FROM ai_signals_rows ORDER BY _key');
+  const written = () => bench.there.query('SELECT _key, xmin::text FROM _ai_signals_rows ORDER BY _key');
   const before = await written();
   await age(bench);
   expect((await bench.ship()).stdout).toMatch(/^ai-signals: nothing new/m);
@@ -46,10 +46,10 @@ test('such values of a row that came arrive with it', async () => {
 
 test('a value that somebody changed there is found and mended, and the view is made again where it is gone', async () => {
   const bench = await setupShipped();
-  await bench.there.query('UPDATE ai_signals_volatile SET quality_age_seconds = -1');
+  await bench.there.query('UPDATE _ai_signals_volatile SET quality_age_seconds = -1');
   await bench.there.query('DROP VIEW ai_signals CASCADE');
   expect((await bench.ship('--verify')).stdout).toMatch(
-    /^ai-signals: mended ai_signals_volatile \(12 with other values: /m,
+    /^ai-signals: mended _ai_signals_volatile \(12 with other values: /m,
   );
   await expectEqual(bench.file, bench.there);
 });
