@@ -199,7 +199,9 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     `INSERT INTO _datasets (job, next_due_at) VALUES (?, ?)
      ON CONFLICT DO UPDATE SET next_due_at = excluded.next_due_at`,
   );
-  const readSilence = silenceReader(connection);
+  const findLastStatus = connection
+    .prepare<[string], number | null>('SELECT status FROM requests WHERE job = ? ORDER BY id DESC LIMIT 1')
+    .pluck();
   /** In epoch milliseconds; null for no time, and for one ahead of the clock. */
   const past = (time: string | undefined) => {
     const at = time === undefined ? null : Date.parse(time);
@@ -261,7 +263,7 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       /** Keeps the record of a call that brought no page. */
       recordCall: callRecorder(connection),
       /** The latest call of all jobs, if it got no answer; else null. */
-      silence: readSilence,
+      silence: silenceReader(connection),
       /** The size of the write-ahead log. */
       logBytes: () => logBytes(file),
       /** When the last proof began, in epoch milliseconds; null where there was none, or the clock was ahead then. */
@@ -280,7 +282,7 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       waitsAtFailingOffset(job: string) {
         const last = lastWalk(connection, job, 'finished_at IS NULL');
         const failed = last?.status === 'failed' && (last.errorKind === 'contract' || last.errorKind === 'unreachable');
-        return failed === true && last.nextOffset > 0 && readSilence() === null;
+        return failed === true && last.nextOffset > 0 && findLastStatus.get(job) !== null;
       },
       /** Whether the clock was ahead when the job's last walk began: the age of its data is not known. */
       wasAhead(job: string) {

@@ -138,8 +138,8 @@ function grow(file: string, rows: number): void {
     mirror.prepare<[], Values>(`SELECT ${columns} FROM ${quoted(table)} ORDER BY rowid`).all();
   try {
     mirror.exec('BEGIN IMMEDIATE');
-    const signals = all('_ai_signals_rows');
-    const aging = all('_ai_signals_volatile');
+    const signals = all('_ai_signals_rows').map(({ number: _, ...signal }) => signal as Values);
+    const volatile = all('_ai_signals_volatile');
     // All others are taken out of the body.
     const news = all('_news_rows', '_body, _key, _first_seen_at, _changed_at, _walk_id');
     const insert = (table: string, like: Values = {}) => {
@@ -151,12 +151,12 @@ function grow(file: string, rows: number): void {
       return (values: Values) => statement.run(values).lastInsertRowid;
     };
     const insertSignal = insert('_ai_signals_rows', signals[0]);
-    const insertAging = insert('_ai_signals_volatile', aging[0]);
+    const insertVolatile = insert('_ai_signals_volatile', volatile[0]);
     const insertItem = insert('_news_rows', news[0]);
     for (let made = SAMPLES; made < rows; made += 1) {
       const id = uuid(random);
-      const _number = Number(insertSignal({ ...signals[made % SAMPLES], id, _key: id }));
-      insertAging({ ...aging[made % SAMPLES], _number });
+      const number = Number(insertSignal({ ...signals[made % SAMPLES], id, _key: id }));
+      insertVolatile({ ...volatile[made % SAMPLES], number });
       const item = news[made % SAMPLES] as Values;
       const body = String(item['_body']).replace(String(item['_key']), id);
       insertItem({ ...item, _key: id, _body: body });

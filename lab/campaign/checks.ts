@@ -121,24 +121,19 @@ export function checkOrphans(jobs: readonly Job[], { sql }: Readable): Finding[]
     `SELECT count(*) AS rows FROM "${tableOf(name)}" WHERE (_held_since IS NULL) <> (_held_reason IS NULL)`,
   ]);
   const apart = jobs.flatMap((job): [string, string][] => {
-    const volatile = job.aging;
+    const volatile = job.volatileTable;
     if (volatile === null) return [];
     const lacks = (one: string, number: string, other: string, others: string) =>
       `SELECT count(*) AS rows FROM "${one}" WHERE ${number} NOT IN (SELECT ${others} FROM "${other}")`;
     return [
       [
         `volatile values of rows that ${job.name} does not have`,
-        lacks(volatile, '_number', job.rows, 'rowid'),
+        lacks(volatile, 'number', job.rows, 'number'),
       ],
-      [`rows of ${job.name} without volatile values`, lacks(job.rows, 'rowid', volatile, '_number')],
-      [
-        `commits of volatile values of ${job.name} that are not shown, though no walk is unfinished`,
-        `SELECT count(*) AS rows FROM staged_volatile WHERE job = '${job.name}' AND NOT EXISTS (
-           SELECT 1 FROM walks WHERE walks.job = staged_volatile.job AND finished_at IS NULL)`,
-      ],
+      [`rows of ${job.name} without volatile values`, lacks(job.rows, 'number', volatile, 'number')],
     ];
   });
-  const ofWalks = ['rows_met', 'quarantine', 'drift'].map((table): [string, string] => [
+  const ofWalks = ['quarantine', 'drift'].map((table): [string, string] => [
     `${table} of walks that are unknown`,
     `SELECT count(*) AS rows FROM ${table} WHERE walk_id NOT IN (SELECT id FROM walks)`,
   ]);
@@ -148,8 +143,13 @@ export function checkOrphans(jobs: readonly Job[], { sql }: Readable): Finding[]
     ...apart,
     ...ofWalks,
     [
-      'rows met by walks that have ended',
-      'SELECT count(*) AS rows FROM rows_met JOIN walks ON walks.id = walk_id WHERE finished_at IS NOT NULL',
+      'pages of walks that are unknown',
+      'SELECT count(*) AS rows FROM _walk_pages WHERE id >> 20 NOT IN (SELECT id FROM walks)',
+    ],
+    [
+      'pages of walks that have ended without a proof',
+      `SELECT count(*) AS rows FROM _walk_pages JOIN walks ON walks.id = _walk_pages.id >> 20
+         WHERE kind = 'walk' AND finished_at IS NOT NULL AND order_seq IS NULL`,
     ],
     [
       'walks and glances that no run will end, since a later one has begun',

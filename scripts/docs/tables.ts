@@ -39,7 +39,7 @@ export async function renderTables(): Promise<string> {
 /** The table, its history and its views. */
 function datasetSections(job: Job, present: Map<string, Column[]>): Section[] {
   const name = job.table;
-  const tables = [job.rows, job.aging, job.versions].flatMap((table) => table ?? []);
+  const tables = [job.rows, job.volatileTable, job.versions].flatMap((table) => table ?? []);
   const stored = tables.flatMap((table) => present.get(table) ?? []);
   // A view does not say which of its columns may be null.
   const shown = (view: string) =>
@@ -68,7 +68,7 @@ function datasetSections(job: Job, present: Map<string, Column[]>): Section[] {
 /** The tables whose rows the dataset and its history show. */
 function storedSections(job: Job, present: Map<string, Column[]>, meanings: Map<string, string>): Section[] {
   const name = job.table;
-  const [volatile, versions] = [job.aging, job.versions];
+  const [volatile, versions] = [job.volatileTable, job.versions];
   const none = { columns: [], meaning: () => undefined };
   return [
     { name: job.rows, about: rowsApart(name), ...none },
@@ -267,7 +267,7 @@ const viewMeanings: Record<string, Words> = {
 
 /** Columns that mean the same in every table that has them, unless the table says more; those of datasets are in `column-meanings.ts`. */
 export const sharedMeanings: Words = {
-  _number: 'The number of the row: its rowid.',
+  number: 'The number of the row.',
   id: 'The number of the row.',
   job: 'The job, such as `ai-signals`.',
   request_id: 'X-Request-ID of the answer, if it had one. The support of the API can find the call by it.',

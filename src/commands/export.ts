@@ -144,7 +144,7 @@ async function readOrder(
   const since = options.since === undefined ? null : parseSince(options.since, clock.now());
   const sql =
     job && since !== null
-      ? changedSince(readLocalConfig(environment).dir, job.table, since, clock.now())
+      ? changedSince(readLocalConfig(environment).dir, job, since, clock.now())
       : named !== undefined
         ? `SELECT * FROM ${job ? `"${job.table}"` : tableName(named, jobs)}`
         : await readSql(what, options.file, stdin);

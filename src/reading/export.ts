@@ -4,10 +4,11 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { openAtomicFile, writing } from '../atomic-file.ts';
 import { Failure } from '../errors.ts';
+import type { ListedJob } from '../job.ts';
 import type { Cell, Rows } from '../output/answer.ts';
 import { csv, json, ndjson } from '../output/forms.ts';
 import { reportProgress } from '../progress.ts';
-import { isBeforeRestore, quoted, readMirror, seqOf } from '../store/read.ts';
+import { type Connection, isBeforeRestore, quoted, readMirror, seqOf } from '../store/read.ts';
 import { columnNames } from './query/as-of.ts';
 import { type Answer, latestSeq, refuseGap, type Source } from './query/sources.ts';
 import type { Params } from './query/statement.ts';
@@ -128,7 +129,7 @@ async function formOf(
  * @param since ISO 8601 UTC with milliseconds.
  * @throws Failure `usage` where there is no such table, or no change can have come by then.
  */
-export function changedSince(dir: string, table: string, since: string, now: number): string {
+export function changedSince(dir: string, { name, table }: Pick<ListedJob, 'name' | 'table'>, since: string, now: number): string {
   return readMirror(dir, (connection) => {
     const columns = columnNames(connection, table);
     if (columns.length === 0) throw new Failure('usage', `there is no table ${table} in the mirror`);
@@ -137,6 +138,11 @@ export function changedSince(dir: string, table: string, since: string, now: num
         'usage',
         `--since: a restore of the mirror took back changes up to ${since}: export all of it, and go on from the receipt's seq`,
       );
+    if (Date.parse(since) < keysSince(connection, name))
+      throw new Failure(
+        'usage',
+        `--since: rows of ${table} have got other keys since then: export all of it, and go on from the receipt's seq`,
+      );
     // Where the clock was put back, the latest change is ahead of it.
     if (Date.parse(since) > Math.max(now, latestSeq(connection, null)))
       throw new Failure('usage', `--since: no change has the number ${Date.parse(since)} yet`);
@@ -144,6 +150,12 @@ export function changedSince(dir: string, table: string, since: string, now: num
     const past = columns.map((name) => (kept.includes(name) ? quoted(name) : 'NULL'));
     return compose(table, columns.map(quoted), kept.length > 0 ? past : undefined, `'${since}'`);
   });
+}
+
+/** The number of the last change that gave rows other keys; 0 where none has. */
+function keysSince(connection: Connection, job: string): number {
+  const find = connection.prepare<[string], number | null>('SELECT keys_seq FROM _datasets WHERE job = ?');
+  return find.pluck().get(job) ?? 0;
 }
 
 /** @param columnsPast what the history shows of each column; undefined where there is no history. */

@@ -166,7 +166,7 @@ export const quarantine = sqliteTable(
     times: integer().notNull().default(1),
     /**
      * When the problem ended: a row of this key was accepted, a retry accepted this one, or a walk proved that it is gone
-     * upstream. Null while the problem stands. See `MIRROR_KEEP_QUARANTINE`.
+     * upstream. Null while the problem stands. See `MIRROR_KEEP_RECORDS`.
      */
     resolvedAt: text('resolved_at'),
   },
@@ -176,7 +176,7 @@ export const quarantine = sqliteTable(
   ],
 );
 
-/** Differences between what the contract or earlier rows say and what came. Each has one row, kept for `MIRROR_KEEP_DRIFT`. */
+/** Differences between what the contract or earlier rows say and what came. Each has one row, kept for `MIRROR_KEEP_RECORDS`. */
 export const drift = sqliteTable(
   'drift',
   {

@@ -1,6 +1,5 @@
 /** Every walk with its evidence, newest first. */
 
-import { count } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
 import { namesOf, type TableColumn } from '../parts/table.tsx';
 import { usePageAddress } from '../router.ts';

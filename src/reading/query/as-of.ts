@@ -31,9 +31,9 @@ export function refusePresent(sql: string, tables: readonly string[]): void {
       '--as-of: main.<table> is the table as it stands now: leave out "main.", and the name means what it held then',
     );
   for (const table of tables)
-    for (const part of ['_rows', '_history_rows', '_volatile'])
-      if (names.includes(`${table}${part}`))
-        throw new Failure('usage', `--as-of: ${table}${part} is a table as it stands now: ask ${table}`);
+    for (const part of ['rows', 'history_rows', 'volatile'])
+      if (names.includes(`_${table}_${part}`))
+        throw new Failure('usage', `--as-of: _${table}_${part} is a table as it stands now: ask ${table}`);
 }
 
 /** A version holds from `_valid_from` until just before `_valid_to`; the current one from `_changed_at`. */

@@ -94,7 +94,7 @@ function holdings(
 ): Holding[] {
   const kinds = new Map<string, ReadonlyMap<string, Kind>>();
   for (const job of jobs)
-    for (const table of [job.rows, `${job.table}_volatile`, job.versions])
+    for (const table of [job.rows, job.volatileTable, job.versions])
       if (table !== null && columns.some((column) => column.table === table))
         kinds.set(table, kindsOf(connection, job));
   return surveyed.map((found, at) => {

@@ -207,7 +207,7 @@ export function refuseGap(sources: readonly Source[], since: string): void {
   if (gap)
     throw new Failure(
       'usage',
-      `--since: changes of ${gap.table} up to ${gap.historyFrom} were dropped (${keepingOf(gap)}): export all of it, and go on from the receipt's seq`,
+      `--since: changes of ${gap.table} up to ${gap.historyFrom} were dropped (MIRROR_KEEP_HISTORY): export all of it, and go on from the receipt's seq`,
     );
 }
 
@@ -216,7 +216,7 @@ function refuseForgotten(sources: readonly Source[], asOf: string): void {
   if (gap)
     throw new Failure(
       'usage',
-      `--as-of: ${gap.past} goes back to ${gap.historyFrom} only, what is older was dropped (${keepingOf(gap)})`,
+      `--as-of: ${gap.past} goes back to ${gap.historyFrom} only, what is older was dropped (MIRROR_KEEP_HISTORY)`,
     );
 }
 
@@ -224,9 +224,6 @@ function refuseForgotten(sources: readonly Source[], asOf: string): void {
 function isForgotten(time: string, { firstWalkAt, historyFrom }: Source): boolean {
   return historyFrom !== null && time < historyFrom && firstWalkAt !== null && time >= firstWalkAt;
 }
-
-/** The setting that bounds the past of a dataset. */
-const keepingOf = ({ table, past }: Source) => (past === table ? 'MIRROR_KEEP_USAGE' : 'MIRROR_KEEP_HISTORY');
 
 /** One of the two ages of a source, and its words. */
 type Age = {
