@@ -308,7 +308,11 @@ export function readSchedules(
   );
 }
 
-function refuseUnknownJobs(given: Environment, jobs: readonly string[], setting: typeof scheduleSetting): void {
+function refuseUnknownJobs(
+  given: Environment,
+  jobs: readonly string[],
+  setting: typeof scheduleSetting,
+): void {
   const known = jobs.map((job) => settingOf(job, setting));
   for (const name of Object.keys(given))
     if (name.startsWith(setting.prefix) && !known.includes(name))
@@ -465,7 +469,8 @@ export function forCommands(
 
 /** The environment of the service: general variables and its own settings. All others are empty, which overrides a `.env` file. */
 export function forService(environment: Environment, dir: string): Environment {
-  const isOwn = (name: string) => name.startsWith(scheduleSetting.prefix) || serviceSettings.some((one) => one.name === name);
+  const isOwn = (name: string) =>
+    name.startsWith(scheduleSetting.prefix) || serviceSettings.some((one) => one.name === name);
   const isOfAws = (name: string) => name.startsWith('AWS_');
   const names = Object.keys(environment);
   const others = [...allSettings.map(({ name }) => name), ...names.filter(isOfAws)];

@@ -270,7 +270,9 @@ function numberedSql(
     return `${table}."${storedName(column)}" AS "${column}"`;
   });
   const own = bookkeeping.map((column) => `stored."${column}"`);
-  const join = volatile.table ? ` LEFT JOIN "${volatile.table}" AS moving ON moving.number = stored.number` : '';
+  const join = volatile.table
+    ? ` LEFT JOIN "${volatile.table}" AS moving ON moving.number = stored.number`
+    : '';
   return `(SELECT stored.number AS _number, ${[...shown, ...own].join(', ')} FROM "${rows}" AS stored${join})`;
 }
 

@@ -102,10 +102,10 @@ async function takeDetour(
   if (signal.aborted) throw failure;
   if (failure instanceof MissingPlace) session.missPlace();
   const { offset } = requestOf(session.checkpoint);
-  const { checkpoint, then } = findDetour(session.checkpoint, obstacleOf(failure));
+  const { checkpoint, next } = findDetour(session.checkpoint, obstacleOf(failure));
   if (checkpoint !== session.checkpoint) session.detour(checkpoint);
-  if (then === 'ask') return false;
-  const isGivenUp = then === 'end' || (then === 'check head' && (await hasHead(job, session, api, signal)));
+  if (next === 'ask') return false;
+  const isGivenUp = next === 'end' || (next === 'check head' && (await hasHead(job, session, api, signal)));
   if (!isGivenUp) throw failure;
   const said = failure.message.replace(`${job.name}: `, '');
   session.endUnproven(`the rows from offset ${offset} on were not read: ${said}`);
@@ -143,7 +143,13 @@ async function takeSnapshot(
   progress?.({ job: job.name, walk: session.row, saved: counts, callsLeft: call.rateRemaining });
 }
 
-const noPaging = { offset: undefined, limit: undefined, total: undefined, returned: undefined, hasMore: undefined };
+const noPaging = {
+  offset: undefined,
+  limit: undefined,
+  total: undefined,
+  returned: undefined,
+  hasMore: undefined,
+};
 
 /** Waits whose end the governor infers from earlier responses: they mean nothing while the API is gone. */
 const inferredWaits: ReadonlySet<WaitReason> = new Set([

@@ -11,7 +11,6 @@ import type { Job } from './job.ts';
 import { copyDatabase, holdFolder, sealCopy } from './store/backup.ts';
 import { callRecorder, openGovernorState, silenceReader } from './store/calls.ts';
 import { openChanges } from './store/changes.ts';
-import { ensureKeys } from './store/keys.ts';
 import { type Connection, emptyLog, logBytes, openConnection } from './store/connection.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './store/failure.ts';
 import { ensureColumns } from './store/fields.ts';
@@ -25,6 +24,7 @@ import {
   versionOf,
   watchFiles,
 } from './store/identity.ts';
+import { ensureKeys } from './store/keys.ts';
 import { describeHolder, isLock, type Lock, lockJob, tryLock } from './store/lock.ts';
 import { type Keep, prune } from './store/prune.ts';
 import { type QuarantinedRow, type Retried, retryQuarantine } from './store/quarantine.ts';
@@ -110,7 +110,11 @@ async function upgrade(connection: Connection, jobs: readonly Job[]): Promise<vo
   const file = connection.name;
   try {
     if (!isOlder(connection)) return;
-    const release = holdFolder(dirname(file), jobs.map(({ name }) => name), 'start this one again');
+    const release = holdFolder(
+      dirname(file),
+      jobs.map(({ name }) => name),
+      'start this one again',
+    );
     try {
       const { migrations, isCurrent } = versionOf(connection);
       if (isCurrent) return;
@@ -281,7 +285,8 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       /** Whether the job's unfinished walk ended its last run at an offset that fails, though the API answers. */
       waitsAtFailingOffset(job: string) {
         const last = lastWalk(connection, job, 'finished_at IS NULL');
-        const failed = last?.status === 'failed' && (last.errorKind === 'contract' || last.errorKind === 'unreachable');
+        const failed =
+          last?.status === 'failed' && (last.errorKind === 'contract' || last.errorKind === 'unreachable');
         return failed === true && last.nextOffset > 0 && findLastStatus.get(job) !== null;
       },
       /** Whether the clock was ahead when the job's last walk began: the age of its data is not known. */

@@ -52,7 +52,11 @@ export function checkPage(
   const text = body.text();
   if (job.contract) {
     const { rows, drifts, place: _, ...envelope } = readSpecified(job, job.contract, json);
-    const page = { rows, bodies: bodiesOf(job, text, ['rows'], rows.length), suspicious: isSuspicious(text, json) };
+    const page = {
+      rows,
+      bodies: bodiesOf(job, text, ['rows'], rows.length),
+      suspicious: isSuspicious(text, json),
+    };
     const checked = checkSpecifiedRows(job.contract, page, drifts);
     return { ...envelope, received: rows.length, ...checked, shape: undefined };
   }
@@ -80,7 +84,10 @@ function findPlace(
   const told = hints.place && rowsAt(json, hints.place);
   if (told) return { found: told, drifts: [] };
   if (hints.place)
-    throw broken(job, `at ${nameOf(hints.place)}: the setting says that its rows are there, but there is no list${sight(text)}`);
+    throw broken(
+      job,
+      `at ${nameOf(hints.place)}: the setting says that its rows are there, but there is no list${sight(text)}`,
+    );
   const held = shape.place && rowsAt(json, shape.place);
   if (held) return { found: held, drifts: [] };
   const found = findRows(json);
@@ -94,11 +101,17 @@ function findPlace(
       'contract',
       `${job.name}: the rows are no longer at ${nameOf(shape.place)}, there are some at ${nameOf(found.place)}: the next run reads them there if that is still so`,
     );
-  const drift: Drift = { kind: 'moved-rows', path: nameOf(shape.place), detail: nameOf(found.place), times: 1 };
+  const drift: Drift = {
+    kind: 'moved-rows',
+    path: nameOf(shape.place),
+    detail: nameOf(found.place),
+    times: 1,
+  };
   return { found, drifts: [drift] };
 }
 
-const missing = (place: Place, text: string) => `at ${nameOf(place)}: expected an array of rows${sight(text)}`;
+const missing = (place: Place, text: string) =>
+  `at ${nameOf(place)}: expected an array of rows${sight(text)}`;
 
 function describeAbsence(places: readonly Place[], text: string): string {
   if (places.length === 0) return `at the response: expected an array of rows${sight(text)}`;
@@ -109,7 +122,10 @@ const nameOf = (place: Place) => place.join('.') || 'the response';
 
 /** How the response begins. */
 function sight(text: string): string {
-  const start = text.slice(0, 200).replace(/[^\x20-\x7e]+/g, ' ').trim();
+  const start = text
+    .slice(0, 200)
+    .replace(/[^\x20-\x7e]+/g, ' ')
+    .trim();
   return `, received ${start}`;
 }
 
@@ -163,7 +179,8 @@ export function checkSnapshot(text: string, json: unknown, key: string, fetchedA
 export function checkAgain(job: Job, body: string, shape: DiscoveredShape = unknownShape): CheckedRows {
   const rows = [JSON.parse(body)];
   const text = body.trim();
-  if (job.contract) return checkSpecifiedRows(job.contract, { rows, bodies: () => [text], suspicious: true }, []);
+  if (job.contract)
+    return checkSpecifiedRows(job.contract, { rows, bodies: () => [text], suspicious: true }, []);
   // A single row does not show which field is the key.
   return checkDiscovered(rows, [text], { ...shape, hasLookedForKey: true });
 }
@@ -195,7 +212,12 @@ function checkSpecifiedRows(
     checked.drifts.forEach(addDrift);
     return { key: checked.key, row: { key: checked.key, values: checked.values } };
   });
-  return { rows: refuseTwins(rows, bodyAt), drifts: [...drifts.values()], fields: noFields, withoutKeyField: 0 };
+  return {
+    rows: refuseTwins(rows, bodyAt),
+    drifts: [...drifts.values()],
+    fields: noFields,
+    withoutKeyField: 0,
+  };
 }
 
 /** Of two different rows of a page with one key, the last counts, and the other must not go without a word. */
@@ -217,7 +239,10 @@ function bodiesOf(job: Job, text: string, place: Place, rows: number): () => str
     // An empty list may be null.
     found ??= rows === 0 ? [] : sliceElements(text, place);
     if (found.length !== rows)
-      throw new Failure('bug', `${job.name}: ${rows} rows were parsed, but ${found.length} found in the text`);
+      throw new Failure(
+        'bug',
+        `${job.name}: ${rows} rows were parsed, but ${found.length} found in the text`,
+      );
     return found;
   };
 }

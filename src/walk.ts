@@ -84,7 +84,9 @@ export function takeStep(
 ): WalkStep {
   const { next, ...step } = advance(confirmPage(at), page, previous);
   const isRenewal = kind === 'walk' && at.pages === 0 && isUnchanged(previous, page);
-  const end = isRenewal ? renewal : endOf(step, next, kind === 'glance' && isHeadRead({ ...step, next }, page));
+  const end = isRenewal
+    ? renewal
+    : endOf(step, next, kind === 'glance' && isHeadRead({ ...step, next }, page));
   return { ...step, end };
 }
 
@@ -172,7 +174,9 @@ function describeAnomalies({ anomalies }: Checkpoint): string | undefined {
 }
 
 const describeGaps = ({ skipped }: Checkpoint): string | undefined =>
-  skipped.length > 0 ? `the page at offset ${skipped.join(' and ')} does not come or cannot be read: passed over` : undefined;
+  skipped.length > 0
+    ? `the page at offset ${skipped.join(' and ')} does not come or cannot be read: passed over`
+    : undefined;
 
 /*
  * One published snapshot, read as the specification says: while `hasMore`, add `returned` to the offset. It is complete when

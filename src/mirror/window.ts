@@ -49,7 +49,8 @@ export function openWindow(
   /** Requests the page of the checkpoint, or a window from there on. */
   function requestNext(): RequestInFlight[] {
     const { offset, limit } = requestOf(session.checkpoint);
-    const mayOpen = !isOneByOne && last !== undefined && limit === PAGE_ROWS && isOfSnapshot(last) && hasAmpleCalls(last);
+    const mayOpen =
+      !isOneByOne && last !== undefined && limit === PAGE_ROWS && isOfSnapshot(last) && hasAmpleCalls(last);
     return mayOpen ? requestWindow(offset) : [request(offset, limit)];
   }
 

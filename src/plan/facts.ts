@@ -89,7 +89,11 @@ export function readFacts(connection: Connection, job: string, table: string, no
   const learnt = learn(walks, glances, now);
   return {
     ...learnt,
-    rows: connection.prepare<[], number>(`SELECT count(*) FROM ${quoted(table)}`).pluck().get() ?? 0,
+    rows:
+      connection
+        .prepare<[], number>(`SELECT count(*) FROM ${quoted(table)}`)
+        .pluck()
+        .get() ?? 0,
     calls: learnt.calls ?? callsByTotal(connection, job),
     callMs: readCallMs(connection, job, now),
   };

@@ -129,7 +129,12 @@ async function formOf(
  * @param since ISO 8601 UTC with milliseconds.
  * @throws Failure `usage` where there is no such table, or no change can have come by then.
  */
-export function changedSince(dir: string, { name, table }: Pick<ListedJob, 'name' | 'table'>, since: string, now: number): string {
+export function changedSince(
+  dir: string,
+  { name, table }: Pick<ListedJob, 'name' | 'table'>,
+  since: string,
+  now: number,
+): string {
   return readMirror(dir, (connection) => {
     const columns = columnNames(connection, table);
     if (columns.length === 0) throw new Failure('usage', `there is no table ${table} in the mirror`);

@@ -165,7 +165,10 @@ export function scanQueue(
 /** Scans on a thread, so that the service never stands still; the first one starts it. @param file the mirror. */
 export function scanThread(file: string, jobs: readonly ListedJob[]) {
   const wanted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const thread = threadOnDemand<ScanRequest, RowNumbers | undefined>('filter', 'the thread that filters rows');
+  const thread = threadOnDemand<ScanRequest, RowNumbers | undefined>(
+    'filter',
+    'the thread that filters rows',
+  );
   let id = 0;
   return {
     /** One at a time. @returns undefined where it was stopped. @throws Failure as reading the mirror does. */

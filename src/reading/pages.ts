@@ -176,7 +176,11 @@ function openMoments(
       generatedAt: isWhole ? order.generatedAt : null,
       held: next === undefined ? (heldNow.get() ?? 0) : order.held,
       unversionedSeq: volatileSeq.get(name) ?? null,
-      at: { ...then, top: isSnapshot ? Number.MAX_SAFE_INTEGER : top, list: { walkId: order.pagesOf, rows: listed } },
+      at: {
+        ...then,
+        top: isSnapshot ? Number.MAX_SAFE_INTEGER : top,
+        list: { walkId: order.pagesOf, rows: listed },
+      },
     };
   }
 

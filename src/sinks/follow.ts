@@ -140,7 +140,10 @@ export type MirrorPosition = {
 
 export function positionOf(connection: Connection, job: ListedJob): MirrorPosition {
   const known = connection
-    .prepare<[string], { seq: number | null; historyFrom: string | null; volatileSeq: number; keysSeq: number | null }>(
+    .prepare<
+      [string],
+      { seq: number | null; historyFrom: string | null; volatileSeq: number; keysSeq: number | null }
+    >(
       `SELECT last_seq AS seq, history_from AS historyFrom, volatile_seq AS volatileSeq, keys_seq AS keysSeq FROM _datasets WHERE job = ?`,
     )
     .get(job.name);

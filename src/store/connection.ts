@@ -91,7 +91,8 @@ export function valueIn<Value extends string | number>(
 }
 
 /** The size of the write-ahead log of a database. */
-export const logBytes = (file: string): number => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+export const logBytes = (file: string): number =>
+  statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 
 /** Empties the write-ahead log, unless others are at work: nobody is kept waiting. */
 export function emptyLog(connection: Connection): void {

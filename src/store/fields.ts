@@ -152,7 +152,8 @@ function openKnownFields(connection: Connection, job: Job) {
     get: (path: string) => known.get(path),
     all: () => known.values(),
     /** The paths of fields within an object. */
-    membersOf: (object: string) => [...known.keys()].filter((path) => path !== object && pathAround(path) === object),
+    membersOf: (object: string) =>
+      [...known.keys()].filter((path) => path !== object && pathAround(path) === object),
     nameColumn(path: FieldPath): string {
       const name = columnName(path, names);
       names.add(name);

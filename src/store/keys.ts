@@ -120,7 +120,12 @@ export function ensureKeys(
 }
 
 /** @returns whether any key has changed. */
-function giveKeys(connection: Connection, job: Job, shape: DiscoveredShape, walk: RowsOfWalk | undefined): boolean {
+function giveKeys(
+  connection: Connection,
+  job: Job,
+  shape: DiscoveredShape,
+  walk: RowsOfWalk | undefined,
+): boolean {
   const rows = readStoredRows(connection, job);
   const keys = new Map<number, string>();
   const unite = createUniter(connection, job, shape, walk);
@@ -184,8 +189,7 @@ function settle(
   for (const other of earlier) {
     const digest = digestOf(other, digestedWithout);
     // Two rows that the walk has shown, and that differ, are two.
-    const areTwo =
-      shown(other) > 0 && shown(present) === 1 && digest !== digestOf(present, digestedWithout);
+    const areTwo = shown(other) > 0 && shown(present) === 1 && digest !== digestOf(present, digestedWithout);
     if (areTwo) apart.push([other.number, `${key}#${digest}`]);
     else present = unite(other, present);
   }

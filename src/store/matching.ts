@@ -7,8 +7,8 @@ import type { Job } from '../job.ts';
 import type { DiscoveredIdentity, DiscoveredShape, Row } from '../validate/checked.ts';
 import { digestOf, keyedRow, textKeyOf } from '../validate/keys.ts';
 import type { Connection } from './connection.ts';
-import { quoted } from './sql.ts';
 import type { Comparison, Table } from './rows.ts';
+import { quoted } from './sql.ts';
 
 export type Match = {
   /** The key under which the row is stored, or is to be. */
@@ -34,7 +34,9 @@ export function createMatcher(
   table: Table,
   { twins, isMet }: { twins: Twins; isMet: (number: number) => boolean },
 ) {
-  const rename = connection.prepare<[string, number]>(`UPDATE ${quoted(job.rows)} SET _key = ? WHERE number = ?`);
+  const rename = connection.prepare<[string, number]>(
+    `UPDATE ${quoted(job.rows)} SET _key = ? WHERE number = ?`,
+  );
   const renameVersions =
     job.versions === null
       ? undefined
@@ -43,7 +45,11 @@ export function createMatcher(
   let isPublished = false;
 
   function matchDiscovered(row: Row, { textKey, digest }: DiscoveredIdentity, shape: DiscoveredShape): Match {
-    const known = (key: string, stored: Comparison | undefined): Match => ({ key, stored, isContradiction: false });
+    const known = (key: string, stored: Comparison | undefined): Match => ({
+      key,
+      stored,
+      isContradiction: false,
+    });
     const asText = textKey && table.compare(row, textKey);
     if (textKey && asText) return known(textKey, asText);
     const stored = table.compare(row, row.key);

@@ -136,7 +136,9 @@ class NumberSet {
   }
 
   has(number: number): boolean {
-    return number < 0 ? this.#refused.has(number) : ((this.#bits[number >> 3] ?? 0) & (1 << (number & 7))) !== 0;
+    return number < 0
+      ? this.#refused.has(number)
+      : ((this.#bits[number >> 3] ?? 0) & (1 << (number & 7))) !== 0;
   }
 
   /** Returns false where it was there already. */
@@ -206,7 +208,10 @@ export const absentFrom = (walkId: number) => ({ sql: `number NOT IN (${NUMBERS}
 /** What a proof shows: how many rows, and a part of their numbers. */
 export function orderReader(connection: Connection) {
   // A running sum over the pages finds the place in a millisecond, however long the list is.
-  const pages = connection.prepare<[Range & { offset: number; end: number }], { first: number; numbers: string }>(
+  const pages = connection.prepare<
+    [Range & { offset: number; end: number }],
+    { first: number; numbers: string }
+  >(
     `SELECT first, numbers FROM (
        SELECT id, sum(rows) OVER (ORDER BY id) - rows AS first, rows AS held FROM _walk_pages WHERE id BETWEEN :from AND :to
      ) JOIN _walk_pages USING (id) WHERE first < :end AND first + held > :offset ORDER BY id`,
@@ -254,10 +259,13 @@ export function keepOrder(
   const hasSamePages = last !== undefined && listOf(connection, last.id) === listOf(connection, walk.id);
   if (hasSamePages) {
     forgetPages(connection, last.id);
-    connection.prepare('UPDATE walks SET pages_of = ? WHERE id = ? OR pages_of = ?').run(walk.id, last.id, last.id);
+    connection
+      .prepare('UPDATE walks SET pages_of = ? WHERE id = ? OR pages_of = ?')
+      .run(walk.id, last.id, last.id);
   }
   const generatedAt = verdict === 'snapshot' ? walk.generatedAt : null;
-  const lastChange = valueIn<number>(connection, 'SELECT last_seq FROM _datasets WHERE job = ?', job.name) ?? 0;
+  const lastChange =
+    valueIn<number>(connection, 'SELECT last_seq FROM _datasets WHERE job = ?', job.name) ?? 0;
   const isSameProof = hasSamePages && last.held === walk.held && last.generatedAt === generatedAt;
   // A published snapshot is served as it was proven: any change makes another one.
   const isSame = isSameProof && (generatedAt === null || lastChange <= last.orderSeq);
@@ -270,7 +278,9 @@ export function keepOrder(
 /** The numbers that a walk shows, as text. */
 const listOf = (connection: Connection, walkId: number) =>
   connection
-    .prepare<[Range], string | null>(`SELECT group_concat(value) FROM (${NUMBERS} ORDER BY _walk_pages.id, json_each.key)`)
+    .prepare<[Range], string | null>(
+      `SELECT group_concat(value) FROM (${NUMBERS} ORDER BY _walk_pages.id, json_each.key)`,
+    )
     .pluck()
     .get(rangeOf(walkId));
 
@@ -286,7 +296,9 @@ export function pruneOrders(connection: Connection, job: string, until: number):
     .all(job, until);
   const last = superseded.at(-1);
   if (!last) return;
-  const forget = connection.prepare<[number]>('UPDATE walks SET order_seq = NULL, pages_of = NULL WHERE id = ?');
+  const forget = connection.prepare<[number]>(
+    'UPDATE walks SET order_seq = NULL, pages_of = NULL WHERE id = ?',
+  );
   for (const { id } of superseded) {
     forgetPages(connection, id);
     forget.run(id);

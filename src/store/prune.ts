@@ -52,7 +52,11 @@ function pruneHistory(connection: Connection, job: Job, horizon: string): void {
 }
 
 function forget(connection: Connection, job: string, table: string, time: string, until: string): void {
-  const last = valueIn<string>(connection, `SELECT max(${time}) FROM ${quoted(table)} WHERE ${time} <= ?`, until);
+  const last = valueIn<string>(
+    connection,
+    `SELECT max(${time}) FROM ${quoted(table)} WHERE ${time} <= ?`,
+    until,
+  );
   if (last === undefined) return;
   connection.prepare<[string]>(`DELETE FROM ${quoted(table)} WHERE ${time} <= ?`).run(last);
   connection
@@ -65,7 +69,8 @@ function forget(connection: Connection, job: string, table: string, time: string
 
 /** @param horizon ISO 8601 UTC. */
 function pruneRecords(connection: Connection, { name: job }: Job, horizon: string): void {
-  const remove = (sql: string) => connection.prepare<[{ job: string; horizon: string }]>(sql).run({ job, horizon });
+  const remove = (sql: string) =>
+    connection.prepare<[{ job: string; horizon: string }]>(sql).run({ job, horizon });
   remove('DELETE FROM requests WHERE at < :horizon AND :job IS NOT NULL');
   remove('DELETE FROM drift WHERE job = :job AND last_seen_at < :horizon');
   remove('DELETE FROM quarantine WHERE job = :job AND resolved_at < :horizon');

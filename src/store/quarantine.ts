@@ -13,8 +13,8 @@ import { acceptRefused } from './pages.ts';
 import { openTable } from './rows.ts';
 import type { quarantine } from './schema.ts';
 import { createSequence } from './sequence.ts';
-import { FULL_PROOF } from './sql.ts';
 import { agesOf, readList } from './shapes.ts';
+import { FULL_PROOF } from './sql.ts';
 import { lastWalk } from './walks.ts';
 
 /** The quarantine as one walk of the job uses it. */

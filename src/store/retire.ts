@@ -94,7 +94,9 @@ export function isMuchShorter(before: number, now: number): boolean {
 /** The numbers of the rows that are held. */
 export const heldRows = (connection: Connection, job: Job): number[] =>
   connection
-    .prepare<[], number>(`SELECT number FROM ${quoted(job.rows)} WHERE _held_since IS NOT NULL ORDER BY number`)
+    .prepare<[], number>(
+      `SELECT number FROM ${quoted(job.rows)} WHERE _held_since IS NOT NULL ORDER BY number`,
+    )
     .pluck()
     .all();
 

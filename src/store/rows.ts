@@ -104,7 +104,11 @@ export function openTable(connection: Connection, job: Job, ages: readonly Field
 }
 
 /** Whether two texts of JSON differ, and in more than what moves by itself. */
-export function differenceOf(one: string | null, other: string | null, ages: readonly FieldPath[]): RowChange {
+export function differenceOf(
+  one: string | null,
+  other: string | null,
+  ages: readonly FieldPath[],
+): RowChange {
   if (one === null || other === null) return one === other ? 'none' : 'changed';
   const [before, after] = [keyedRow(one), keyedRow(other)];
   // Where one has more digits than a number holds, both are compared as they are spelled.
@@ -115,7 +119,14 @@ export function differenceOf(one: string | null, other: string | null, ages: rea
   return ages.length > 0 && isEqual(ages) ? 'moved' : 'changed';
 }
 
-type Found = [number: number, walkId: number, isHeld: 0 | 1, others: 0 | 1, open: string | null, hasMoved: 0 | 1];
+type Found = [
+  number: number,
+  walkId: number,
+  isHeld: 0 | 1,
+  others: 0 | 1,
+  open: string | null,
+  hasMoved: 0 | 1,
+];
 
 function prepareComparison(
   connection: Connection,
@@ -157,7 +168,8 @@ function prepareInsert(connection: Connection, job: Job, names: readonly string[
 /** Finds when a new row was first seen, if it was removed before. */
 function prepareFirstSeen(connection: Connection, history: string | null) {
   // Rows are removed only at the end of a walk: without any in the history, none comes back in this one.
-  if (history === null || !connection.prepare(`SELECT 1 FROM ${quoted(history)} LIMIT 1`).get()) return undefined;
+  if (history === null || !connection.prepare(`SELECT 1 FROM ${quoted(history)} LIMIT 1`).get())
+    return undefined;
   return connection
     .prepare<[string], string>(`SELECT _first_seen_at FROM ${quoted(history)} WHERE _key = ? LIMIT 1`)
     .pluck();

@@ -9,7 +9,14 @@ import type { Call } from '../api/response.ts';
 import { ageOf, HOUR_MS, isoTime } from '../clock.ts';
 import { Failure, type FailureKind, toError } from '../errors.ts';
 import type { Job } from '../job.ts';
-import type { CheckedPage, CheckedRow, DiscoveredShape, DriftKind, FieldPath, Row } from '../validate/checked.ts';
+import type {
+  CheckedPage,
+  CheckedRow,
+  DiscoveredShape,
+  DriftKind,
+  FieldPath,
+  Row,
+} from '../validate/checked.ts';
 import { describeKey } from '../validate/discovered.ts';
 import { keyedRow } from '../validate/keys.ts';
 import { type Change, concludeMotion, type MotionOfWalk, noMotion, observe } from '../validate/motion.ts';
@@ -37,7 +44,7 @@ import { countHeld, heldRows, retireRows } from './retire.ts';
 import { openTable } from './rows.ts';
 import type { WalkRow } from './schema.ts';
 import { createSequence, lastSeqOf } from './sequence.ts';
-import { agesOf, keepList, type KnownList, readList } from './shapes.ts';
+import { agesOf, type KnownList, keepList, readList } from './shapes.ts';
 import { isProof, quoted } from './sql.ts';
 import {
   closeWalk,
@@ -194,7 +201,10 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     meetRows(step, page, rows);
     recordCall(call);
     memory.checkpoint = step.checkpoint;
-    Object.assign(row, columnsOf(step.checkpoint, row), { apiCalls: row.apiCalls + 1, distinctKeys: pages.size });
+    Object.assign(row, columnsOf(step.checkpoint, row), {
+      apiCalls: row.apiCalls + 1,
+      distinctKeys: pages.size,
+    });
     return step;
   }
 
@@ -205,7 +215,9 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const isFirst = hasLookedForKey && !shape.hasLookedForKey;
     list = {
       ...list,
-      shape: isFirst ? ensureKeys(connection, job, shape, { ...adopted, key, hasLookedForKey }, ages, now()) : adopted,
+      shape: isFirst
+        ? ensureKeys(connection, job, shape, { ...adopted, key, hasLookedForKey }, ages, now())
+        : adopted,
     };
   }
 
@@ -269,7 +281,11 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     note('contradicted-key', describeKey(shape.key ?? []), `two rows share ${shown}`, origin);
   }
 
-  function meetRows({ metRows, reread, isLookAtHead }: WalkStep, page: CheckedPage, rows: readonly WrittenRow[]) {
+  function meetRows(
+    { metRows, reread, isLookAtHead }: WalkStep,
+    page: CheckedPage,
+    rows: readonly WrittenRow[],
+  ) {
     if (metRows === 'clear') {
       pages.clear();
       [memory.shownAgain, memory.withoutKeyField] = [[], 0];
@@ -331,9 +347,16 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     };
     const isPlaceProven = shape.isPlaceProven || (isProven && pages.size > 0);
     const twins = [...memory.twins].map(([key, digests]) => [key, digests] as const);
-    const found = concludeKey(connection, job, { ...shape, isPlaceProven, twins }, met, hints.key !== undefined);
+    const found = concludeKey(
+      connection,
+      job,
+      { ...shape, isPlaceProven, twins },
+      met,
+      hints.key !== undefined,
+    );
     const [before, after] = [shape, found].map(({ key }) => describeKey(key ?? []));
-    if (before && before !== after) note('new-key', after || 'a digest of the row', `${before} before`, origin);
+    if (before && before !== after)
+      note('new-key', after || 'a digest of the row', `${before} before`, origin);
     return ensureKeys(connection, job, shape, found, agesNow, now(), met);
   }
 
@@ -538,7 +561,17 @@ function columnsOf(checkpoint: Checkpoint, row: Pick<WalkRow, 'total' | 'totalFi
   const { offset, pages, rows, unkeyed, total, totalFirst, restarts, generatedAt = null } = checkpoint;
   const { newInHead, newAtTail, newElsewhere } = checkpoint;
   return {
-    ...{ nextOffset: offset, pages, rows, unkeyed, restarts, generatedAt, newInHead, newAtTail, newElsewhere },
+    ...{
+      nextOffset: offset,
+      pages,
+      rows,
+      unkeyed,
+      restarts,
+      generatedAt,
+      newInHead,
+      newAtTail,
+      newElsewhere,
+    },
     // A reset clears both in the checkpoint, not in the row.
     total: total ?? row.total,
     totalFirst: totalFirst ?? row.totalFirst,
@@ -548,7 +581,9 @@ function columnsOf(checkpoint: Checkpoint, row: Pick<WalkRow, 'total' | 'totalFi
 }
 
 const saved = [
-  ...(Object.keys(columnsOf(beginning, { total: null, totalFirst: null })) as (keyof ReturnType<typeof columnsOf>)[]),
+  ...(Object.keys(columnsOf(beginning, { total: null, totalFirst: null })) as (keyof ReturnType<
+    typeof columnsOf
+  >)[]),
   ...(['inserted', 'updated', 'quarantined', 'drifted', 'apiCalls', 'distinctKeys'] as const),
   ...(['startedAt', 'memory'] as const),
 ];
@@ -557,7 +592,11 @@ const saved = [
 export const FULL_WALK_EVERY_MS = 23 * HOUR_MS;
 
 /** The last full walk, and what the next one may use of it. While rows are held, only a full walk can prove that they are gone. */
-function readBefore(connection: Connection, job: Job, now: number): { row: WalkRow; previous: Previous } | undefined {
+function readBefore(
+  connection: Connection,
+  job: Job,
+  now: number,
+): { row: WalkRow; previous: Previous } | undefined {
   const row = lastFullWalk(connection, job.name);
   const kept = row && readMemory(row);
   if (!row) return undefined;

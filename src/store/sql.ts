@@ -38,7 +38,10 @@ export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 export function freshnessSql(
   datasets: readonly { name: string; rows: string }[],
   ageOf: (at: string) => string,
-  { ofDatasets = '_datasets', ...more }: { columns: string; join: string; ofDatasets?: string } = { columns: '', join: '' },
+  { ofDatasets = '_datasets', ...more }: { columns: string; join: string; ofDatasets?: string } = {
+    columns: '',
+    join: '',
+  },
 ): string {
   const counts = datasets.map(
     ({ name, rows }) => `SELECT '${name}' AS job, (SELECT count(*) FROM ${quoted(rows)}) AS rows,

@@ -11,7 +11,10 @@ import { quoted } from './sql.ts';
 export type VolatileValues = NonNullable<ReturnType<typeof openVolatile>>;
 
 /** The volatile values of the rows of one dataset, by their numbers; undefined where it has none. */
-export function openVolatile(connection: Connection, job: Pick<ListedJob, 'name' | 'volatile' | 'volatileTable'>) {
+export function openVolatile(
+  connection: Connection,
+  job: Pick<ListedJob, 'name' | 'volatile' | 'volatileTable'>,
+) {
   const table = job.volatileTable;
   if (table === null) return undefined;
   const columns = job.volatile;

@@ -100,7 +100,7 @@ export type CheckedRow =
   | { key: string | null; row?: undefined; refused: RefusedRow };
 
 export type CheckedRows = {
-  /** In the order of the page; but where rows of a page are the same to the letter, one of them. */
+  /** In the order of the page. */
   rows: readonly CheckedRow[];
   drifts: readonly Drift[];
   fields: PageFields;

@@ -47,11 +47,10 @@ export function checkDiscovered(
   const read = rows.map((row, at) => readRow(row, bodies[at] as string));
   const keepable = read.filter(isKeepable);
   const shape = known.hasLookedForKey || keepable.length === 0 ? known : withBelievedKey(known, keepable);
-  const lacking = shape.key === null ? [] : keepable.filter((row) => keyOf(row, shape.key ?? []) === undefined);
+  const lacking =
+    shape.key === null ? [] : keepable.filter((row) => keyOf(row, shape.key ?? []) === undefined);
   return {
-    rows: read.map((row) =>
-      isKeepable(row) ? accept(row, shape) : refuse(row, shape.key),
-    ),
+    rows: read.map((row) => (isKeepable(row) ? accept(row, shape) : refuse(row, shape.key))),
     drifts:
       lacking.length === 0
         ? []

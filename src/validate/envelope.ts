@@ -149,7 +149,10 @@ function arraysWithin(json: unknown, around: Place): FoundRows[] {
  * The error that a body with status 200 tells of; undefined where it tells of none. The specification's Error has two texts, `error`
  * and `message`, and nothing else. In any other body without rows, `error` or `errors` may say so, or `success: false`.
  */
-export function readError(json: unknown, { contract, reading }: Pick<Job, 'contract' | 'reading'>): ToldError | undefined {
+export function readError(
+  json: unknown,
+  { contract, reading }: Pick<Job, 'contract' | 'reading'>,
+): ToldError | undefined {
   const body = asRecord(json);
   if (!body) return undefined;
   const names = Object.keys(body).sort().join();
@@ -158,8 +161,7 @@ export function readError(json: unknown, { contract, reading }: Pick<Job, 'contr
   if (isSpecified) return describeError(body);
   const isList = reading === 'walk';
   if (isList && holdsRows(json, contract !== undefined)) return undefined;
-  const says =
-    body['success'] === false || saysError(body['error']) || (isList && saysError(body['errors']));
+  const says = body['success'] === false || saysError(body['error']) || (isList && saysError(body['errors']));
   return says ? describeError(body) : undefined;
 }
 

@@ -34,7 +34,9 @@ function canonicalText({ record, body, inexact }: KeyedRow, without: readonly Fi
     .sort()
     .map((name): [string, string] => {
       const inner = asRecord(record[name]);
-      const further = without.flatMap(([first, ...rest]) => (first === name && rest.length > 0 ? [rest] : []));
+      const further = without.flatMap(([first, ...rest]) =>
+        first === name && rest.length > 0 ? [rest] : [],
+      );
       // Numbers that have lost digits would make different rows look alike: then the text is digested.
       const text = () => (inexact ? (sliceMember(body, name) ?? '') : String(canonicalize(record[name])));
       if (!inner || further.length === 0) return [name, text()];
@@ -95,7 +97,9 @@ export function believedKey(rows: readonly KeyedRow[]): readonly FieldPath[] | n
   // A number and a text alike are told apart by their type.
   const isUnique = (name: string) =>
     new Set(rows.map((row) => textKeyOf(row, [[name]]) ?? keyOf(row, [[name]]))).size === rows.length;
-  const found = names.find((name) => rows.every((row) => keyOf(row, [[name]]) !== undefined) && isUnique(name));
+  const found = names.find(
+    (name) => rows.every((row) => keyOf(row, [[name]]) !== undefined) && isUnique(name),
+  );
   return found === undefined ? null : [[found]];
 }
 
@@ -152,12 +156,31 @@ export function fieldsToLeaveOut(
   const paths = pathsOf(came[0]?.record ?? {});
   const isOut = (path: FieldPath) => without.some((other) => other.join('\0') === path.join('\0'));
   const moved = paths.filter((path) => !isOut(path) && !haveSameValues(came, missing, path));
-  if (moved.length === 0 || moved.length === paths.length) return [];
-  const digests = (rows: readonly KeyedRow[]) => new Set(rows.map((row) => digestOf(row, [...without, ...moved])));
+  if (moved.length === 0 || !canIdentify(came, paths, [...without, ...moved])) return [];
+  const digests = (rows: readonly KeyedRow[]) =>
+    new Set(rows.map((row) => digestOf(row, [...without, ...moved])));
   const [ofCame, ofMissing] = [digests(came), digests(missing)];
   const both = [...ofCame].filter((digest) => ofMissing.has(digest)).length;
   const areUnique = ofCame.size === came.length;
   return areUnique && both >= came.length * MOST_ROWS ? moved : [];
+}
+
+/**
+ * Whether what is left of rows can say that two are one: their texts can, or most of their fields. Two lists whose rows have nothing
+ * but their places in common have other rows.
+ */
+function canIdentify(
+  rows: readonly KeyedRow[],
+  paths: readonly FieldPath[],
+  without: readonly FieldPath[],
+): boolean {
+  const left = paths.filter((path) => !without.some((other) => other.join('\0') === path.join('\0')));
+  if (left.length > paths.length / 2) return true;
+  const textsOf = ({ record }: KeyedRow) =>
+    left
+      .map((path) => valueAt(record, path))
+      .filter((value) => typeof value === 'string' && /\p{L}/u.test(value));
+  return new Set(rows.map((row) => JSON.stringify(textsOf(row)))).size === rows.length;
 }
 
 /** Members, and the members of objects. */

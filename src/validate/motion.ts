@@ -74,7 +74,9 @@ function fieldsOf(changes: readonly Change[]): Map<string, FieldPath> {
 function motionOf(values: readonly Change[]): 'together' | 'apart' | undefined {
   const amounts = values.flatMap(([before, after]) => {
     const [from, to] = [amountOf(before), amountOf(after)];
-    return from && to ? [{ by: to.amount - from.amount, unit: Math.max(from.unit, to.unit), at: to.amount }] : [];
+    return from && to
+      ? [{ by: to.amount - from.amount, unit: Math.max(from.unit, to.unit), at: to.amount }]
+      : [];
   });
   if (amounts.length < LEAST_ROWS) return undefined;
   const moved = amounts.filter(({ by }) => by !== 0);

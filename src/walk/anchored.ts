@@ -162,9 +162,7 @@ function stepBack(before: AnchoredCheckpoint, page: PageFacts): Step {
   };
   if (tries >= MAX_STEPS_BACK || !isWithinBound(checkpoint))
     return readOn(withAnomalies(before, 'lost'), page);
-  return checkpoint.offset === 0
-    ? reset(anchored(checkpoint))
-    : { ...stepOf(checkpoint), metRows: 'skip' };
+  return checkpoint.offset === 0 ? reset(anchored(checkpoint)) : { ...stepOf(checkpoint), metRows: 'skip' };
 }
 
 /** Whether a walk can still be read to its end from here within `mostCalls`. */
@@ -185,12 +183,20 @@ function isLast(before: AnchoredCheckpoint, { rereadUntil }: AnchoredCheckpoint,
 
 /** All rows are read. Now the walk looks at the head, unless one page has shown it all. */
 function endOfRows(checkpoint: AnchoredCheckpoint, { pagination }: PageFacts, reread: number): Step {
-  if (pagination.hasMore === undefined) return { ...stepOf(withAnomalies(checkpoint, 'inferred-end'), 'end'), reread };
+  if (pagination.hasMore === undefined)
+    return { ...stepOf(withAnomalies(checkpoint, 'inferred-end'), 'end'), reread };
   const tooEarly = endsTooEarly(checkpoint);
   if (tooEarly && !checkpoint.lookedBeyond) return { ...lookBeyond(checkpoint), reread };
   const at = withAnomalies(checkpoint, tooEarly && 'total');
   if (at.pagesOfPass === 1) return { ...finish(at, 0), reread };
-  const head = { ...at, phase: 'head' as const, offset: 0, anchor: null, tries: 0, totalBeforeHead: at.total };
+  const head = {
+    ...at,
+    phase: 'head' as const,
+    offset: 0,
+    anchor: null,
+    tries: 0,
+    totalBeforeHead: at.total,
+  };
   return stepOf(head, 'go on', reread);
 }
 

@@ -151,7 +151,11 @@ const common: Common = {
 };
 
 /** A request of its own proves that fewer rows a page are enough, so a reset keeps their number. */
-export const ofRequests = ({ pageRows, lightPages, skipped }: Checkpoint) => ({ pageRows, lightPages, skipped });
+export const ofRequests = ({ pageRows, lightPages, skipped }: Checkpoint) => ({
+  pageRows,
+  lightPages,
+  skipped,
+});
 
 export const beginning: SnapshotCheckpoint = { ...common, mode: 'snapshot', firstPage: null };
 

@@ -12,7 +12,7 @@ export type Obstacle = 'heavy' | 'unreadable' | 'refused' | 'failing' | 'other';
  * `ask`: the next request. `check head`: whether the first page comes; if it does, the walk ends, else it waits. `end`: the walk ends
  * without a proof. `wait`: the run ends with its error, and the next one resumes here.
  */
-export type Detour = { checkpoint: Checkpoint; then: 'ask' | 'check head' | 'end' | 'wait' };
+export type Detour = { checkpoint: Checkpoint; next: 'ask' | 'check head' | 'end' | 'wait' };
 
 /** Fewer rows could not be joined to the next page. */
 const LEAST_PAGE_ROWS = 3;
@@ -22,20 +22,20 @@ const LIGHT_PAGES = 4;
 const RUNS_TO_GIVE_UP = 3;
 
 export function findDetour(at: Checkpoint, obstacle: Obstacle): Detour {
-  const wait = (checkpoint: Checkpoint): Detour => ({ checkpoint, then: 'wait' });
+  const wait = (checkpoint: Checkpoint): Detour => ({ checkpoint, next: 'wait' });
   const isBehindHead = requestOf(at).offset > 0;
   switch (obstacle) {
     case 'heavy':
     case 'unreadable':
       // The page behind the gap does not come either: then it is no gap, but an outage.
       if (at.skipping) return wait(withoutSkip(at));
-      return { checkpoint: at.pageRows > LEAST_PAGE_ROWS ? halved(at) : skipped(at), then: 'ask' };
+      return { checkpoint: at.pageRows > LEAST_PAGE_ROWS ? halved(at) : skipped(at), next: 'ask' };
     case 'refused':
-      return isBehindHead ? { checkpoint: withAnomalies(at, 'refused'), then: 'end' } : wait(at);
+      return isBehindHead ? { checkpoint: withAnomalies(at, 'refused'), next: 'end' } : wait(at);
     case 'failing': {
       if (!isBehindHead) return wait(at);
       const checkpoint = { ...at, failedRuns: at.failedRuns + 1 };
-      return { checkpoint, then: checkpoint.failedRuns < RUNS_TO_GIVE_UP ? 'wait' : 'check head' };
+      return { checkpoint, next: checkpoint.failedRuns < RUNS_TO_GIVE_UP ? 'wait' : 'check head' };
     }
     case 'other':
       return wait(at.skipping ? withoutSkip(at) : at);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { readEnvelope } from '../../src/validate/envelope.ts';
+import { checkPage, type KnownOfList, readError, unknownShape } from '../../src/validate.ts';
 import { checkSignals, job, pagination, signal, signalPage } from './support.ts';
 
 const breaks = (message: string) =>
@@ -54,12 +54,16 @@ describe('an envelope that is specified', () => {
 });
 
 describe('an envelope that is not specified', () => {
-  const read = (json: unknown, known?: string[]) => readEnvelope(job('news'), json, known);
+  const check = (json: unknown, known?: Partial<KnownOfList>) =>
+    checkPage(job('news'), { text: () => JSON.stringify(json) }, json, {
+      ...{ shape: unknownShape, hints: {} },
+      ...known,
+    });
   const rows = [{ id: 1 }];
 
   it.each<[string, unknown, string[]]>([
-    ['rows', { facets: [{ a: 1 }], rows }, ['rows']],
-    ['rows one level below', { data: { rows, facets: [{ a: 1 }] } }, ['data', 'rows']],
+    ['rows', { items: [{ a: 1 }], rows }, ['rows']],
+    ['rows one level below', { data: { rows, items: [{ a: 1 }] } }, ['data', 'rows']],
     ['rows at the top rather than below', { data: { rows: [{ a: 1 }] }, rows }, ['rows']],
     ['the one array of objects', { tags: ['a'], items: rows }, ['items']],
     [
@@ -67,33 +71,74 @@ describe('an envelope that is not specified', () => {
       { page: 1, data: { items: rows, tags: [1] } },
       ['data', 'items'],
     ],
+    ['the one array of objects further below', { a: { b: { c: rows } } }, ['a', 'b', 'c']],
     ['a bare array', rows, []],
-    ['an array under a strange name', { 'a.b': { __proto__: null, '': rows } }, ['a.b', '']],
-  ])('has its rows in %s', (_, json, path) => {
-    expect(read(json)).toMatchObject({ rows, path });
+    ['an array under a strange name', { 'a.b': { '': rows } }, ['a.b', '']],
+    [
+      'the one array that is not about the list',
+      { facets: [{ a: 1 }], included: [{ b: 1 }], items: rows },
+      ['items'],
+    ],
+  ])('has its rows in %s', (_, json, place) => {
+    expect(check(json)).toMatchObject({ received: 1, shape: { place } });
   });
 
-  it.each<[string, unknown]>([
-    ['no array', { message: 'hello' }],
-    ['two arrays of objects', { a: rows, b: rows }],
-    ['two arrays named rows', { a: { rows }, b: { rows } }],
-    ['only an array of texts', { a: ['x'] }],
-    ['an array two levels below', { a: { b: { c: rows } } }],
-    ['null', null],
-    ['a text', 'rows'],
-  ])('halts the dataset where it holds %s', (_, json) => {
-    expect(failureOf(() => read(json))).toEqual(breaks('expected an array of rows'));
+  it.each<[string, unknown, string]>([
+    ['no array', { message: 'hello' }, 'expected an array of rows, received {"message":"hello"}'],
+    ['two arrays of objects', { a: rows, b: rows }, 'its rows may be a or b; MIRROR_ROWS_'],
+    ['two arrays named rows', { a: { rows }, b: { rows } }, 'its rows may be a.rows or b.rows'],
+    ['only an array of texts', { a: ['x'] }, 'expected an array of rows'],
+    ['only errors', { errors: rows }, 'expected an array of rows'],
+    [
+      'an array within a row',
+      [{ id: 1, rows: 5 }].map((row) => ({ list: row }))[0],
+      'expected an array of rows',
+    ],
+    ['null', null, 'expected an array of rows'],
+    ['a text', 'rows', 'expected an array of rows'],
+  ])('halts the dataset where it holds %s', (_, json, says) => {
+    expect(failureOf(() => check(json))).toEqual(breaks(says));
   });
 
-  it('is empty where all its arrays are', () => {
-    expect(read({ a: [], b: [] }).rows).toEqual([]);
+  it('is empty where the only array is, and says nothing where several are', () => {
+    expect(check({ a: [] })).toMatchObject({ received: 0, shape: { place: ['a'] } });
+    expect(failureOf(() => check({ a: [], b: [] }))).toEqual(breaks('its rows may be a or b'));
   });
 
-  it('is held to: rows found elsewhere than before halt the dataset', () => {
-    expect(read({ items: [], rows }, ['items']).rows).toEqual([]);
-    for (const json of [{ rows }, rows, { data: { items: rows } }])
-      expect(failureOf(() => read(json, ['items']))).toEqual(breaks('items'));
-    expect(failureOf(() => read({ rows }, []))).toEqual(breaks('the response'));
+  it('has its rows where the user says, and nowhere else', () => {
+    const hints = { place: ['b'] };
+    expect(check({ a: rows, b: rows }, { hints })).toMatchObject({ received: 1, shape: { place: ['b'] } });
+    expect(failureOf(() => check({ rows }, { hints }))).toEqual(
+      breaks('the setting says that its rows are there'),
+    );
+  });
+
+  describe('whose rows were found before', () => {
+    const shape = { ...unknownShape, place: ['items'] };
+
+    it('is read where they were, whatever else it holds', () => {
+      expect(check({ items: [], rows }, { shape }).received).toBe(0);
+    });
+
+    it('is empty where null stands there and the paging says so', () => {
+      expect(check({ items: null, total: 0, returned: 0 }, { shape }).received).toBe(0);
+      for (const paging of [{}, { total: 1, returned: 0 }, { total: 0 }])
+        expect(failureOf(() => check({ items: null, ...paging }, { shape }))).toEqual(breaks('items'));
+    });
+
+    it('halts the dataset once they are elsewhere, and follows them in the next run, which is noted', () => {
+      for (const json of [{ rows }, rows, { data: { items: rows } }]) {
+        expect(failureOf(() => check(json, { shape }))).toEqual(breaks('the rows are no longer at items'));
+        const again = check(json, { shape: { ...shape, runsWithoutPlace: 1 } });
+        expect(again).toMatchObject({ received: 1, drifts: [{ kind: 'moved-rows', path: 'items' }] });
+        expect(again.shape).toMatchObject({ runsWithoutPlace: 0 });
+      }
+    });
+
+    it('halts the dataset where there are no rows at all', () => {
+      const known = { shape: { ...shape, runsWithoutPlace: 5 } };
+      expect(failureOf(() => check({ message: 'x' }, known))).toEqual(breaks('at items: expected an array'));
+    });
   });
 
   it('has its paging where its rows are, in an object of its own or not, or at the top', () => {
@@ -107,7 +152,7 @@ describe('an envelope that is not specified', () => {
       { data: { rows }, ...paging },
       { rows, pagination: null, ...paging },
     ])
-      expect(read(json).pagination).toEqual(paging);
+      expect(check(json).pagination).toEqual(paging);
   });
 
   it('has no paging where it says nothing that can be used', () => {
@@ -118,15 +163,49 @@ describe('an envelope that is not specified', () => {
       returned: undefined,
       hasMore: undefined,
     };
-    expect(read(rows).pagination).toEqual(nothing);
+    expect(check(rows).pagination).toEqual(nothing);
     expect(
-      read({ rows, pagination: { total: -1, offset: '0', hasMore: 'true', returned: 1e300 } }).pagination,
+      check({ rows, pagination: { total: -1, offset: '0', hasMore: 'true', returned: 1e300 } }).pagination,
     ).toEqual(nothing);
   });
 
   it('may carry generatedAt, at the top or beside the rows', () => {
-    expect(read({ rows, generatedAt: 'x' }).generatedAt).toBe('x');
-    expect(read({ data: { rows, generatedAt: null } }).generatedAt).toBeNull();
-    expect(read({ rows, generatedAt: 5 }).generatedAt).toBeUndefined();
+    expect(check({ rows, generatedAt: 'x' }).generatedAt).toBe('x');
+    expect(check({ data: { rows, generatedAt: null } }).generatedAt).toBeNull();
+    expect(check({ rows, generatedAt: 5 }).generatedAt).toBeUndefined();
+  });
+});
+
+describe('an error that is told with status 200', () => {
+  const told = (json: unknown, name = 'news') => readError(json, job(name)) !== undefined;
+  const rows = [{ id: 1 }];
+
+  it.each<[string, unknown]>([
+    ['the Error of the specification', { error: 'x', message: 'y' }],
+    ['error: true', { error: true }],
+    ['a text', { error: 'no' }],
+    ['an object', { error: { code: 1 } }],
+    ['errors', { errors: [{ message: 'x' }] }],
+    ['success: false', { success: false, data: null }],
+  ])('is seen in %s', (_, json) => {
+    expect(told(json)).toBe(true);
+  });
+
+  it.each<[string, unknown]>([
+    ['rows beside it', { rows, errors: ['partial'] }],
+    ['an empty list', { errors: [], data: { rows: [] } }],
+    ['a number, which counts', { error: 0, errors: 3, data: {} }],
+    ['message and code alone', { code: 0, message: 'success', data: {} }],
+    ['false', { error: false, data: {} }],
+    ['null', { error: null, data: {} }],
+    ['success: true', { success: true, data: {} }],
+    ['a bare array', rows],
+  ])('is not seen in %s', (_, json) => {
+    expect(told(json)).toBe(false);
+  });
+
+  it('is not what errors say of usage', () => {
+    expect(told({ errors: { today: 5 }, used: 3 }, 'usage')).toBe(false);
+    expect(told({ error: 'no', message: 'x' }, 'usage')).toBe(true);
   });
 });
