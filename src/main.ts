@@ -151,6 +151,12 @@ const groups: Record<string, readonly Entry[]> = {
       about: 'list the rows that broke the contract, or validate them again',
       load: async () => quarantineCommand,
     },
+    {
+      name: 'forget',
+      takes: '<job>',
+      about: 'find anew where the rows of a list without a contract are, and what identifies them',
+      load: async () => (await import('./commands/forget.ts')).forgetCommand,
+    },
   ],
   'To let others read:': [
     {

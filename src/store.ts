@@ -28,6 +28,7 @@ import { ensureKeys } from './store/keys.ts';
 import { describeHolder, isLock, type Lock, lockJob, tryLock } from './store/lock.ts';
 import { type Keep, prune } from './store/prune.ts';
 import { type QuarantinedRow, type Retried, retryQuarantine } from './store/quarantine.ts';
+import { ensureNumbers } from './store/rows.ts';
 import type { WalkRow } from './store/schema.ts';
 import { openSession, type WalkSession } from './store/session.ts';
 import { agesOf, keepList, readList } from './store/shapes.ts';
@@ -179,6 +180,7 @@ function followDeclarations(connection: Connection, jobs: readonly Job[]): void 
         if (!job.contract) ensureColumns(connection, job);
         ensureShown(connection, job);
         ensureTriggers(connection, job);
+        ensureNumbers(connection, job);
       }
       ensureViews(connection, jobs);
     })

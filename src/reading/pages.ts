@@ -250,8 +250,8 @@ function openPastRows(connection: Connection, job: ListedJob & { versions: strin
        ORDER BY version._valid_to LIMIT 1) AS row`,
   );
   const keyOf = pluck<string>(
-    `SELECT _key FROM ${stored} WHERE number = ?1
-     UNION ALL SELECT _key FROM ${history} WHERE _row = ?1 AND _ended_by = 'delete' LIMIT 1`,
+    `SELECT _key FROM ${stored} WHERE number = ?
+     UNION ALL SELECT _key FROM ${history} WHERE _row = ? AND _ended_by = 'delete' LIMIT 1`,
   );
   // A row came with its first version.
   const born = `(SELECT min(_valid_from) FROM ${history} AS version WHERE version._key = row._key AND version._row =`;
@@ -261,7 +261,7 @@ function openPastRows(connection: Connection, job: ListedJob & { versions: strin
   );
 
   function pastJson(number: number, { at }: ChangeTime): string | undefined {
-    const key = keyOf.get(number);
+    const key = keyOf.get(number, number);
     return key === undefined ? undefined : past.get(key, number, at, at);
   }
 

@@ -8,7 +8,7 @@ import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { type Job, type RowValues, type SqlValue, stableColumnsOf, storedName, versioned } from '../job.ts';
 import type { FieldPath, Row } from '../validate/checked.ts';
 import { digestOf, keyedRow } from '../validate/keys.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, valueIn } from './connection.ts';
 import { quoted } from './sql.ts';
 import { noteUnversioned, openVolatile } from './volatile.ts';
 
@@ -101,6 +101,27 @@ export function openTable(connection: Connection, job: Job, ages: readonly Field
     /** Writes the volatile values that are held. */
     writeMoved: () => volatile?.write(),
   };
+}
+
+/**
+ * Keeps numbers from being given twice: SQLite counts on from the present rows of a table that a migration has rebuilt, and versions
+ * and orders know removed ones by greater numbers.
+ */
+export function ensureNumbers(connection: Connection, { name, rows, versions }: Job): void {
+  if (versions === null) return;
+  const given = valueIn<number>(
+    connection,
+    `SELECT max(number) FROM (SELECT max(_row) AS number FROM ${quoted(versions)} WHERE _ended_by = 'delete' UNION ALL SELECT * FROM (
+       SELECT last_number FROM walks WHERE job = ? AND order_seq IS NOT NULL ORDER BY order_seq DESC LIMIT 1))`,
+    name,
+  );
+  const counted = valueIn<number>(connection, 'SELECT seq FROM sqlite_sequence WHERE name = ?', rows);
+  if (given === undefined || (counted ?? 0) >= given) return;
+  const count =
+    counted === undefined
+      ? 'INSERT INTO sqlite_sequence (seq, name) VALUES (?, ?)'
+      : 'UPDATE sqlite_sequence SET seq = ? WHERE name = ?';
+  connection.prepare<[number, string]>(count).run(given, rows);
 }
 
 /** Whether two texts of JSON differ, and in more than what moves by itself. */

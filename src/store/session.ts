@@ -296,7 +296,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const fresh = new Set(isLookAtHead ? pages.addLook(numbers) : pages.add(numbers));
     memory.withoutKeyField += page.withoutKeyField;
     if (job.contract) return;
-    memory.shownAgain.push(...numbers.slice(0, reread).filter((number) => number > 0 && fresh.has(number)));
+    const again = isLookAtHead ? numbers : numbers.slice(0, reread);
+    memory.shownAgain.push(...again.filter((number) => number > 0 && fresh.has(number)));
   }
 
   /** Ends the walk, in the transaction of its last page. */

@@ -103,7 +103,7 @@ export function believedKey(rows: readonly KeyedRow[]): readonly FieldPath[] | n
   return found === undefined ? null : [[found]];
 }
 
-/** A row of a walk, to find the key in all of them. @property at the later one of two was shown later. */
+/** A row of a walk, to find the key in all of them. */
 export type RowOfWalk = KeyedRow & {
   /** Whether it came first where rows were read again: then it may be a row shown before that has changed since. */
   isShownAgain: boolean;
@@ -112,7 +112,6 @@ export type RowOfWalk = KeyedRow & {
 /**
  * The fields that identify the rows of a whole walk: there in every row, unique over them, each row counted once as it was shown
  * last. Null where none does.
- * @param rows in the order in which the walk met them.
  */
 export function findKey(rows: readonly RowOfWalk[]): readonly FieldPath[] | null {
   const names = Object.keys(rows[0]?.record ?? {});
@@ -136,7 +135,7 @@ function identify(rows: readonly RowOfWalk[], fields: readonly FieldPath[]): boo
   for (const row of rows) {
     const key = textKeyOf(row, fields) ?? keyOf(row, fields);
     if (key === undefined || (met.has(key) && !row.isShownAgain)) return false;
-    met.add(key);
+    if (!row.isShownAgain) met.add(key);
   }
   return rows.length > 0;
 }

@@ -1,0 +1,226 @@
+/**
+ * Runs a table of cases: an API that answers as the case says, `market-mirror` as people type it, and what its database, its messages
+ * and its exit codes then say. Time is virtual, HTTP and SQLite are real.
+ */
+
+import { createServer, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { Database } from '../../src/store/sqlite.ts';
+import { memoryFolder } from '../helpers/folder.ts';
+import { listenOnLoopback } from '../helpers/loopback.ts';
+import { runMain } from '../helpers/main.ts';
+import { read } from '../helpers/sync-bench.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
+
+const CANARY = 'canary-key-c0ffee42';
+
+export type Row = Record<string, unknown>;
+
+/** A request for a page; `nth` of all requests, `run` of the commands that made requests, from 1. */
+export type PageRequest = { offset: number; limit: number; nth: number };
+
+/** JSON to send, or a response made by hand. */
+export type Reply = { status?: number; json?: unknown; text?: string; headers?: Record<string, string> };
+
+export type Bench = ReturnType<typeof createBench> extends Promise<infer Made> ? Made : never;
+export type Step = (bench: Bench) => Promise<void> | void;
+
+/** @param job the list that the API has; others are answered as empty. */
+export type Case = { it: string; job?: string; settings?: Record<string, string>; steps: readonly Step[] };
+
+export function runCases(cases: readonly Case[]): void {
+  for (const { it: name, job = 'news', settings = {}, steps } of cases)
+    it(name, { timeout: 60_000 }, async () => {
+      const bench = await createBench(job, settings);
+      for (const step of steps) await step(bench);
+    });
+}
+
+async function createBench(job: string, settings: Record<string, string>) {
+  const clock = virtualClock();
+  const cwd = memoryFolder('mm-case-');
+  const file = join(cwd, 'data/mirror.db');
+  const table = job.replaceAll('-', '_');
+  const asked: PageRequest[] = [];
+  /** Every row that ever came, by its JSON. */
+  const came = new Set<string>();
+  const state = {
+    /** What the list holds, as it stands upstream. */
+    rows: [] as readonly Row[],
+    /** Answers instead of the list where it returns something. */
+    answer: (_request: PageRequest): Reply | undefined => undefined,
+    /** Made before each answer. */
+    before: (_request: PageRequest): void => undefined,
+    /** Makes the body of a page of rows. */
+    envelope: (rows: readonly Row[], request: PageRequest, total: number): unknown => pageOf(rows, request, total),
+  };
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://upstream');
+    response.sendDate = false;
+    if (!pathname.endsWith(job)) return send(response, { json: pageOf([], { offset: 0, limit: 100, nth: 0 }, 0) });
+    const page = {
+      offset: Number(searchParams.get('offset') ?? 0),
+      limit: Number(searchParams.get('limit') ?? 100),
+      nth: asked.length + 1,
+    };
+    asked.push(page);
+    state.before(page);
+    const other = state.answer(page);
+    if (other) return send(response, other);
+    const rows = state.rows.slice(page.offset, page.offset + page.limit);
+    for (const row of rows) came.add(JSON.stringify(row));
+    send(response, { json: state.envelope(rows, page, state.rows.length) });
+  });
+  const { url, close } = await listenOnLoopback(server);
+  onTestFinished(close);
+  const environment = { MARKET_API_URL: url, MARKET_API_KEY: CANARY, MIRROR_DIR: join(cwd, 'data'), ...settings };
+  const run = async (args: string[], more: Record<string, string> = {}) => {
+    const ended = await runMain(args, { ...environment, ...more }, clock);
+    expect(ended.stdout + ended.stderr).not.toContain(CANARY);
+    return ended;
+  };
+  const sql = <Found = Row>(query: string): Found[] => read<Found>(file, query);
+  return {
+    ...{ job, table, file, clock, state, asked, came, run, sql, environment },
+    /** Bodies that the mirror has ever shown, those of its history included. */
+    known: (): Set<string> =>
+      new Set(
+        sql<{ body: string }>(
+          `SELECT _body AS body FROM ${table} UNION SELECT _body FROM ${table}_history`,
+        ).map(({ body }) => JSON.stringify(JSON.parse(body))),
+      ),
+    write(statements: string): void {
+      const database = new Database(file);
+      database.exec(statements);
+      database.close();
+    },
+  };
+}
+
+function send(response: ServerResponse, { status = 200, json, text, headers }: Reply): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(text ?? JSON.stringify(json));
+}
+
+export function pageOf(rows: readonly Row[], { offset, limit }: PageRequest, total: number) {
+  const hasMore = offset + rows.length < total;
+  return { rows, pagination: { offset, limit, total, returned: rows.length, hasMore } };
+}
+
+/** A list of so many rows. */
+export const rowsOf = (count: number, row: (at: number) => Row): Row[] =>
+  Array.from({ length: count }, (_, at) => row(at));
+
+// The steps of a case.
+
+/** The list upstream is this from now on; or its rows are changed. */
+export const upstream =
+  (rows: readonly Row[] | ((rows: readonly Row[]) => readonly Row[])): Step =>
+  ({ state }) => {
+    state.rows = typeof rows === 'function' ? rows(state.rows) : rows;
+  };
+
+/** The API answers so from now on, where `answer` returns something; without it, as ever. */
+export const answers =
+  (answer: Bench['state']['answer'] = () => undefined): Step =>
+  ({ state }) => {
+    state.answer = answer;
+  };
+
+/** The list changes just before the request for this page is answered, once. */
+export const before =
+  (offset: number, change: (rows: readonly Row[]) => readonly Row[]): Step =>
+  ({ state }) => {
+    let isDone = false;
+    state.before = (request) => {
+      if (isDone || request.offset < offset) return;
+      isDone = true;
+      state.rows = change(state.rows);
+    };
+  };
+
+export const envelope =
+  (make: Bench['state']['envelope']): Step =>
+  ({ state }) => {
+    state.envelope = make;
+  };
+
+/** Time goes on. */
+export const after =
+  (ms: number): Step =>
+  ({ clock }) =>
+    clock.advance(ms);
+
+/** A command ends with this exit code, and says this. */
+export const runs =
+  (command: string, code: number, says: string | RegExp = '', settings: Record<string, string> = {}): Step =>
+  async (bench) => {
+    const ended = await bench.run(command.split(' '), settings);
+    const { stdout, stderr } = ended;
+    expect({ command, code: ended.code, stdout, stderr }).toMatchObject({ code });
+    expect(`${stdout}${stderr}`).toMatch(says);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  };
+
+/**
+ * Mirrors the list a minute after the last run. Whatever ends it, every row that ever came is in the table or its history then.
+ * @param times runs, each ending so.
+ */
+export const syncs =
+  (code = 0, { says = '' as string | RegExp, times = 1, settings = {} } = {}): Step =>
+  async (bench) => {
+    for (let time = 0; time < times; time += 1) {
+      bench.clock.advance(60_000);
+      await runs(`sync ${bench.job} --no-wait`, code, says, settings)(bench);
+      holdsAllThatCame(bench);
+    }
+  };
+
+function holdsAllThatCame({ came, known, job, sql, table }: Bench): void {
+  if (job === 'ai-signals' || job === 'usage' || sql(`SELECT 1 FROM sqlite_master WHERE name = '${table}'`).length === 0)
+    return;
+  const kept = known();
+  for (const { body } of sql<{ body: string }>('SELECT body FROM quarantine')) kept.add(JSON.stringify(JSON.parse(body)));
+  expect([...came].filter((body) => !kept.has(body))).toEqual([]);
+}
+
+/** SQL over the mirror finds these rows; one value stands for one row of one column. */
+export const finds =
+  (query: string, ...rows: unknown[]): Step =>
+  ({ sql, table }) => {
+    const found = sql<Row>(query.replaceAll('LIST', table)).map((row) => {
+      const values = Object.values(row);
+      return values.length === 1 ? values[0] : values;
+    });
+    expect({ query, found }).toEqual({ query, found: rows });
+  };
+
+/** The table is what stands upstream, and nothing of it is held. */
+export const mirrorsAll: Step = (bench) => {
+  const shown = bench
+    .sql<{ body: string }>(`SELECT _body AS body FROM ${bench.table} WHERE _held_since IS NULL`)
+    .map(({ body }) => JSON.stringify(JSON.parse(body)));
+  expect(shown.toSorted()).toEqual(bench.state.rows.map((row) => JSON.stringify(row)).toSorted());
+};
+
+/** So many versions are in the history, and so many of them are rows that went. */
+export const versions = (updated: number, removed = 0): Step =>
+  finds(
+    `SELECT count(*) FILTER (WHERE _ended_by = 'update'), count(*) FILTER (WHERE _ended_by = 'delete') FROM LIST_history`,
+    [updated, removed],
+  );
+
+/** What `status` names. */
+export const statusSays = (text: string | RegExp): Step => async ({ run }) => {
+  const { stdout } = await run(['status']);
+  expect(stdout).toMatch(text);
+};
+
+/** The requests since the last look were for these offsets (with limits where those are not 100). */
+export const asks =
+  (...pages: string[]): Step =>
+  ({ asked }) => {
+    const shown = asked.splice(0).map(({ offset, limit }) => (limit === 100 ? `${offset}` : `${offset}+${limit}`));
+    expect(shown).toEqual(pages);
+  };
