@@ -81,7 +81,7 @@ export function sourcesOf(
         WHERE job = :job AND first_seen_at <= :until AND coalesce(resolved_at > :until, true)) AS quarantined`,
   );
   const opened = tablesRead(connection, sql, params);
-  const read = new Set(opened.map((table) => table.replace(/(_history)?(_rows)?$|_volatile$/, '')));
+  const read = new Set(opened.map((table) => /^_(.+?)_(history_rows|rows|volatile)$/.exec(table)?.[1]));
   return Object.entries(tables)
     .filter(([table]) => read.has(table))
     .map(([table, job]) => {
@@ -98,7 +98,7 @@ export function sourcesOf(
         lastLook,
         firstWalkAt,
         past,
-        historyFrom: opened.includes(`${past}_rows`) ? historyFrom : null,
+        historyFrom: opened.includes(`_${past}_rows`) ? historyFrom : null,
         quarantined,
       };
     });

@@ -307,7 +307,7 @@ export function growthOf(
          (SELECT min(id) FROM walks WHERE job = walk.job AND status = 'complete')`,
       time,
     ) + sum(connection, 'SELECT count(*) FROM requests WHERE at >= ?', time);
-  const names = datasets.flatMap(({ rows, table }) => [rows, `${table}_history_rows`]);
+  const names = datasets.flatMap(({ rows, table }) => [rows, `_${table}_history_rows`]);
   const tables = connection
     .prepare<[string], string>(
       `SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))`,
