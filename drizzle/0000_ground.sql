@@ -92,7 +92,7 @@ CREATE TABLE `_walk_pages` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`rows` integer NOT NULL,
 	`numbers` text NOT NULL,
-	CONSTRAINT "walk_pages_numbers" CHECK("_walk_pages"."numbers" NOT LIKE '%null%')
+	CONSTRAINT "walk_pages_numbers" CHECK(numbers NOT LIKE '%null%')
 );
 --> statement-breakpoint
 CREATE TABLE `walks` (
