@@ -38,7 +38,13 @@ async function forget(name: string, { json }: Options, context: Context): Promis
 
 function refuseOthers({ name, contract, reading }: Job): void {
   if (contract)
-    throw new Failure('usage', `forget: the specification says where the rows of ${name} are and what identifies them`);
+    throw new Failure(
+      'usage',
+      `forget: the specification says where the rows of ${name} are and what identifies them`,
+    );
   if (reading === 'snapshot')
-    throw new Failure('usage', `forget: ${name} is kept as whole responses, which have neither place nor key`);
+    throw new Failure(
+      'usage',
+      `forget: ${name} is kept as whole responses, which have neither place nor key`,
+    );
 }

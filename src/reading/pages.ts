@@ -27,8 +27,8 @@ export type Moment = {
   held: number;
   /** Grows with every change that no `seq` tells: of volatile values, and of what is held. Null before the first. */
   unversionedSeq: number | null;
-  /** Where its rows lie, for `readPage` alone. `list`: the walk whose pages show them, and how many these are. */
-  at: ChangeTime & { top: number; list: { walkId: number; rows: number } | null };
+  /** Where its rows lie, for `readPage` alone. `listed`: how many of them a proof shows; null where nothing has been proven. */
+  at: ChangeTime & { top: number; listed: number | null };
 };
 
 /** `future`: no change has that number yet. `gone`: orders or history do not reach back. `unread`: the first full walk has not ended. */
@@ -45,6 +45,11 @@ export type Pages = ReturnType<typeof openPages>;
 /** @param jobs those of them that are lists, which have a history, can be read. */
 export function openPages(connection: Connection, jobs: readonly ListedJob[]) {
   const order = orderReader(connection);
+  const pagesAt = connection
+    .prepare<[string, number], number>(
+      `SELECT coalesce(pages_of, id) FROM walks WHERE job = ? AND order_seq <= ? ORDER BY order_seq DESC, id DESC LIMIT 1`,
+    )
+    .pluck();
   const fronts = new WeakMap<Moment, readonly number[]>();
   const datasets = new Map(
     jobs.flatMap((job) => {
@@ -66,21 +71,22 @@ export function openPages(connection: Connection, jobs: readonly ListedJob[]) {
   function frontOf(moment: Moment): readonly number[] {
     let front = fronts.get(moment);
     if (!front) {
-      const { top, list } = moment.at;
-      front = datasetOf(moment.job).rows.cameAbove(top, moment.at, list !== null);
+      const { top, listed } = moment.at;
+      front = datasetOf(moment.job).rows.cameAbove(top, moment.at, listed !== null);
       fronts.set(moment, front);
     }
     return front;
   }
 
   function listNumbers(moment: Moment, offset: number, limit: number): number[] {
-    const { list } = moment.at;
+    const { listed, seq } = moment.at;
     const front = frontOf(moment);
     const shown = front.slice(offset, offset + limit);
-    if (!list) return shown;
     const from = Math.max(0, offset - front.length);
-    const left = Math.min(limit - shown.length, list.rows - from);
-    return left > 0 ? [...shown, ...order.readNumbers(list.walkId, from, left)] : shown;
+    const left = Math.min(limit - shown.length, (listed ?? 0) - from);
+    // A later proof of the same order may have taken the pages over.
+    const walkId = left > 0 ? pagesAt.get(moment.job, seq) : undefined;
+    return walkId === undefined ? shown : [...shown, ...order.readNumbers(walkId, from, left)];
   }
 
   return {
@@ -179,7 +185,7 @@ function openMoments(
       at: {
         ...then,
         top: isSnapshot ? Number.MAX_SAFE_INTEGER : top,
-        list: { walkId: order.pagesOf, rows: listed },
+        listed,
       },
     };
   }
@@ -200,7 +206,7 @@ function openMoments(
       generatedAt: null,
       held: 0,
       unversionedSeq: volatileSeq.get(name) ?? null,
-      at: { ...then, top: 0, list: null },
+      at: { ...then, top: 0, listed: null },
     };
   }
 
@@ -255,9 +261,10 @@ function openPastRows(connection: Connection, job: ListedJob & { versions: strin
   );
   // A row came with its first version.
   const born = `(SELECT min(_valid_from) FROM ${history} AS version WHERE version._key = row._key AND version._row =`;
-  const cameAbove = connection.prepare<[{ top: number }], { number: number; born: string }>(
+  const cameAbove = connection.prepare<[{ top: number; at: string }], { number: number; born: string }>(
     `SELECT number, coalesce(${born} row.number), _changed_at) AS born FROM ${stored} AS row WHERE number > :top
-     UNION ALL SELECT _row, ${born} row._row) FROM ${history} AS row WHERE _row > :top AND _ended_by = 'delete'`,
+     UNION ALL SELECT _row, ${born} row._row) FROM ${history} AS row
+     WHERE _row > :top AND _ended_by = 'delete' AND _valid_to > :at`,
   );
 
   function pastJson(number: number, { at }: ChangeTime): string | undefined {
@@ -287,7 +294,7 @@ function openPastRows(connection: Connection, job: ListedJob & { versions: strin
      */
     cameAbove(top: number, { at }: ChangeTime, byCommit: boolean): number[] {
       if (top === Number.MAX_SAFE_INTEGER) return [];
-      const came = cameAbove.all({ top }).filter(({ born }) => born <= at);
+      const came = cameAbove.all({ top, at }).filter(({ born }) => born <= at);
       came.sort((one, other) =>
         byCommit && one.born !== other.born ? (one.born < other.born ? 1 : -1) : one.number - other.number,
       );

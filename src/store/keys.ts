@@ -70,7 +70,7 @@ const MOST_ROWS = 0.5;
 function leaveOut(
   connection: Connection,
   job: Job,
-  { leftOut, digestedWithout }: DiscoveredShape,
+  { leftOut, ages }: DiscoveredShape,
   { walkId, pages, newAbove }: RowsOfWalk,
 ): readonly FieldPath[] {
   const find = bodyReader(connection, job);
@@ -84,7 +84,7 @@ function leaveOut(
   if (missing.length < came.length * MOST_ROWS) return leftOut;
   const read = (bodies: readonly (string | undefined)[]) =>
     bodies.flatMap((body) => (body === undefined ? [] : [keyedRow(body)]));
-  return [...leftOut, ...fieldsToLeaveOut(read(came.map(find)), read(missing), digestedWithout)];
+  return [...leftOut, ...fieldsToLeaveOut(read(came.map(find)), read(missing), [...ages, ...leftOut])];
 }
 
 type StoredRow = KeyedRow & { number: number; key: string; changedAt: string };
@@ -104,11 +104,10 @@ export function ensureKeys(
   now: number,
   walk?: RowsOfWalk,
 ): DiscoveredShape {
-  const digestedWithout = [...ages, ...shape.leftOut];
-  const keyed = { ...shape, digestedWithout };
+  const keyed = { ...shape, ages };
   const isSame =
     isDeepStrictEqual(shape.key, before.key) &&
-    isDeepStrictEqual(digestedWithout, before.digestedWithout) &&
+    isDeepStrictEqual([ages, shape.leftOut], [before.ages, before.leftOut]) &&
     !before.isKeyContradicted;
   if (isSame) return keyed;
   const hasChanged = giveKeys(connection, job, keyed, walk);
@@ -166,14 +165,14 @@ function readStoredRows(connection: Connection, job: Job): StoredRow[] {
     .map(({ body, ...stored }) => ({ ...stored, ...keyedRow(body) }));
 }
 
-const plainKeyOf = (row: KeyedRow, { key, digestedWithout }: DiscoveredShape): string =>
-  (key && keyOf(row, key)) ?? digestOf(row, digestedWithout);
+const plainKeyOf = (row: KeyedRow, { key, ages, leftOut }: DiscoveredShape): string =>
+  (key && keyOf(row, key)) ?? digestOf(row, [...ages, ...leftOut]);
 
 /** Decides which rows of one key are one row. @returns the keys of those that stay. */
 function settle(
   rows: readonly StoredRow[],
   key: string,
-  { digestedWithout }: DiscoveredShape,
+  { ages }: DiscoveredShape,
   walk: RowsOfWalk | undefined,
   unite: (earlier: StoredRow, later: StoredRow) => StoredRow,
 ): [number, string][] {
@@ -187,9 +186,9 @@ function settle(
   let present = last as StoredRow;
   const apart: [number, string][] = [];
   for (const other of earlier) {
-    const digest = digestOf(other, digestedWithout);
+    const digest = digestOf(other, ages);
     // Two rows that the walk has shown, and that differ, are two.
-    const areTwo = shown(other) > 0 && shown(present) === 1 && digest !== digestOf(present, digestedWithout);
+    const areTwo = shown(other) > 0 && shown(present) === 1 && digest !== digestOf(present, ages);
     if (areTwo) apart.push([other.number, `${key}#${digest}`]);
     else present = unite(other, present);
   }
@@ -200,7 +199,7 @@ function settle(
 function createUniter(
   connection: Connection,
   job: Job,
-  { digestedWithout }: DiscoveredShape,
+  { ages }: DiscoveredShape,
   walk: RowsOfWalk | undefined,
 ) {
   const table = quoted(job.rows);
@@ -222,7 +221,7 @@ function createUniter(
   );
   return (earlier: StoredRow, later: StoredRow): StoredRow => {
     const [kept, gone] = earlier.number < later.number ? [earlier, later] : [later, earlier];
-    const isSame = digestOf(earlier, digestedWithout) === digestOf(later, digestedWithout);
+    const isSame = digestOf(earlier, ages) === digestOf(later, ages);
     const content = find.get(later.number);
     // The trigger takes that for the end of a row.
     remove.run(gone.number);

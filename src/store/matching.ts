@@ -69,7 +69,7 @@ export function createMatcher(
       renameVersions?.run(storedText, stored.number);
       return known(row.key, undefined);
     }
-    const digests = [digestOf(before, shape.digestedWithout), digest()];
+    const digests = [digestOf(before, shape.ages), digest()];
     if (isOnPage || isPublished || wereTwins(shape, row.key, digests))
       return { key: apart, stored: undefined, isContradiction: true };
     // On another page of a list that moves, it may be the same row, changed since.

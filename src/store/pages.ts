@@ -167,8 +167,10 @@ function numbersOf(connection: Connection, walkId: number): number[] {
     .all(rangeOf(walkId));
 }
 
-/** Puts a number in the place of another in all pages, or takes that out where the walk has both. Call it in a transaction. */
-export function uniteNumbers(connection: Connection, number: number, into: number): void {
+const ALL: Range = { from: 0, to: Number.MAX_SAFE_INTEGER };
+
+/** Puts a number in the place of another in pages, or takes that out where the walk has both. Call it in a transaction. */
+export function uniteNumbers(connection: Connection, number: number, into: number, range = ALL): void {
   const holding = connection.prepare<[Range & { number: number }], { id: number; numbers: string }>(
     `SELECT id, numbers FROM _walk_pages WHERE id BETWEEN :from AND :to
        AND EXISTS (SELECT 1 FROM json_each(numbers) WHERE value = :number)`,
@@ -176,7 +178,7 @@ export function uniteNumbers(connection: Connection, number: number, into: numbe
   const update = connection.prepare<[number, string, number]>(
     'UPDATE _walk_pages SET rows = ?, numbers = ? WHERE id = ?',
   );
-  for (const { id, numbers } of holding.all({ from: 0, to: Number.MAX_SAFE_INTEGER, number })) {
+  for (const { id, numbers } of holding.all({ ...range, number })) {
     const hasBoth = holding.get({ ...rangeOf(Math.floor(id / PAGES_OF_A_WALK)), number: into }) !== undefined;
     const united = (JSON.parse(numbers) as number[]).flatMap((one) =>
       one !== number ? one : hasBoth ? [] : into,
@@ -185,9 +187,13 @@ export function uniteNumbers(connection: Connection, number: number, into: numbe
   }
 }
 
-/** A refused row is in the table now: the walks that met it have met the row. */
-export const acceptRefused = (connection: Connection, refusedId: number, number: number): void =>
-  uniteNumbers(connection, -refusedId, number);
+/** A refused row is in the table now: walks that met it have met the row. Orders of the past stay: the row is shown as one that has come since. */
+export function acceptRefused(connection: Connection, refusedId: number, number: number): void {
+  const walks = connection.prepare<[], number>(
+    `SELECT DISTINCT ${WALK_OF_PAGE} AS walk FROM _walk_pages WHERE (SELECT order_seq FROM walks WHERE id = walk) IS NULL`,
+  );
+  for (const walkId of walks.pluck().all()) uniteNumbers(connection, -refusedId, number, rangeOf(walkId));
+}
 
 export function forgetPages(connection: Connection, walkId: number): void {
   connection.prepare<[Range]>('DELETE FROM _walk_pages WHERE id BETWEEN :from AND :to').run(rangeOf(walkId));

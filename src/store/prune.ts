@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import type { Job } from '../job.ts';
 import { type Connection, valueIn } from './connection.ts';
 import { pruneOrders } from './pages.ts';
-import { FULL_PROOF, quoted } from './sql.ts';
+import { FULL_PROOF, PROOF, quoted } from './sql.ts';
 
 /** For how long versions and snapshots of the usage are kept, and for how long records: calls, walks, drift, refused rows. */
 export type Keep = Pick<Config['keep'], 'historyMs' | 'recordsMs'>;
@@ -76,11 +76,15 @@ function pruneRecords(connection: Connection, { name: job }: Job, horizon: strin
   remove('DELETE FROM quarantine WHERE job = :job AND resolved_at < :horizon');
   // A list that is never proven resolves none: a row that a later walk did not refuse again is not there any more.
   remove(`DELETE FROM quarantine WHERE job = :job AND last_seen_at < :horizon AND EXISTS (
-    SELECT 1 FROM walks WHERE walks.job = :job AND kind = 'walk' AND status = 'complete' AND walks.id > quarantine.walk_id
+    SELECT 1 FROM walks WHERE walks.job = :job AND ${WHOLE} AND walks.id > quarantine.walk_id
       AND started_at > quarantine.last_seen_at)`);
-  // The first walk and the last proof of a dataset stay, with the full walk that it renews and that of the order.
-  remove(`DELETE FROM walks WHERE job = :job AND finished_at < :horizon
-    AND id <> (SELECT min(id) FROM walks WHERE job = :job)
-    AND id < coalesce((SELECT max(id) FROM walks WHERE job = :job AND ${FULL_PROOF}), (SELECT max(id) FROM walks WHERE job = :job))
-    AND order_seq IS NULL`);
+  // The first walk of a dataset stays, what came since its last whole one, the last proof with the full walk that it renews, and those
+  // whose pages show an order.
+  const last = (condition: string) => `coalesce((SELECT max(id) FROM walks WHERE job = :job AND ${condition}), 0)`;
+  remove(`DELETE FROM walks WHERE job = :job AND finished_at < :horizon AND order_seq IS NULL
+    AND id <> (SELECT min(id) FROM walks WHERE job = :job) AND id NOT IN (${last(PROOF)}, ${last(FULL_PROOF)})
+    AND id < iif(${last(WHOLE)} > 0, ${last(WHOLE)}, ${last('true')})`);
 }
+
+/** SQL over `walks`: those that read the dataset to its end. */
+const WHOLE = `kind = 'walk' AND status = 'complete' AND renewal_of IS NULL`;

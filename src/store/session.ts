@@ -120,9 +120,9 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const file = connection.name;
   const atomically = connection.transaction((work: () => unknown) => work()).immediate;
   const before = readBefore(connection, job, now());
-  const pages = openWalkPages(connection, row.id);
   const memory = readMemory(row) ?? newMemory(connection, job, before?.previous);
   let list = atomically(() => openList(connection, job, hints, memory.checkpoint, now())) as KnownList;
+  const pages = openWalkPages(connection, row.id);
   const ages = agesIn(list, hints);
   const table = openTable(connection, job, ages);
   const matcher = createMatcher(connection, job, table, { twins: memory.twins, isMet: pages.has });

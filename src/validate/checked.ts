@@ -24,7 +24,7 @@ export type Row = {
 export type DiscoveredIdentity = {
   /** Its key if a number and a text alike are two rows; undefined where it cannot be mistaken for a number. */
   textKey: string | undefined;
-  /** Of the row without its ages and without the fields that identify nothing, computed when it is asked for. */
+  /** Of the row without its ages, computed when it is asked for. */
   digest(): string;
 };
 
@@ -88,10 +88,10 @@ export type DiscoveredShape = {
   isKeyContradicted: boolean;
   /** Keys under which the last walk met different rows one after the other, with their digests. */
   twins: readonly (readonly [key: string, digests: readonly string[]])[];
-  /** Fields without which rows are still told apart: they leave the digest, and keep their versions. */
+  /** Fields without which rows are still told apart: no part of a key that is a digest; they keep their versions. */
   leftOut: readonly FieldPath[];
-  /** All fields that are no part of the digests in the table: `leftOut`, and the ages when the keys were made. */
-  digestedWithout: readonly FieldPath[];
+  /** Fields that moved by themselves when the keys were made: no part of any digest. */
+  ages: readonly FieldPath[];
 };
 
 /** One row of a page, in its place. */

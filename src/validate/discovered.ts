@@ -23,7 +23,7 @@ export const unknownShape: DiscoveredShape = {
   isKeyContradicted: false,
   twins: [],
   leftOut: [],
-  digestedWithout: [],
+  ages: [],
 };
 
 type DiscoveredRows = {
@@ -90,13 +90,14 @@ function readRow(row: unknown, body: string): KeyedRow | RowWithProblem {
   return { record, body: withPlainNames(body), inexact: holdsLongNumber(body) };
 }
 
-function accept(row: KeyedRow, { key, digestedWithout }: DiscoveredShape): CheckedRow {
+function accept(row: KeyedRow, { key, ages, leftOut }: DiscoveredShape): CheckedRow {
   let digest: string | undefined;
   const computeDigest = () => {
-    digest ??= digestOf(row, digestedWithout);
+    digest ??= digestOf(row, ages);
     return digest;
   };
-  const own = (key && keyOf(row, key)) ?? computeDigest();
+  const keyDigest = () => (leftOut.length > 0 ? digestOf(row, [...ages, ...leftOut]) : computeDigest());
+  const own = (key && keyOf(row, key)) ?? keyDigest();
   const discovered = { textKey: key ? textKeyOf(row, key) : undefined, digest: computeDigest };
   return { key: own, row: { key: own, values: { _body: row.body }, discovered } };
 }

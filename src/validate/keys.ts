@@ -152,29 +152,44 @@ export function fieldsToLeaveOut(
   missing: readonly KeyedRow[],
   without: readonly FieldPath[],
 ): FieldPath[] {
-  const paths = pathsOf(came[0]?.record ?? {});
-  const isOut = (path: FieldPath) => without.some((other) => other.join('\0') === path.join('\0'));
-  const moved = paths.filter((path) => !isOut(path) && !haveSameValues(came, missing, path));
-  if (moved.length === 0 || !canIdentify(came, paths, [...without, ...moved])) return [];
+  const paths = pathsOf(came[0]?.record ?? {}).filter((path) => !isAmong(without, path));
+  const moved = paths.filter((path) => !haveSameValues(came, missing, path));
+  // Places in a list change hands: their values stay the same.
+  const numbers = paths.filter(
+    (path) => isAmong(moved, path) || came.every(({ record }) => isNumber(valueAt(record, path))),
+  );
+  return (
+    [moved, numbers].find((some) => some.length > 0 && areSameRows(came, missing, paths, some, without)) ?? []
+  );
+}
+
+const isAmong = (paths: readonly FieldPath[], path: FieldPath) =>
+  paths.some((other) => other.join('\0') === path.join('\0'));
+
+const isNumber = (value: unknown) => typeof value === 'number' || value === null;
+
+function areSameRows(
+  came: readonly KeyedRow[],
+  missing: readonly KeyedRow[],
+  paths: readonly FieldPath[],
+  leftOut: readonly FieldPath[],
+  without: readonly FieldPath[],
+): boolean {
+  const left = paths.filter((path) => !isAmong(leftOut, path));
+  if (!canIdentify(came, left, paths.length)) return false;
   const digests = (rows: readonly KeyedRow[]) =>
-    new Set(rows.map((row) => digestOf(row, [...without, ...moved])));
+    new Set(rows.map((row) => digestOf(row, [...without, ...leftOut])));
   const [ofCame, ofMissing] = [digests(came), digests(missing)];
   const both = [...ofCame].filter((digest) => ofMissing.has(digest)).length;
-  const areUnique = ofCame.size === came.length;
-  return areUnique && both >= came.length * MOST_ROWS ? moved : [];
+  return ofCame.size === came.length && both >= came.length * MOST_ROWS;
 }
 
 /**
  * Whether what is left of rows can say that two are one: their texts can, or most of their fields. Two lists whose rows have nothing
  * but their places in common have other rows.
  */
-function canIdentify(
-  rows: readonly KeyedRow[],
-  paths: readonly FieldPath[],
-  without: readonly FieldPath[],
-): boolean {
-  const left = paths.filter((path) => !without.some((other) => other.join('\0') === path.join('\0')));
-  if (left.length > paths.length / 2) return true;
+function canIdentify(rows: readonly KeyedRow[], left: readonly FieldPath[], fields: number): boolean {
+  if (left.length > fields / 2) return true;
   const textsOf = ({ record }: KeyedRow) =>
     left
       .map((path) => valueAt(record, path))

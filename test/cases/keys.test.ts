@@ -19,7 +19,8 @@ import {
 } from './bench.ts';
 
 const keyIs = (key: unknown) => finds(`SELECT shape ->> 'key' FROM _datasets WHERE shape IS NOT NULL`, key);
-const drifts = (...kinds: string[]) => finds(`SELECT kind FROM drift WHERE kind LIKE '%-key' ORDER BY kind`, ...kinds);
+const drifts = (...kinds: string[]) =>
+  finds(`SELECT kind FROM drift WHERE kind LIKE '%-key' ORDER BY kind`, ...kinds);
 
 /** Tokens of two chains, which share addresses. */
 const tokens: Row[] = [
@@ -53,7 +54,12 @@ describe('a key is found over a whole walk', () => {
       it: 'not in the one row of the first day',
       steps: [
         ...[upstream([{ authorId: 7, text: 'first' }]), syncs(0)],
-        upstream(rowsOf(300, (at) => ({ authorId: at === 0 ? 7 : at % 120, text: at === 0 ? 'first' : `post ${at}` }))),
+        upstream(
+          rowsOf(300, (at) => ({
+            authorId: at === 0 ? 7 : at % 120,
+            text: at === 0 ? 'first' : `post ${at}`,
+          })),
+        ),
         ...[syncs(0, { times: 2 }), mirrorsAll, versions(0), keyIs(null)],
       ],
     },
@@ -125,10 +131,22 @@ describe('a key that was believed or found, and that two rows share', () => {
     {
       it: 'is found anew at once where a published snapshot shows both',
       steps: [
-        envelope((rows, request, total) => ({ ...pageOf(rows, request, total), generatedAt: '2026-11-21T12:00:00Z' })),
+        envelope((rows, request, total) => ({
+          ...pageOf(rows, request, total),
+          generatedAt: '2026-11-21T12:00:00Z',
+        })),
         ...[upstream(long), syncs(0), keyIs('[["slug"]]')],
-        envelope((rows, request, total) => ({ ...pageOf(rows, request, total), generatedAt: '2026-11-21T12:05:00Z' })),
-        ...[upstream([...long, twinFarAway]), syncs(0), mirrorsAll, versions(0), keyIs('[["source"],["slug"]]')],
+        envelope((rows, request, total) => ({
+          ...pageOf(rows, request, total),
+          generatedAt: '2026-11-21T12:05:00Z',
+        })),
+        ...[
+          upstream([...long, twinFarAway]),
+          syncs(0),
+          mirrorsAll,
+          versions(0),
+          keyIs('[["source"],["slug"]]'),
+        ],
       ],
     },
     {
@@ -144,8 +162,23 @@ describe('a key that was believed or found, and that two rows share', () => {
     {
       it: 'and ids that are believed on the first page are found anew, too',
       steps: [
-        ...[upstream([{ id: 1, a: 1 }, { id: 2, a: 1 }]), syncs(0), keyIs('[["id"]]')],
-        ...[upstream([{ id: 1, a: 1 }, { id: 2, a: 1 }, { id: 1, a: 2 }]), syncs(0), keyIs(null)],
+        ...[
+          upstream([
+            { id: 1, a: 1 },
+            { id: 2, a: 1 },
+          ]),
+          syncs(0),
+          keyIs('[["id"]]'),
+        ],
+        ...[
+          upstream([
+            { id: 1, a: 1 },
+            { id: 2, a: 1 },
+            { id: 1, a: 2 },
+          ]),
+          syncs(0),
+          keyIs(null),
+        ],
         ...[syncs(0, { times: 2 }), mirrorsAll, versions(0)],
       ],
     },
@@ -153,7 +186,10 @@ describe('a key that was believed or found, and that two rows share', () => {
 });
 
 describe('a number and a text alike', () => {
-  const rows = (id: unknown) => [{ id, a: 1 }, { id: 2, a: 2 }];
+  const rows = (id: unknown) => [
+    { id, a: 1 },
+    { id: 2, a: 2 },
+  ];
   runCases([
     {
       it: 'are one key where the type changes',
@@ -201,8 +237,18 @@ describe('MIRROR_KEY_…', () => {
       it: 'keeps both rows that share it, and stays',
       settings: { MIRROR_KEY_NEWS: 'title' },
       steps: [
-        upstream([{ title: 'a', n: 1 }, { title: 'a', n: 2 }, { title: 'b', n: 3 }]),
-        ...[syncs(0, { times: 3 }), mirrorsAll, versions(0), drifts('contradicted-key'), keyIs('[["title"]]')],
+        upstream([
+          { title: 'a', n: 1 },
+          { title: 'a', n: 2 },
+          { title: 'b', n: 3 },
+        ]),
+        ...[
+          syncs(0, { times: 3 }),
+          mirrorsAll,
+          versions(0),
+          drifts('contradicted-key'),
+          keyIs('[["title"]]'),
+        ],
       ],
     },
     {
@@ -232,7 +278,11 @@ describe('forget', () => {
       it: 'follows rows to another place at once',
       steps: [
         ...[upstream(pages(30)), syncs(0)],
-        envelope((rows, request, total) => ({ ...pageOf(rows, request, total), rows: undefined, data: { items: rows } })),
+        envelope((rows, request, total) => ({
+          ...pageOf(rows, request, total),
+          rows: undefined,
+          data: { items: rows },
+        })),
         ...[runs('forget news', 0), syncs(0), mirrorsAll, versions(0)],
       ],
     },

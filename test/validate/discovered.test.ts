@@ -64,7 +64,7 @@ describe('rows without a key', () => {
   });
 
   it('are the same whatever the fields say that are no part of the digest', () => {
-    const shape = { ...unknownShape, hasLookedForKey: true, digestedWithout: [['age'], ['stats', 'rank']] };
+    const shape = { ...unknownShape, hasLookedForKey: true, ages: [['age']], leftOut: [['stats', 'rank']] };
     const { keys } = checkNews(
       [
         '{"a":1,"age":5,"stats":{"rank":1,"x":1}}',

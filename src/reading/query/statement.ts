@@ -181,7 +181,7 @@ function hintOfColumn(connection: Connection, name: string, tokens: readonly Tok
   const owners = [...columns].filter(([, names]) => names.some(isIt)).map(([table]) => table);
   // A dataset stands for what lies behind it.
   const shown = owners
-    .filter((table) => !owners.some((other) => table.startsWith(`${other}_`)))
+    .filter((table) => !table.startsWith('_') && !owners.some((other) => table.startsWith(`${other}_`)))
     .sort((one, other) => one.length - other.length);
   const written = new Set(tokens.map(({ text }) => unquoted(text).toLowerCase()));
   const named = [...columns].filter(([table]) => written.has(table.toLowerCase()));
@@ -229,7 +229,9 @@ function mark(sql: string, at: number): string {
 
 function tableNames(connection: Connection): string[] {
   return connection
-    .prepare<[], string>(`SELECT name FROM sqlite_master WHERE type IN ('table', 'view')`)
+    .prepare<[], string>(
+      `SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE '\\_%' ESCAPE '\\'`,
+    )
     .pluck()
     .all();
 }
