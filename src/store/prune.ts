@@ -75,7 +75,7 @@ function pruneRecords(connection: Connection, { name: job }: Job, horizon: strin
   remove('DELETE FROM drift WHERE job = :job AND last_seen_at < :horizon');
   remove('DELETE FROM quarantine WHERE job = :job AND resolved_at < :horizon');
   // A list that is never proven resolves none: a row that a later walk did not refuse again is not there any more.
-  remove(`DELETE FROM quarantine WHERE job = :job AND last_seen_at < :horizon AND EXISTS (
+  remove(`DELETE FROM quarantine WHERE job = :job AND resolved_at IS NULL AND last_seen_at < :horizon AND EXISTS (
     SELECT 1 FROM walks WHERE walks.job = :job AND ${WHOLE} AND walks.id > quarantine.walk_id
       AND started_at > quarantine.last_seen_at)`);
   // The first walk of a dataset stays, what came since its last whole one, the last proof with the full walk that it renews, and those

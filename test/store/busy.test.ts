@@ -25,16 +25,16 @@ test('what follows a finished walk waits for the next one, and what was walked s
   }
   const hasty = openStore(dir, jobs, clock.now, 20);
   onTestFinished(() => hasty.close());
-  const keep = keepFor({ requests: 1, history: 1 });
+  const keep = keepFor({ records: 1, history: 1 });
   const letGo = holdWriteLock(store.file);
-  await hasty.prune(job('ai-signals'), keep);
+  hasty.prune(job('ai-signals'), keep);
   hasty.keepNextDue('ai-signals', clock.now());
   const calls = 'SELECT count(*) AS calls FROM requests';
   expect(sql(calls)).toEqual([{ calls: 2 }]);
   // What is no housekeeping says that it was not done.
   expect(() => hasty.openWalk(job('news'))).toThrow(expect.objectContaining({ kind: 'incomplete' }));
   letGo();
-  await hasty.prune(job('ai-signals'), keep);
+  hasty.prune(job('ai-signals'), keep);
   expect(sql(calls)).toEqual([{ calls: 1 }]);
 });
 
@@ -48,7 +48,7 @@ test('a walk that finds the lock held stays at its place for another try: 75', a
     calls += 1;
     if (calls === 2) letGo = holdWriteLock(store.file);
   };
-  const kept = walk(job('ai-signals'), { api, store: hasty, clock }, new AbortController().signal);
+  const kept = walk(job('ai-signals'), { api, store: hasty }, new AbortController().signal);
   await expect(kept).rejects.toMatchObject({
     kind: 'incomplete',
     message: `${store.file}: another process keeps the database busy; try again`,
@@ -56,5 +56,6 @@ test('a walk that finds the lock held stays at its place for another try: 75', a
   letGo();
   expect(sql('SELECT count(*) AS rows FROM ai_signals')).toEqual([{ rows: 100 }]);
   expect(await mirror('ai-signals')).toMatchObject({ id: 1, status: 'complete', rows: 250 });
-  expect(model.calls).toHaveLength(4);
+  // The window of two pages that could not be saved comes once more.
+  expect(model.calls).toHaveLength(5);
 });

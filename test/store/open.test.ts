@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { relaxed } from '../../src/store/commits.ts';
 import { openConnection, openReadOnly } from '../../src/store/connection.ts';
 import { storeFailure } from '../../src/store/failure.ts';
 import { Database } from '../../src/store/sqlite.ts';
@@ -53,21 +52,6 @@ test('a connection for reading cannot write, nor trust what a schema calls', () 
 
 test('a pragma that SQLite does not take is a failure', () => {
   expect(() => openConnection(':memory:')).toThrow('SQLite did not take journal_mode = wal (it is memory)');
-});
-
-test('only work that says so is committed without waiting for the disk, and never within a page', () => {
-  const connection = openConnection(join(folder(), 'mirror.db'));
-  const synchronous = () => connection.pragma('synchronous', { simple: true });
-  const cheaply = (work: () => unknown) => relaxed(connection, work);
-  expect(cheaply(synchronous)).toBe(1);
-  expect(synchronous()).toBe(2);
-  const failing = () => {
-    throw new Error('no');
-  };
-  expect(() => cheaply(failing)).toThrow('no');
-  expect(synchronous()).toBe(2);
-  expect(connection.transaction(() => cheaply(synchronous))).toThrow('inside a transaction');
-  connection.close();
 });
 
 test('a folder that cannot be made is a failure of the disk, in one line', async () => {

@@ -1,12 +1,16 @@
 import { describe, expect, test } from 'vitest';
+import { faults } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
 import { lookBack } from '../../src/reading/query/as-of.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
+import { change, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { keepFor, passDays } from './support.ts';
 
-const DAY = 24 * 3_600_000;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
 /** What the dataset held then, as `--as-of` and `changes` tell it. */
 function lookAt(bench: Bench, time: string) {
   const connection = openReadOnly(bench.store.file);
@@ -34,9 +38,9 @@ describe('history', () => {
     const before = new Map(moments.map((time) => [time, lookAt(bench, time)]));
     const versions = bench.sql('SELECT * FROM ai_signals_history').length;
 
-    await bench.store.prune(job, keepFor({}));
+    bench.store.prune(job, keepFor({}));
     expect(bench.sql('SELECT * FROM ai_signals_history')).toHaveLength(versions);
-    await bench.store.prune(job, keepFor({ history: 4 }));
+    bench.store.prune(job, keepFor({ history: 4 }));
 
     const left = bench.sql<{ _valid_to: string }>('SELECT _valid_to FROM ai_signals_history');
     expect(left.length).toBeGreaterThan(0);
@@ -55,50 +59,29 @@ describe('history', () => {
   });
 });
 
-describe('much that is old', () => {
-  test('goes in small transactions, between which others write, and not all at one walk', async () => {
-    const bench = await setup({ rows: 6 });
-    const long = isoTime(bench.clock.now() - 100 * DAY);
-    const numbers = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10700)';
-    bench.tamper(
-      `INSERT INTO requests (at, job, url, ms, bytes) ${numbers} SELECT '${long}', 'old', '', 0, 0 FROM n`,
-    );
-    await bench.mirror('ai-signals');
-    bench.clock.advance(DAY);
-    await bench.mirror('ai-signals');
-    const count = (job: string) =>
-      bench.sql<{ calls: number }>('SELECT count(*) AS calls FROM requests WHERE job = ?', job)[0]?.calls;
-
-    const seen = new Set<unknown>();
-    let pruning = true;
-    const pruned = bench.store.prune(bench.job('ai-signals'), keepFor({ requests: 90 })).finally(() => {
-      pruning = false;
-    });
-    while (pruning) {
-      seen.add(count('old'));
-      bench.tamper(`UPDATE _datasets SET next_due_at = '${seen.size}'`);
-      await new Promise(setImmediate);
-    }
-    await pruned;
-    expect(seen.size).toBeGreaterThan(10);
-    expect(count('old')).toBe(700);
-    await bench.store.prune(bench.job('ai-signals'), keepFor({ requests: 90 }));
-    expect([count('old'), count('ai-signals')]).toEqual([0, 2]);
-  });
-
-  test('goes as fast as it comes, however much a walk changes', async () => {
-    const bench = await setup({ rows: 1, walked: ['ai-signals'] });
-    bench.tamper(
-      `UPDATE _ai_signals_rows SET confidence = 0.5 - confidence;
-       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10700)
-       INSERT INTO _ai_signals_history_rows SELECT _ai_signals_history_rows.* FROM _ai_signals_history_rows, n`,
-    );
-    bench.clock.advance(2 * DAY);
-    await bench.mirror('usage');
-    bench.clock.advance(DAY);
-    await bench.store.prune(bench.job('ai-signals'), keepFor({ history: 1 }), 6_000);
-    expect(bench.sql('SELECT count(*) AS left FROM ai_signals_history')).toEqual([{ left: 0 }]);
-  });
+test('much that is old goes at once, however much a walk changes', async () => {
+  const bench = await setup({ rows: 1, walked: ['ai-signals'] });
+  const versions = bench.sql<{ name: string }>(
+    `SELECT name FROM pragma_table_info('_ai_signals_history_rows') WHERE name <> 'number'`,
+  );
+  const names = versions.map(({ name }) => name);
+  const numbers = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10700)';
+  const long = isoTime(bench.clock.now() - 100 * DAY);
+  bench.tamper(
+    `UPDATE _ai_signals_rows SET confidence = 0.5 - confidence, _changed_at = '${isoTime(bench.clock.now() + 1)}';
+     ${numbers} INSERT INTO _ai_signals_history_rows (${names}) SELECT ${names} FROM _ai_signals_history_rows, n;
+     ${numbers} INSERT INTO requests (at, job, url, ms, bytes) SELECT '${long}', 'old', '', 0, 0 FROM n`,
+  );
+  expect(bench.sql('SELECT count(*) AS rows FROM ai_signals_history')).toEqual([{ rows: 10_701 }]);
+  bench.clock.advance(2 * DAY);
+  await bench.mirror('usage');
+  bench.clock.advance(DAY);
+  bench.store.prune(bench.job('ai-signals'), keepFor({ history: 1, records: 90 }));
+  expect(bench.sql('SELECT count(*) AS rows FROM ai_signals_history')).toEqual([{ rows: 0 }]);
+  expect(bench.sql('SELECT job, count(*) AS calls FROM requests GROUP BY job')).toEqual([
+    { job: 'ai-signals', calls: 1 },
+    { job: 'usage', calls: 1 },
+  ]);
 });
 
 describe('snapshots', () => {
@@ -110,8 +93,8 @@ describe('snapshots', () => {
     }
     const taken = bench.sql<{ at: string }>('SELECT _fetched_at AS at FROM usage ORDER BY at');
     // One that was refused, and fits when it is retried, comes behind those after it.
-    bench.tamper(`UPDATE _usage_rows SET rowid = 100 WHERE _fetched_at = '${taken[1]?.at}'`);
-    await bench.store.prune(bench.job('usage'), keepFor({ usage: 3.5 }));
+    bench.tamper(`UPDATE _usage_rows SET number = 100 WHERE _fetched_at = '${taken[1]?.at}'`);
+    bench.store.prune(bench.job('usage'), keepFor({ history: 3.5 }));
     expect(bench.sql('SELECT _fetched_at AS at FROM usage ORDER BY at')).toEqual(taken.slice(-3));
     expect(bench.sql(`SELECT history_from AS "from" FROM _datasets WHERE job = 'usage'`)).toEqual([
       { from: taken[2]?.at },
@@ -131,7 +114,7 @@ describe('refused rows and differences', () => {
     await bench.mirror('ai-signals');
     const pruneAfter = async (days: number) => {
       passDays(bench, days);
-      await bench.store.prune(bench.job('ai-signals'), keepFor({ quarantine: 90, drift: 90 }));
+      bench.store.prune(bench.job('ai-signals'), keepFor({ records: 90 }));
       return [kept(bench, 'quarantine'), kept(bench, 'drift')];
     };
     expect(await pruneAfter(89)).toEqual([1, 1]);
@@ -140,5 +123,26 @@ describe('refused rows and differences', () => {
     await bench.mirror('ai-signals');
     expect(await pruneAfter(89)).toEqual([1, 0]);
     expect(await pruneAfter(2)).toEqual([0, 0]);
+  });
+
+  test('go though nothing proves a list, once a whole walk no longer refuses them; a renewal is none', async () => {
+    const bench = await setup({ rows: 150 });
+    const upstream = bench.upstream('ai-signals');
+    change(120, { confidence: 'high' })(upstream);
+    await bench.mirror('ai-signals');
+    bench.clock.advance(HOUR);
+    expect(await bench.mirror('ai-signals')).toMatchObject({ renewalOf: 1 });
+    const prune = () => {
+      passDays(bench, 91);
+      bench.store.prune(bench.job('ai-signals'), keepFor({ records: 90 }));
+      return kept(bench, 'quarantine');
+    };
+    expect(prune()).toBe(1);
+    bench.model.faults = [() => [faults.changingTotal()]];
+    expect(await bench.mirror('ai-signals')).toMatchObject({ verdict: 'union', quarantined: 1 });
+    expect(prune()).toBe(1);
+    remove(120)(upstream);
+    expect(await bench.mirror('ai-signals')).toMatchObject({ verdict: 'union', quarantined: 0 });
+    expect(prune()).toBe(0);
   });
 });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Job, RowValues } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { createTableWriter, saysTheSame } from '../../src/store/rows.ts';
-import { openVolatile } from '../../src/store/staged-values.ts';
+import { differenceOf, openTable } from '../../src/store/rows.ts';
 import { signal } from '../validate/support.ts';
 import { bytesWritten, openTables } from './support.ts';
 
@@ -12,22 +11,24 @@ const named = (name: string) => jobs.find((job) => job.name === name) as Job;
 function open(name: string) {
   const connection = openTables(jobs);
   const job = named(name);
-  const volatile = openVolatile(connection, job);
-  let writer = createTableWriter(connection, job, volatile);
-  const table = job.table;
+  let rows = openTable(connection, job, []);
+  const { table } = job;
   return {
     connection,
     put(key: string, values: RowValues, now = 'now', walkId = 1) {
-      const compared = writer.compare({ key, values });
-      return { change: compared.change, rowid: writer.write(compared, walkId, now) };
+      const stored = rows.compare({ key, values }, key);
+      if (!stored) return { change: 'new', number: rows.insert(key, values, walkId, now) };
+      const { number, change } = stored;
+      if (change === 'changed') rows.update(number, values, walkId, now);
+      return { change, number };
     },
     row: (key: string) =>
       connection.prepare<[string], RowValues>(`SELECT * FROM ${table} WHERE _key = ?`).get(key),
     history: () => connection.prepare<[], RowValues>(`SELECT * FROM ${table}_history`).all(),
-    /** As at the end of a walk; the next one writes with a writer of its own. */
+    /** As at the end of a walk; the next one opens the table anew. */
     remove(key: string) {
       connection.prepare(`DELETE FROM ${job.rows} WHERE _key = ?`).run(key);
-      writer = createTableWriter(connection, job, openVolatile(connection, job));
+      rows = openTable(connection, job, []);
     },
   };
 }
@@ -41,8 +42,8 @@ describe('a row', () => {
     const { put, row } = open('news');
     const first = put('k', { _body: '{"a":1}' }, 't1');
     expect(first.change).toBe('new');
-    expect(put('k', { _body: '{"a":1}' }, 't2')).toEqual({ change: 'none', rowid: first.rowid });
-    expect(put('k', { _body: '{"a":2}' }, 't3', 7)).toEqual({ change: 'changed', rowid: first.rowid });
+    expect(put('k', { _body: '{"a":1}' }, 't2')).toEqual({ change: 'none', number: first.number });
+    expect(put('k', { _body: '{"a":2}' }, 't3', 7)).toEqual({ change: 'changed', number: first.number });
     expect(row('k')).toEqual({
       _body: '{"a":2}',
       _held_reason: null,
@@ -98,25 +99,17 @@ describe('a row whose JSON is written in another way', () => {
     'has changed where it says something else: %s',
     (after) => {
       const { put, history } = open('news');
-      put('1', { _body: before });
-      expect(put('1', { _body: after }).change).toBe('changed');
+      put('1', { _body: before }, 't1');
+      expect(put('1', { _body: after }, 't2').change).toBe('changed');
       expect(history()).toMatchObject([{ _body: before }]);
     },
   );
 
-  it.each([
-    ['a name that comes twice', '{"id":"x","id":"b","s":"a\\":"}', '{"id":"b","s":"a\\":"}'],
-    ['a name that some readers do not find', '{"\\u0069d":"b","s":"é"}', '{"id":"b","s":"\\u00e9"}'],
-    ['such a name before a space', '{"\\u0069d" :"b","s":"é"}', '{"id":"b","s":"\\u00e9"}'],
-  ])('has changed where what is stored has %s', (_, stored, after) => {
-    const { put, history } = open('news');
-    put('b', { _body: stored });
-    expect(put('b', { _body: after }).change).toBe('changed');
-    expect(history()).toMatchObject([{ _body: stored }]);
-  });
-
   it('has changed where only digits differ that a double has not', () => {
-    expect(saysTheSame('{"a":12345678901234567890}', '{"a":12345678901234567891}')).toBe(false);
-    expect(saysTheSame('{"a":0.12345678901234567,"b":1}', '{"b":1,"a":0.12345678901234567}')).toBe(true);
+    const [one, other] = ['{"a":12345678901234567890}', '{"a":12345678901234567891}'];
+    expect(differenceOf(one, other, [])).toBe('changed');
+    expect(differenceOf('{"a":0.12345678901234567,"b":1}', '{"b":1,"a":0.12345678901234567}', [])).toBe(
+      'none',
+    );
   });
 });

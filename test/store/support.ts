@@ -55,13 +55,18 @@ export function bytesWritten(connection: Connection, work: () => void): number {
 }
 
 const DAY = 24 * 3_600_000;
-const kinds = ['requests', 'history', 'walks', 'usage', 'quarantine', 'drift'] as const;
 
-/** @param days by kind; for ever where not given. */
-export const keepFor = (days: Partial<Record<(typeof kinds)[number], number>>) =>
-  Object.fromEntries(
-    kinds.map((kind) => [`${kind}Ms`, (days[kind] ?? Number.POSITIVE_INFINITY) * DAY]),
-  ) as Keep;
+/** So many days; for ever where not given. */
+export const keepFor = ({
+  history = Number.POSITIVE_INFINITY,
+  records = Number.POSITIVE_INFINITY,
+}: {
+  history?: number;
+  records?: number;
+}): Keep => ({
+  historyMs: history * DAY,
+  recordsMs: records * DAY,
+});
 
 /** Days go by, and a call is made before their last: the time of nothing else is believed where much is forgotten. */
 export function passDays({ clock, tamper }: Bench, days: number): void {
