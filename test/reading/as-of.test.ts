@@ -132,14 +132,15 @@ describe('no way of writing a name reads the present under a past date:', () => 
     );
   });
 
-  it.each(['SELECT * FROM _news_rows', 'SELECT * FROM "News_History_Rows"', "SELECT * FROM '_news_volatile'"])(
-    '%s',
-    (sql) => {
-      expect(() => refusePresent(sql, ['news'])).toThrow(
-        /^--as-of: news_\w+ is a table as it stands now: ask news/,
-      );
-    },
-  );
+  it.each([
+    'SELECT * FROM _news_rows',
+    'SELECT * FROM "_News_History_Rows"',
+    "SELECT * FROM '_news_volatile'",
+  ])('%s', (sql) => {
+    expect(() => refusePresent(sql, ['news'])).toThrow(
+      /^--as-of: _news_\w+ is a table as it stands now: ask news/,
+    );
+  });
 
   it.each([
     'SELECT * FROM temp.news',

@@ -140,8 +140,8 @@ describe('the rows that filters leave', () => {
       onTestFinished(() => void connection.close());
       const scan = openScan(connection, own.jobs.map(listed), pages, bytes);
       const found = (moment: Moment) => {
-        const rowids = scan(moment, asked('news', '?q=zebra') as Filters, () => true) ?? [];
-        return pages.readRows(moment, rowids).map((json) => JSON.parse(json ?? '{}').headline);
+        const numbers = scan(moment, asked('news', '?q=zebra') as Filters, () => true) ?? [];
+        return pages.readRows(moment, numbers).map((json) => JSON.parse(json ?? '{}').headline);
       };
       both(change(0, { headline: 'Zebra 1' }), change(2, { headline: 'Zebra 2' }))(dataset);
       await own.mirror('news');
@@ -194,7 +194,7 @@ describe('the rows that filters leave', () => {
     }
     const found = (moment: Moment) => scan(moment, asked('news', '?q=zebra') as Filters, () => true)?.length;
     expect(found(first)).toBe(0);
-    await own.store.prune(own.job('news'), keepFor({ history: 5 }));
+    own.store.prune(own.job('news'), keepFor({ history: 5 }));
     expect([found(first), found(now())]).toEqual([undefined, 8]);
   });
 });

@@ -141,7 +141,7 @@ describe('a moment', () => {
     expect(pages.momentOf('news', 5)).toBe('gone');
   });
 
-  it('is paged through as it was, while rows change, go, and give their numbers to others', async () => {
+  it('is paged through as it was, while rows change and go', async () => {
     const { bench, pages, dataset, now } = await setupRead('news');
     const told = new Map<Moment, string[]>();
     const edits = [
@@ -162,10 +162,6 @@ describe('a moment', () => {
         told.set(now(), textsOf(pages, now()));
       }
     }
-    const [reused] = bench.sql<{ rows: number }>(
-      'SELECT count(*) AS rows FROM removed_rows JOIN _news_rows ON _news_rows.rowid = number',
-    );
-    expect(reused?.rows).toBeGreaterThan(0);
     for (const [then, texts] of told) {
       expect(textsOf(pages, then, [7, 100, 1])).toEqual(texts);
       expect(textsOf(pages, momentOf(pages, 'news', then.seq))).toEqual(texts);
@@ -196,7 +192,7 @@ describe('a moment', () => {
     const { at, ...again } = now();
     expect(again).toMatchObject({ seq: first.seq, total: first.total });
     expect(Date.parse(again.completeAsOf ?? '') - Date.parse(first.completeAsOf ?? '')).toBe(DAY);
-    expect(bench.sql('SELECT max(seq) AS seq FROM orders')).toEqual([{ seq: first.seq }]);
+    expect(bench.sql('SELECT max(order_seq) AS seq FROM walks')).toEqual([{ seq: first.seq }]);
     expect(textsOf(pages, now())).toEqual(textsOf(pages, first));
   });
 
@@ -207,7 +203,7 @@ describe('a moment', () => {
     expect(now().seq).toBe(lastSeq);
   });
 
-  it('tells the last proof by then, though its walk was forgotten', async () => {
+  it('tells the last proof by then for a day after another took its place, and is then gone', async () => {
     const { bench, pages, dataset, now } = await setupRead('news');
     const told = new Map<number, Moment>();
     for (let at = 0; at < 4; at += 1) {
@@ -216,11 +212,14 @@ describe('a moment', () => {
       bench.clock.advance(3_600_000);
       await bench.mirror('news');
     }
-    passDays(bench, 5);
-    await bench.store.prune(bench.job('news'), keepFor({ walks: 1 }));
-    expect(bench.sql('SELECT id FROM walks').length).toBeLessThan(5);
+    passDays(bench, 0.8);
+    bench.store.prune(bench.job('news'), keepFor({ records: 1 }));
     for (const [seq, { completeAsOf, verdict }] of told)
       expect(momentOf(pages, 'news', seq)).toMatchObject({ completeAsOf, verdict });
+    passDays(bench, 1);
+    bench.store.prune(bench.job('news'), keepFor({ records: 1 }));
+    expect([...told.keys()].map((seq) => pages.momentOf('news', seq))).toEqual(Array(4).fill('gone'));
+    expect(now().total).toBe(ROWS);
   });
 
   it.each([
@@ -236,7 +235,7 @@ describe('a moment', () => {
       await bench.mirror('news');
       passDays(bench, 1);
     }
-    await bench.store.prune(bench.job('news'), keepFor({ history: 5 }));
+    bench.store.prune(bench.job('news'), keepFor({ history: 5 }));
     const found = [...told].map(([seq, texts]) => {
       const moment = pages.momentOf('news', seq);
       if (typeof moment === 'string') return moment;
@@ -245,9 +244,6 @@ describe('a moment', () => {
     });
     expect(found.lastIndexOf('gone')).toBe(found.indexOf('kept') - 1);
     expect(new Set(found)).toEqual(new Set(['gone', 'kept']));
-    // Each was removed by the second proof; those before the kept history are not asked for.
-    const [left] = bench.sql<{ numbers: number }>('SELECT count(*) AS numbers FROM removed_rows');
-    expect(left?.numbers).toBeLessThan(7);
   });
 });
 
@@ -305,7 +301,7 @@ describe('a dataset that publishes snapshots', () => {
     editBefore(bench, 'ai-signals', { 2: () => bench.reopen() });
     await expect(bench.mirror('ai-signals')).rejects.toThrow('not open');
     passDays(bench, 9);
-    await bench.store.prune(bench.job('ai-signals'), keepFor({ history: 2 }));
+    bench.store.prune(bench.job('ai-signals'), keepFor({ history: 2 }));
     expect(textsOf(pages, now())).toEqual(texts);
   });
 

@@ -9,7 +9,7 @@ type Change = { seq: number; at: string; job: string; key: string; change: strin
 const jobs = ['ai-signals', 'news', 'smart-wallets', 'meme-signals', 'usage'];
 
 const changesAfter = (bench: Bench, seq: number) =>
-  bench.sql<Change>('SELECT * FROM changes WHERE seq > ? ORDER BY seq, job, key', seq);
+  bench.sql<Change>('SELECT * FROM changes WHERE seq > ? ORDER BY seq, job, change DESC, key', seq);
 
 it('every view has an example that runs and finds something', async () => {
   const bench = await setup({ rows: 30 });
@@ -99,9 +99,10 @@ describe('changes', () => {
     };
     await Promise.all(jobs.map((job) => bench.mirror(job, readOn)));
     readOn();
-    expect(read.map(({ job, key }) => `${job} ${key}`).sort()).toEqual(
+    // Not by their keys: those of a list without a contract are found as its first walk ends.
+    expect(read.map(({ job, seq }) => `${job} ${seq}`).sort()).toEqual(
       changesAfter(bench, 0)
-        .map(({ job, key }) => `${job} ${key}`)
+        .map(({ job, seq }) => `${job} ${seq}`)
         .sort(),
     );
     expect(read).toHaveLength(4 * 120 + 1);

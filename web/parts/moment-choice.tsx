@@ -248,8 +248,8 @@ function DayChanges({ day, zone, at, show }: DayChangesProps) {
   );
 }
 
-const FIRST_WALKS = `SELECT job, (SELECT started_at FROM walks WHERE walks.job = datasets.job ORDER BY id LIMIT 1)
-FROM datasets ORDER BY job`;
+const FIRST_WALKS = `SELECT job, started_at
+FROM walks WHERE id IN (SELECT min(id) FROM walks GROUP BY job) ORDER BY job`;
 
 /** How far back each dataset can be shown. */
 function Reach() {

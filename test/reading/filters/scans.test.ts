@@ -45,8 +45,8 @@ describe('rows that filters leave', () => {
   test('are found by a thread', async () => {
     const { bench, moment, pages, find } = await setupFiltered();
     const expected = bench.upstream('news').rows.filter((row) => row['category'] === 'companies');
-    const rowids = await found(find(moment, news('?category=Companies'), 'desk'));
-    const rows = JSON.parse(pages.readRowids(moment, rowids, () => ['[', ']']).toString()) as Row[];
+    const numbers = await found(find(moment, news('?category=Companies'), 'desk'));
+    const rows = JSON.parse(pages.readNumbers(moment, numbers, () => ['[', ']']).toString()) as Row[];
     expect(rows).toEqual(JSON.parse(JSON.stringify(expected)));
   });
 

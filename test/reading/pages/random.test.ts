@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { countRows } from '../../../src/store/read.ts';
 import { isProof } from '../../helpers/invariants.ts';
 import type { Bench } from '../../helpers/mirror-bench.ts';
 import {
@@ -57,7 +56,6 @@ function watch(bench: Bench, pages: Reader, { job, dated }: Scenario, wildness: 
 
   function look(): Row[] | undefined {
     const moment = pages.momentOf(job);
-    expect(countRows(pages.connection, job, table)).toBe(mirrored().length);
     if (typeof moment === 'string') {
       expect(moment).toBe('unread');
       return undefined;

@@ -35,7 +35,7 @@ export function textsOf(pages: Pages, moment: Moment, sizes: readonly number[] =
   for (let page = 0; all.length < moment.total; page += 1) {
     const limit = sizes[page % sizes.length] ?? 1;
     const rows = pages
-      .readRows(moment, pages.rowidsOf(moment, all.length, limit))
+      .readRows(moment, pages.numbersOf(moment, all.length, limit))
       .filter((row) => row !== undefined);
     if (rows.length === 0) throw new Error(`page ${page} is empty before its end`);
     const text = pages.readPage(moment, all.length, limit, (count) => [`${count} [`, ']']).toString();
@@ -43,7 +43,7 @@ export function textsOf(pages: Pages, moment: Moment, sizes: readonly number[] =
       throw new Error(`page ${page} is not made of its rows`);
     all.push(...rows);
   }
-  if (pages.rowidsOf(moment, moment.total, 10).length > 0) throw new Error('rows come behind the end');
+  if (pages.numbersOf(moment, moment.total, 10).length > 0) throw new Error('rows come behind the end');
   return all;
 }
 
