@@ -102,8 +102,8 @@ test('a glance beside a walk that is not over is well', () => {
 
 describe('it is found', () => {
   test.each([
-    ['that a row is lacking', 'DELETE FROM _news_rows WHERE rowid = 4', ['lost', 'false', 'false']],
-    ['that a value is another', "UPDATE _ai_signals_rows SET asset = 'other' WHERE rowid = 4", ['lost']],
+    ['that a row is lacking', 'DELETE FROM _news_rows WHERE number = 4', ['lost', 'false', 'false']],
+    ['that a value is another', "UPDATE _ai_signals_rows SET asset = 'other' WHERE number = 4", ['lost']],
     [
       'that a version overlaps the next',
       "UPDATE _ai_signals_history_rows SET _valid_to = '2999-01-01T00:00:00.000Z' WHERE _ended_by = 'update'",
@@ -134,30 +134,25 @@ describe('it is found', () => {
       'UPDATE _news_rows SET _changed_at = (SELECT max(_changed_at) FROM ai_signals)',
       ['false'],
     ],
-    ['that the walk of a row is unknown', 'UPDATE _news_rows SET _walk_id = 99 WHERE rowid = 4', ['orphan']],
+    ['that the walk of a row is unknown', 'UPDATE _news_rows SET _walk_id = 99 WHERE number = 4', ['orphan']],
     [
       'that a row is held for no reason',
-      "UPDATE _news_rows SET _held_since = '2026-11-21T00:00:00.000Z' WHERE rowid = 4",
+      "UPDATE _news_rows SET _held_since = '2026-11-21T00:00:00.000Z' WHERE number = 4",
       ['orphan'],
     ],
     [
-      'that rows met by an ended walk are kept',
-      "INSERT INTO rows_met VALUES (1, 1, x'00', 'rows')",
+      'that the pages of a walk that ended without a proof are kept',
+      "UPDATE walks SET verdict = 'union', order_seq = NULL WHERE id = 2",
       ['orphan'],
     ],
     [
       'that a row has lost its volatile values',
-      'DELETE FROM _ai_signals_volatile WHERE _number = 4',
+      'DELETE FROM _ai_signals_volatile WHERE number = 4',
       ['lost', 'orphan'],
     ],
     [
       'that volatile values have outlived their row',
       "INSERT INTO _ai_signals_volatile VALUES (99999, 1, 'live')",
-      ['orphan'],
-    ],
-    [
-      'that volatile values were never shown',
-      "INSERT INTO staged_volatile VALUES (1, 'ai-signals', '{}')",
       ['orphan'],
     ],
     ['that a walk was left behind', 'UPDATE walks SET finished_at = NULL WHERE id = 1', ['orphan']],
