@@ -80,7 +80,8 @@ function pruneRecords(connection: Connection, { name: job }: Job, horizon: strin
       AND started_at > quarantine.last_seen_at)`);
   // The first walk of a dataset stays, what came since its last whole one, the last proof with the full walk that it renews, and those
   // whose pages show an order.
-  const last = (condition: string) => `coalesce((SELECT max(id) FROM walks WHERE job = :job AND ${condition}), 0)`;
+  const last = (condition: string) =>
+    `coalesce((SELECT max(id) FROM walks WHERE job = :job AND ${condition}), 0)`;
   remove(`DELETE FROM walks WHERE job = :job AND finished_at < :horizon AND order_seq IS NULL
     AND id <> (SELECT min(id) FROM walks WHERE job = :job) AND id NOT IN (${last(PROOF)}, ${last(FULL_PROOF)})
     AND id < iif(${last(WHOLE)} > 0, ${last(WHOLE)}, ${last('true')})`);

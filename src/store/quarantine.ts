@@ -4,7 +4,10 @@ import { createHash } from 'node:crypto';
 import { isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
 import { reportProgress } from '../progress.ts';
-import type { CheckedRows, DiscoveredShape, RefusedRow } from '../validate/checked.ts';
+import { propertiesOf } from '../properties.ts';
+import type { CheckedRows, DiscoveredShape, FieldPath, RefusedRow } from '../validate/checked.ts';
+import { digestOf } from '../validate/keys.ts';
+import { asRecord } from '../validate/values.ts';
 import { type Connection, valueIn } from './connection.ts';
 import { createDriftLog, type Origin } from './drift.ts';
 import { watchFields } from './fields.ts';
@@ -17,8 +20,15 @@ import { agesOf, readList } from './shapes.ts';
 import { FULL_PROOF } from './sql.ts';
 import { lastWalk } from './walks.ts';
 
-/** The quarantine as one walk of the job uses it. */
-export function openQuarantine(connection: Connection, job: string) {
+/** The quarantine as one walk of the job uses it. @param ages fields of a list without a contract that move by themselves. */
+export function openQuarantine(
+  connection: Connection,
+  { name: job, schemas, volatile }: Job,
+  ages: readonly FieldPath[],
+) {
+  const properties = schemas ? [...propertiesOf(schemas.row)] : [];
+  const specified = properties.filter(({ column }) => volatile.includes(column)).map(({ path }) => path);
+  const moving = schemas ? specified : ages;
   const upsert = connection
     .prepare<[object], number>(
       `INSERT INTO quarantine (job, key, identity, body, problems, request_id, walk_id, first_seen_at, last_seen_at)
@@ -42,7 +52,7 @@ export function openQuarantine(connection: Connection, job: string) {
     keep(row: RefusedRow, origin: Origin): number {
       holdsAny = true;
       const problems = JSON.stringify(row.problems);
-      return upsert.get({ ...row, ...origin, problems, identity: identityOf(row) }) as number;
+      return upsert.get({ ...row, ...origin, problems, identity: identityOf(row, moving) }) as number;
     },
     /** Resolves the row that was refused under this key, if there is one. */
     resolve(key: string, now: string): void {
@@ -53,8 +63,15 @@ export function openQuarantine(connection: Connection, job: string) {
   };
 }
 
-/** A row without a key is known again by its text. */
-const identityOf = ({ key, body }: RefusedRow) => key ?? createHash('sha256').update(body).digest('hex');
+/** A row without a key is known again by its text, without what moves by itself: else each walk would keep it once more. */
+function identityOf({ key, body }: RefusedRow, moving: readonly FieldPath[]): string {
+  if (key !== null) return key;
+  const record = moving.length > 0 ? asRecord(JSON.parse(body)) : undefined;
+  // Texts alone are digested: it may be a row that nothing else can be done with.
+  return record
+    ? digestOf({ record, body, inexact: true }, moving)
+    : createHash('sha256').update(body).digest('hex');
+}
 
 /** Resolves the refused rows that a walk over the whole dataset did not meet: they are gone upstream. */
 export function resolveGone(connection: Connection, job: string, walkId: number, now: string): void {

@@ -126,7 +126,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const ages = agesIn(list, hints);
   const table = openTable(connection, job, ages);
   const matcher = createMatcher(connection, job, table, { twins: memory.twins, isMet: pages.has });
-  const quarantine = openQuarantine(connection, job.name);
+  const quarantine = openQuarantine(connection, job, ages);
   const driftLog = createDriftLog(connection, job.name);
   const fields = job.contract ? undefined : watchFields(connection, job, row.id, driftLog);
   const recordCall = callRecorder(connection);
