@@ -195,7 +195,7 @@ function settle(
   return [[present.number, key], ...apart];
 }
 
-/** Returns what makes one row of two: the earlier becomes a version of the later. Their first number stays. */
+/** Returns what makes one row of two: the earlier becomes a version of the later. Mostly their first number stays. */
 function createUniter(
   connection: Connection,
   job: Job,
@@ -220,8 +220,10 @@ function createUniter(
     `UPDATE ${table} SET _body = ?, _changed_at = ?, _walk_id = ? WHERE number = ?`,
   );
   return (earlier: StoredRow, later: StoredRow): StoredRow => {
-    const [kept, gone] = earlier.number < later.number ? [earlier, later] : [later, earlier];
     const isSame = digestOf(earlier, ages) === digestOf(later, ages);
+    // A change to the time of the row before would make no version of it.
+    const isFirstKept = isSame || Date.parse(earlier.changedAt) < Date.parse(later.changedAt);
+    const [kept, gone] = isFirstKept && earlier.number < later.number ? [earlier, later] : [later, earlier];
     const content = find.get(later.number);
     // The trigger takes that for the end of a row.
     remove.run(gone.number);
