@@ -42,7 +42,7 @@ test('every endpoint of the specification has its job', () => {
 
 describe.each(jobs)('$name', (job) => {
   const { name, contract, columns: own } = job;
-  const { rows, aging, versions } = job.tables;
+  const { rows, volatile, versions } = job.tables;
   /** Those that begin with `_` last. */
   const shown = (...ours: string[]) => [
     ...own.filter((column) => !column.startsWith('_')),
@@ -61,26 +61,27 @@ describe.each(jobs)('$name', (job) => {
   });
 
   test('names its columns in SQL as in code, in snake_case', () => {
-    for (const table of [rows, ...(aging ? [aging] : [])])
+    for (const table of [rows, ...(volatile ? [volatile] : [])])
       for (const [property, column] of Object.entries(getTableColumns(table))) {
         expect(column.name).toBe(property);
         expect(property).toMatch(/^_?[a-z][a-z0-9]*(_[a-z0-9]+)*$/);
       }
   });
 
-  test('carries the bookkeeping, with _key as its primary key', () => {
-    expect(Object.keys(getTableColumns(rows))).toEqual(expect.arrayContaining(bookkeeping));
-    expect(primaryKey(job.rows)).toEqual(['_key']);
+  test('carries the bookkeeping, with a number as its primary key that is never given twice', () => {
+    expect(Object.keys(getTableColumns(rows))).toEqual(expect.arrayContaining(['number', ...bookkeeping]));
+    expect(primaryKey(job.rows)).toEqual(['number']);
+    expect(sqlOf(job.rows)).toContain('AUTOINCREMENT');
   });
 
   test('has its tables in the migrations, just as declared', () => {
-    for (const table of [rows, ...(aging ? [aging] : []), ...(versions ? [versions] : [])])
+    for (const table of [rows, ...(volatile ? [volatile] : []), ...(versions ? [versions] : [])])
       expect(columnsInDatabase(getTableConfig(table).name)).toEqual(declaredColumns(table));
   });
 
   test('shows all of its columns under its name, in the order in which they are declared, with their types', () => {
     const present = columnsInDatabase(job.table).map(({ name, type }) => ({ name, type }));
-    const declared = [rows, ...(aging ? [aging] : [])].flatMap(declaredColumns);
+    const declared = [rows, ...(volatile ? [volatile] : [])].flatMap(declaredColumns);
     const typeOf = (name: string) => declared.find((column) => column.name === name)?.type;
     expect(present).toEqual(shown(...bookkeeping).map((name) => ({ name, type: typeOf(name) })));
   });
@@ -90,8 +91,8 @@ describe.each(jobs)('$name', (job) => {
     if (versions) {
       const present = columnsInDatabase(`${job.table}_history`).map(({ name }) => name);
       expect(present).toEqual(shown(...versioned, ...validity));
-      expect(Object.keys(getTableColumns(versions)).sort()).toEqual(present.sort());
-      expect(primaryKey(getTableConfig(versions).name)).toEqual([]);
+      expect(Object.keys(getTableColumns(versions)).sort()).toEqual([...present, 'number', '_row'].sort());
+      expect(primaryKey(getTableConfig(versions).name)).toEqual(['number']);
     }
   });
 });
@@ -105,8 +106,9 @@ describe.each(
     const filled = new Set<string>();
     const keys = new Set<string>();
     for (let offset = 0; offset < ROWS; offset += 100) {
-      const { accepted, refused, drifts } = checkPage(job, ...(await page(job, offset)), undefined);
-      expect({ refused, drifts, rows: accepted.length }).toEqual({ refused: [], drifts: [], rows: 100 });
+      const { rows, drifts } = checkPage(job, ...(await page(job, offset)));
+      const accepted = rows.flatMap(({ row }) => row ?? []);
+      expect({ drifts, rows: accepted.length, all: rows.length }).toEqual({ drifts: [], rows: 100, all: 100 });
       for (const { key, values } of accepted) {
         keys.add(key);
         expect(Object.keys(values).sort()).toEqual([...own].sort());
@@ -122,8 +124,8 @@ describe.each(
     const [, sent] = await page(job, 0);
     const [row] = sent.rows;
     const changed = { ...sent, rows: [{ ...row, unheardOf: { of: 1 } }] };
-    const { accepted } = checkPage(job, { text: () => JSON.stringify(changed) }, changed, undefined);
-    expect(accepted[0]?.values['extra']).toBe('{"unheardOf":{"of":1}}');
+    const { rows } = checkPage(job, { text: () => JSON.stringify(changed) }, changed);
+    expect(rows[0]?.row?.values['extra']).toBe('{"unheardOf":{"of":1}}');
   });
 });
 
@@ -142,6 +144,9 @@ function columnsInDatabase(table: string): Column[] {
     .prepare<[string], Column>('SELECT name, type, "notnull" FROM pragma_table_xinfo(?) ORDER BY cid')
     .all(table);
 }
+
+const sqlOf = (table: string) =>
+  database.prepare<[string], string>('SELECT sql FROM sqlite_master WHERE name = ?').pluck().get(table);
 
 function primaryKey(table: string): string[] {
   return database

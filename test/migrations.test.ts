@@ -63,7 +63,7 @@ function addMigration(project: ProjectCopy, sql: string): void {
   writeFileSync(join(project.folder, 'drizzle/later.sql'), sql);
 }
 
-const addColumn = 'ALTER TABLE `datasets` ADD `remark` text;';
+const addColumn = 'ALTER TABLE `_datasets` ADD `remark` text;';
 const noteOf = 'SELECT job, next_due_at FROM _datasets';
 const note = [['news', '2026-11-21T00:00:00.000Z']];
 
@@ -123,7 +123,7 @@ describe('a database of an earlier version', () => {
 
   test('stays as it was, without a copy, where it is damaged: 74', async () => {
     const { dir, file } = mirrorInTemporaryFolder();
-    const index = `SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_datasets_1'`;
+    const index = `SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex__datasets_1'`;
     const [[root]] = query(file, index) as [[number]];
     const bytes = openSync(file, 'r+');
     writeSync(bytes, Buffer.alloc(4_096), 0, 4_096, (root - 1) * 4_096);
@@ -149,13 +149,13 @@ test('a table may be rebuilt though views ask for it; its discovered columns com
   expect(query(file, 'SELECT title FROM news')).toEqual([['x']]);
 
   const [create] = query(file, `SELECT sql FROM sqlite_master WHERE name = '_news_rows'`)[0] as [string];
-  const declared = create.replace(/, "title" GENERATED.*VIRTUAL/s, '').replace(/news_rows/, '__new_news');
+  const declared = create.replace(/, "title" GENERATED.*VIRTUAL/s, '').replace('_news_rows', '__new_news');
   const project = copyProgram();
   addMigration(
     project,
     [
       declared,
-      'INSERT INTO __new_news SELECT _key, _first_seen_at, _changed_at, _walk_id, NULL, NULL, _body FROM _news_rows',
+      'INSERT INTO __new_news SELECT number, _key, _first_seen_at, _changed_at, _walk_id, NULL, NULL, _body FROM _news_rows',
       'DROP TABLE _news_rows',
       'ALTER TABLE __new_news RENAME TO _news_rows',
     ].join(';\n--> statement-breakpoint\n'),

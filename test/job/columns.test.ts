@@ -12,13 +12,13 @@ const signals = jobs.find(({ name }) => name === 'ai-signals') as Job;
 
 /** The row as it is shown again once its columns are in a table. */
 function shownAgain(job: Job, row: unknown): unknown {
-  const [accepted] = checkAgain(job, JSON.stringify(row), undefined).accepted;
+  const [accepted] = checkAgain(job, JSON.stringify(row)).rows.flatMap((checked) => checked.row ?? []);
   if (!accepted) throw new Error('the row does not fit');
   const { columns, rowJson } = job;
   const database = new Database(':memory:');
-  const { rows, aging } = job.tables;
+  const { rows, volatile } = job.tables;
   const typed = new Map(
-    [rows, aging].flatMap((table) => (table ? Object.entries(getTableColumns(table)) : [])),
+    [rows, volatile].flatMap((table) => (table ? Object.entries(getTableColumns(table)) : [])),
   );
   const declared = columns.map((name) => `"${name}" ${typed.get(name)?.getSQLType()}`);
   database.exec(`CREATE TABLE shown (${declared.join(', ')})`);
@@ -107,7 +107,7 @@ function jobOf(row: z.ZodObject, volatile: readonly string[] = []): Job {
 /** As SQL declares the table of the rows, up to the columns of the mirror's own. */
 const columnsOf = ({ tables }: Job) =>
   Object.values(getTableColumns(tables.rows))
-    .filter(({ name }) => !name.startsWith('_') && name !== 'extra')
+    .filter(({ name }) => !name.startsWith('_') && !['number', 'extra'].includes(name))
     .map((column) => `${column.name} ${column.getSQLType()}${column.notNull ? '' : ' or null'}`);
 
 it('each property has a column of its type, named after its path', () => {
