@@ -230,7 +230,7 @@ export type SplitTables = { rows: Table; volatile: Table | undefined };
 
 /** The tables behind the one that is shown. */
 export function splitVolatile(job: ListedJob, shown: Table): SplitTables {
-  if (job.volatile.length === 0) return { rows: shown, volatile: undefined };
+  if (job.volatileTable === null) return { rows: shown, volatile: undefined };
   const volatile = new Set(job.volatile.map(quoted));
   const { columns } = shown;
   return {
@@ -242,7 +242,7 @@ export function splitVolatile(job: ListedJob, shown: Table): SplitTables {
     },
     volatile: {
       ...shown,
-      name: `${job.table}_volatile`,
+      name: job.volatileTable,
       columns: columns.filter(({ name, plain }) => name === '_key' || volatile.has(plain)),
       isRewritten: true,
     },

@@ -183,7 +183,7 @@ describe('the mirror goes on', () => {
 
 test('where changes were forgotten before they came there, another course begins', async () => {
   const { sync, lake, there, file, clock, model, run } = await setup();
-  const keep = { MIRROR_KEEP_HISTORY: '1d', MIRROR_KEEP_REQUESTS: '1d' };
+  const keep = { MIRROR_KEEP_HISTORY: '1d', MIRROR_KEEP_RECORDS: '1d' };
   await sync();
   await lake();
   for (let round = 1; round <= 6; round += 1) {

@@ -115,7 +115,7 @@ test('what the mirror has forgotten is proven by its digest alone', async () => 
   for (let round = 4; round <= 7; round += 1) {
     clock.advance(24 * 3_600_000);
     edit({ model, clock }, round);
-    await run(['sync', 'ai-signals'], { MIRROR_KEEP_HISTORY: '1d', MIRROR_KEEP_REQUESTS: '1d' });
+    await run(['sync', 'ai-signals'], { MIRROR_KEEP_HISTORY: '1d', MIRROR_KEEP_RECORDS: '1d' });
     await run(['lake'], { MIRROR_LAKE: there });
   }
   await sync('ai-signals');

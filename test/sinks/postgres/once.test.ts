@@ -116,7 +116,7 @@ test('where changes were forgotten before they came there, both sides are compar
   for (let round = 1; round <= 6; round += 1) {
     bench.clock.advance(24 * 3_600_000);
     edit(bench, round);
-    await bench.run(['sync', 'ai-signals'], { MIRROR_KEEP_HISTORY: '1d', MIRROR_KEEP_REQUESTS: '1d' });
+    await bench.run(['sync', 'ai-signals'], { MIRROR_KEEP_HISTORY: '1d', MIRROR_KEEP_RECORDS: '1d' });
   }
   expect((await bench.ship()).code).toBe(0);
   await expectEqual(bench.file, bench.there);
