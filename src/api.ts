@@ -80,7 +80,7 @@ export function createApi(parts: ApiParts): Api {
 
   async function send(request: ApiRequest, complete: CompleteRequest, signal: AbortSignal) {
     const { job, walkId, path } = request;
-    const url = `${path}${queryString(request.query)}`;
+    const url = urlOf(path, request.query);
     const sentAt = clock.now();
     // Somebody may set the other clock meanwhile, and all later waits follow from this.
     const began = clock.monotonic();
@@ -141,9 +141,10 @@ function clockLead({ facts: { respondedAt } }: JudgedResponse, { at, ms }: Call)
   return least > 0 ? least : Math.min(0, most);
 }
 
-function queryString(query: Record<string, number>): string {
+/** Path and query, as they are recorded. */
+export function urlOf(path: string, query: Record<string, number>): string {
   const text = Object.entries(query)
     .map(([name, value]) => `${name}=${value}`)
     .join('&');
-  return text && `?${text}`;
+  return path + (text && `?${text}`);
 }

@@ -153,8 +153,8 @@ function build(
     async mirror(job, signal, progress, kind) {
       const mirrorOnce = async () => {
         const parts = { api, store, hints: config.hints[job.name], ...(progress ? { progress } : {}) };
-        // A walk that waits at an offset that fails must not keep new rows at the head from coming.
-        if (kind !== 'glance' && store.waitsAtFailingOffset(job.name))
+        // A walk that waits for a page that does not come must not keep new rows at the head from coming.
+        if (kind !== 'glance' && store.waitsAtObstacle(job.name))
           await mirror(job, parts, signal, 'glance').catch(() => undefined);
         const walk = await mirror(job, parts, signal, kind).catch((thrown) => {
           // Calls grow while no walk completes, too. The walk's error is worth more than one of pruning.

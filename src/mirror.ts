@@ -1,6 +1,6 @@
 /** One pass over one dataset, from its checkpoint to its end. */
 
-import { BAD_BODY, type Call, RequestFailure, silence, TOO_LARGE } from './api/response.ts';
+import { type Call, RequestFailure, silence } from './api/response.ts';
 import type { Api } from './api.ts';
 import { Snooze, toError, type WaitReason } from './errors.ts';
 import type { Job } from './job.ts';
@@ -8,7 +8,7 @@ import { openWindow } from './mirror/window.ts';
 import type { Counts, QuarantinedRow, Retried, Store, WalkRow, WalkSession } from './store.ts';
 import { checkAgain, checkSnapshot, type Hints, MissingPlace, readError } from './validate.ts';
 import { requestOf } from './walk/checkpoint.ts';
-import { findDetour, type Obstacle } from './walk/obstacles.ts';
+import { findDetour } from './walk/obstacles.ts';
 import type { WalkKind } from './walk.ts';
 
 /** What mirroring needs, and what it reports as it proceeds. */
@@ -80,7 +80,7 @@ async function walkThrough(
         progress?.({ job: job.name, walk: session.row, saved: counts, callsLeft });
         signal.throwIfAborted();
       }
-      if (failure && isNext && !isEnded) isEnded = await takeDetour(job, session, failure, api, signal);
+      if (failure && isNext && !isEnded) isEnded = takeDetour(job, session, failure, signal);
     }
   } finally {
     await window.close();
@@ -92,39 +92,19 @@ async function walkThrough(
  * @returns whether the walk has ended.
  * @throws the failure where the walk has to wait at its place.
  */
-async function takeDetour(
-  job: Job,
-  session: WalkSession,
-  failure: Error,
-  api: Api,
-  signal: AbortSignal,
-): Promise<boolean> {
+function takeDetour(job: Job, session: WalkSession, failure: Error, signal: AbortSignal): boolean {
   if (signal.aborted) throw failure;
   if (failure instanceof MissingPlace) session.missPlace();
+  // The governor may make the walk wait before the request is repeated.
+  if (!(failure instanceof RequestFailure || failure instanceof Snooze)) throw failure;
   const { offset } = requestOf(session.checkpoint);
-  const { checkpoint, next } = findDetour(session.checkpoint, obstacleOf(failure));
+  const { checkpoint, next } = findDetour(session.checkpoint, session.trouble());
   if (checkpoint !== session.checkpoint) session.detour(checkpoint);
   if (next === 'ask') return false;
-  const isGivenUp = next === 'end' || (next === 'check head' && (await hasHead(job, session, api, signal)));
-  if (!isGivenUp) throw failure;
+  if (next === 'wait') throw failure;
   const said = failure.message.replace(`${job.name}: `, '');
   session.endUnproven(`the rows from offset ${offset} on were not read: ${said}`);
   return true;
-}
-
-function obstacleOf(failure: Error): Obstacle {
-  if (!(failure instanceof RequestFailure)) return 'other';
-  const { status, code } = failure;
-  if (code === TOO_LARGE || status === 502 || status === 504) return 'heavy';
-  if (code === BAD_BODY) return 'unreadable';
-  if (status !== null && [400, 404, 413, 414, 416, 422].includes(status)) return 'refused';
-  return status === 500 ? 'failing' : 'other';
-}
-
-/** Whether the first page comes, though a later one does not. */
-async function hasHead(job: Job, session: WalkSession, api: Api, signal: AbortSignal): Promise<boolean> {
-  const request = { job: job.name, walkId: session.row.id, path: job.path, query: { offset: 0, limit: 1 } };
-  return (await api.askOnce(request, signal)).failure === null;
 }
 
 /** Makes one call, whose response is kept as one row, whatever it looks like. */

@@ -9,7 +9,7 @@ import { makeFolder } from './disk.ts';
 import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
 import { copyDatabase, holdFolder, sealCopy } from './store/backup.ts';
-import { callRecorder, openGovernorState, silenceReader } from './store/calls.ts';
+import { callRecorder, obstacleReader, openGovernorState, silenceReader } from './store/calls.ts';
 import { openChanges } from './store/changes.ts';
 import { type Connection, emptyLog, logBytes, openConnection } from './store/connection.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './store/failure.ts';
@@ -205,9 +205,7 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     `INSERT INTO _datasets (job, next_due_at) VALUES (?, ?)
      ON CONFLICT DO UPDATE SET next_due_at = excluded.next_due_at`,
   );
-  const findLastStatus = connection
-    .prepare<[string], number | null>('SELECT status FROM requests WHERE job = ? ORDER BY id DESC LIMIT 1')
-    .pluck();
+  const meetsObstacle = obstacleReader(connection);
   /** In epoch milliseconds; null for no time, and for one ahead of the clock. */
   const past = (time: string | undefined) => {
     const at = time === undefined ? null : Date.parse(time);
@@ -284,12 +282,10 @@ function createStore(connection: Connection, dir: string, now: () => number, los
         const { startedAt, finishedAt } = findLastLook.get(job) ?? {};
         return past(finishedAt ? startedAt : undefined);
       },
-      /** Whether the job's unfinished walk ended its last run at an offset that fails, though the API answers. */
-      waitsAtFailingOffset(job: string) {
-        const last = lastWalk(connection, job, 'finished_at IS NULL');
-        const failed =
-          last?.status === 'failed' && (last.errorKind === 'contract' || last.errorKind === 'unreachable');
-        return failed === true && last.nextOffset > 0 && findLastStatus.get(job) !== null;
+      /** Whether the job's unfinished walk waits for a page that the API does not give. */
+      waitsAtObstacle(job: string): boolean {
+        const walk = lastWalk(connection, job, 'finished_at IS NULL');
+        return walk !== undefined && walk.nextOffset > 0 && meetsObstacle(walk.id);
       },
       /** Whether the clock was ahead when the job's last walk began: the age of its data is not known. */
       wasAhead(job: string) {

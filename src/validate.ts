@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Body } from './api/response.ts';
+import { hintSettings, settingOf } from './config/settings.ts';
 import { Failure } from './errors.ts';
 import type { Job, RowValues } from './job.ts';
 import type {
@@ -86,14 +87,14 @@ function findPlace(
   if (hints.place)
     throw broken(
       job,
-      `at ${nameOf(hints.place)}: the setting says that its rows are there, but there is no list${sight(text)}`,
+      `at ${nameOf(hints.place)}: ${settingOf(job.name, hintSettings.place)} says that its rows are there, but there is no list${sight(text)}`,
     );
   const held = shape.place && rowsAt(json, shape.place);
   if (held) return { found: held, drifts: [] };
   const found = findRows(json);
   if (!shape.place) {
     if ('rows' in found) return { found, drifts: [] };
-    throw broken(job, describeAbsence(found.places, text));
+    throw broken(job, describeAbsence(job, found.places, text));
   }
   if (!('rows' in found)) throw new MissingPlace('contract', broken(job, missing(shape.place, text)).message);
   if (shape.runsWithoutPlace + 1 < RUNS_TO_FOLLOW)
@@ -113,9 +114,9 @@ function findPlace(
 const missing = (place: Place, text: string) =>
   `at ${nameOf(place)}: expected an array of rows${sight(text)}`;
 
-function describeAbsence(places: readonly Place[], text: string): string {
+function describeAbsence({ name }: Job, places: readonly Place[], text: string): string {
   if (places.length === 0) return `at the response: expected an array of rows${sight(text)}`;
-  return `at the response: its rows may be ${places.map(nameOf).join(' or ')}; MIRROR_ROWS_… says which`;
+  return `at the response: its rows may be ${places.map(nameOf).join(' or ')}; say which with ${settingOf(name, hintSettings.place)}`;
 }
 
 const nameOf = (place: Place) => place.join('.') || 'the response';

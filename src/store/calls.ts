@@ -1,7 +1,10 @@
 /** Each call to the API, and what the governor has learnt from them. */
 
 import type { Call } from '../api/response.ts';
+import { urlOf } from '../api.ts';
 import { isoTime } from '../clock.ts';
+import { PAGE_ROWS } from '../walk/checkpoint.ts';
+import { obstacleOf, type Trouble } from '../walk/obstacles.ts';
 import type { Connection } from './connection.ts';
 import { guarded } from './failure.ts';
 import { SILENCE_CODE, TELLING, UNANSWERED } from './sql.ts';
@@ -13,6 +16,49 @@ export function callRecorder(connection: Connection): (call: Call) => void {
      VALUES (:at, :job, :walkId, :url, :status, :ms, :bytes, :requestId, :rateLimit, :rateRemaining, :errorCode)`,
   );
   return (call) => void insert.run(call);
+}
+
+/**
+ * Returns what reads why the next page of a walk has not come.
+ * @param since when this run began, ISO 8601 UTC.
+ */
+export function troubleReader(connection: Connection, path: string, walkId: number, since: string) {
+  type Last = Pick<Call, 'status' | 'errorCode'> & { id: number };
+  const last = connection.prepare<[number, string, string], Last>(
+    `SELECT id, status, error_code AS errorCode FROM requests WHERE walk_id = ? AND url = ? AND at >= ? ORDER BY id DESC LIMIT 1`,
+  );
+  const countSlow = connection
+    .prepare<[number, string], number>(
+      'SELECT count(*) FROM requests WHERE walk_id = ? AND url = ? AND status IN (502, 504)',
+    )
+    .pluck();
+  const answered = connection
+    .prepare<[string, number, string], 0 | 1>(
+      `SELECT EXISTS (SELECT 1 FROM requests WHERE url = ? AND status = 200 AND id >
+         (SELECT min(id) FROM requests WHERE walk_id = ? AND url = ? AND status = 500))`,
+    )
+    .pluck();
+  const head = urlOf(path, { offset: 0, limit: PAGE_ROWS });
+  return (query: { offset: number; limit: number }): Trouble => {
+    const url = urlOf(path, query);
+    const call = last.get(walkId, url, since);
+    return {
+      obstacle: call ? obstacleOf(call) : 'other',
+      timesSlow: countSlow.get(walkId, url) ?? 0,
+      answersHead: answered.get(head, walkId, url) === 1,
+    };
+  };
+}
+
+/** Returns what tells whether the latest call of a walk was for a page that the API does not give. */
+export function obstacleReader(connection: Connection): (walkId: number) => boolean {
+  const last = connection.prepare<[number], Pick<Call, 'status' | 'errorCode'>>(
+    'SELECT status, error_code AS errorCode FROM requests WHERE walk_id = ? ORDER BY id DESC LIMIT 1',
+  );
+  return (walkId) => {
+    const call = last.get(walkId);
+    return call !== undefined && !['other', 'silent'].includes(obstacleOf(call));
+  };
 }
 
 /** A call that got no answer: its `id` in `requests`, and the code of the error. */

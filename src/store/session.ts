@@ -31,7 +31,7 @@ import {
   type WalkKind,
   type WalkStep,
 } from '../walk.ts';
-import { callRecorder } from './calls.ts';
+import { callRecorder, troubleReader } from './calls.ts';
 import { type Connection, valueIn } from './connection.ts';
 import { createDriftLog, type Origin } from './drift.ts';
 import { guarded, guardedAll } from './failure.ts';
@@ -130,6 +130,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const driftLog = createDriftLog(connection, job.name);
   const fields = job.contract ? undefined : watchFields(connection, job, row.id, driftLog);
   const recordCall = callRecorder(connection);
+  const readTrouble = troubleReader(connection, job.path, row.id, isoTime(now()));
   const nextSeq = createSequence(connection);
   const saveRow = prepareWalkUpdate(connection, saved);
   // Apart, so that a walk that changes nothing does not write the index of `last_seq`.
@@ -431,6 +432,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
         if (givenUp) throw givenUp;
         return result;
       },
+      /** Why the next page has not come. */
+      trouble: () => readTrouble(requestOf(memory.checkpoint)),
       /** Keeps another checkpoint, to which no page led: the next request is another one. */
       detour(checkpoint: Checkpoint): void {
         commit(() => {

@@ -85,13 +85,11 @@ export function openWalk(
     if (kind === 'walk' && unfinished.glance)
       giveUpWalk(connection, unfinished.glance, 'a walk has taken its place', now);
     const row = resume(connection, unfinished[kind]) ?? begin(connection, job, kind, now);
-    return {
-      job,
-      row,
-      unsettled: unsettledWalks(connection, job).add(row.id),
-      isBesideWalk: row.kind === 'glance' && unfinished.walk !== undefined,
-      lock,
-    };
+    const unsettled = unsettledWalks(connection, job).add(row.id);
+    const beside = row.kind === 'glance' ? unfinished.walk : undefined;
+    // That walk reads what is behind its rows.
+    if (beside) unsettled.delete(beside.id);
+    return { job, row, unsettled, isBesideWalk: beside !== undefined, lock };
   } catch (thrown) {
     lock.release();
     throw thrown;

@@ -3,16 +3,42 @@
  * over; an offset that the API refuses ends the walk. Nothing stops a dataset for ever. What is down, is waited for.
  */
 
+import { BAD_BODY, type Call, TOO_LARGE } from '../api/response.ts';
 import { type Anchor, type Checkpoint, PAGE_ROWS, requestOf, withAnomalies } from './checkpoint.ts';
 
-/** Why a page did not come. `heavy`: it is too large, or takes the API too long. `unreadable`: no JSON or no UTF-8. */
-export type Obstacle = 'heavy' | 'unreadable' | 'refused' | 'failing' | 'other';
+/**
+ * Why a page did not come. `large`: it is larger than any page may be. `slow`: it takes the API too long. `unreadable`: no JSON or no
+ * UTF-8. `refused`: the API does not give this offset. `failing`: it fails there. `silent`: no response. `other`: nothing is known of
+ * the page.
+ */
+export type Obstacle = 'large' | 'slow' | 'unreadable' | 'refused' | 'failing' | 'silent' | 'other';
+
+const REFUSALS = [400, 404, 413, 414, 416, 422];
+
+/** What the response to a request for a page says of that page. 401, 403, 408, 425, 429 and 503 say nothing of it. */
+export function obstacleOf({ status, errorCode }: Pick<Call, 'status' | 'errorCode'>): Obstacle {
+  if (errorCode === TOO_LARGE) return 'large';
+  if (errorCode === BAD_BODY) return 'unreadable';
+  if (status === null) return 'silent';
+  if (status === 502 || status === 504) return 'slow';
+  if (REFUSALS.includes(status)) return 'refused';
+  return status === 500 ? 'failing' : 'other';
+}
+
+/** What stands in the way of the next page, in this walk. */
+export type Trouble = {
+  obstacle: Obstacle;
+  /** How often the API has taken too long for this page. */
+  timesSlow: number;
+  /** Whether the first page of the list has come since the API first failed at this one. */
+  answersHead: boolean;
+};
 
 /**
- * `ask`: the next request. `check head`: whether the first page comes; if it does, the walk ends, else it waits. `end`: the walk ends
- * without a proof. `wait`: the run ends with its error, and the next one resumes here.
+ * `ask`: the next request. `end`: the walk ends without a proof. `wait`: the run ends with its error, and the next one resumes at the
+ * checkpoint.
  */
-export type Detour = { checkpoint: Checkpoint; next: 'ask' | 'check head' | 'end' | 'wait' };
+export type Detour = { checkpoint: Checkpoint; next: 'ask' | 'end' | 'wait' };
 
 /** Fewer rows could not be joined to the next page. */
 const LEAST_PAGE_ROWS = 3;
@@ -20,26 +46,29 @@ const LEAST_PAGE_ROWS = 3;
 const LIGHT_PAGES = 4;
 /** An offset at which the API failed in so many runs is given up, if the first page comes. */
 const RUNS_TO_GIVE_UP = 3;
+/** A full page that the API gives up on so often is too heavy for it; of a shorter one it is known. */
+const TIMES_SLOW = 2;
 
-export function findDetour(at: Checkpoint, obstacle: Obstacle): Detour {
+export function findDetour(at: Checkpoint, { obstacle, timesSlow, answersHead }: Trouble): Detour {
   const wait = (checkpoint: Checkpoint): Detour => ({ checkpoint, next: 'wait' });
-  const isBehindHead = requestOf(at).offset > 0;
-  switch (obstacle) {
-    case 'heavy':
-    case 'unreadable':
-      // The page behind the gap does not come either: then it is no gap, but an outage.
-      if (at.skipping) return wait(withoutSkip(at));
-      return { checkpoint: at.pageRows > LEAST_PAGE_ROWS ? halved(at) : skipped(at), next: 'ask' };
-    case 'refused':
-      return isBehindHead ? { checkpoint: withAnomalies(at, 'refused'), next: 'end' } : wait(at);
-    case 'failing': {
-      if (!isBehindHead) return wait(at);
-      const checkpoint = { ...at, failedRuns: at.failedRuns + 1 };
-      return { checkpoint, next: checkpoint.failedRuns < RUNS_TO_GIVE_UP ? 'wait' : 'check head' };
-    }
-    case 'other':
-      return wait(at.skipping ? withoutSkip(at) : at);
-  }
+  if (obstacle === 'other') return wait(at);
+  if (obstacle === 'refused')
+    return requestOf(at).offset > 0 ? { checkpoint: withAnomalies(at, 'refused'), next: 'end' } : wait(at);
+  // The page behind the gap does not come either: then it is no gap, but an outage.
+  if (at.skipping) return wait(withoutSkip(at));
+  if (obstacle === 'silent') return wait(at);
+  if (obstacle === 'failing') return waitForRuns(at, answersHead);
+  if (obstacle === 'slow' && timesSlow < TIMES_SLOW && at.pageRows === PAGE_ROWS) return wait(at);
+  return { checkpoint: at.pageRows > LEAST_PAGE_ROWS ? halved(at) : skipped(at), next: 'ask' };
+}
+
+/** Where the first page comes, it is not the API as a whole that is down. */
+function waitForRuns(at: Checkpoint, answersHead: boolean): Detour {
+  if (requestOf(at).offset === 0) return { checkpoint: at, next: 'wait' };
+  const checkpoint = { ...at, failedRuns: at.failedRuns + 1 };
+  return checkpoint.failedRuns >= RUNS_TO_GIVE_UP && answersHead
+    ? { checkpoint: withAnomalies(checkpoint, 'refused'), next: 'end' }
+    : { checkpoint, next: 'wait' };
 }
 
 function halved(at: Checkpoint): Checkpoint {
@@ -55,8 +84,10 @@ function skipped(at: Checkpoint): Checkpoint {
   return { ...withAnchor(at, null), offset: offset + limit, skipping: { offset, rows: limit } };
 }
 
+/** Nothing was wrong with the pages. */
 function withoutSkip(at: Checkpoint): Checkpoint {
-  return { ...at, offset: at.skipping?.offset ?? at.offset, skipping: null };
+  const offset = at.skipping?.offset ?? at.offset;
+  return { ...at, offset, skipping: null, pageRows: PAGE_ROWS, lightPages: 0 };
 }
 
 const withAnchor = (at: Checkpoint, anchor: Anchor | null): Checkpoint =>

@@ -1,0 +1,180 @@
+/** Pages that do not come: too heavy, unreadable, refused, failing. Nothing stops a list for ever. */
+
+import { describe } from 'vitest';
+import {
+  answers,
+  asks,
+  finds,
+  mirrorsAll,
+  type PageRequest,
+  type Reply,
+  type Row,
+  rowsOf,
+  runCases,
+  type Step,
+  statusSays,
+  syncs,
+  syncsUntil,
+  upstream,
+  versions,
+} from './bench.ts';
+
+const list = (count: number, more: Row = {}) =>
+  rowsOf(count, (at) => ({ id: `n${at}`, title: `Title ${at}`, ...more }));
+const atHead = (id: string): Step => upstream((rows) => [{ id, title: 'new' }, ...rows]);
+const covers = ({ offset, limit }: PageRequest, at: number) => offset <= at && at < offset + limit;
+const error = (status: number): Reply => ({ status, json: { error: 'nope', message: 'not this one' } });
+
+describe('a page that is too heavy', () => {
+  runCases([
+    {
+      it: 'is asked for in halves where it is larger than may be',
+      steps: [
+        answers((request) => (request.limit > 30 ? { text: `${' '.repeat(16 * 2 ** 20)}{}` } : undefined)),
+        ...[upstream(list(60)), syncs(0), mirrorsAll],
+        asks('0', '0+50', '0+25', '24+25', '48+25', '0+25'),
+      ],
+    },
+    {
+      it: 'is asked for in halves where the API gives up on it twice',
+      steps: [
+        answers((request) => (request.limit > 12 ? error(504) : undefined)),
+        ...[upstream(list(200)), syncsUntil(0, 30), mirrorsAll, syncsUntil(0, 30), versions(0)],
+      ],
+    },
+    {
+      it: 'is twice as long again behind four that came',
+      steps: [
+        answers((request) => (covers(request, 5) && request.limit > 50 ? error(502) : undefined)),
+        ...[upstream(list(1_000)), syncsUntil(0, 8), mirrorsAll],
+        asks(
+          ...['0', '0+50', '49+50', '98+50', '147+50', '196'],
+          ...['295', '394', '493', '592', '691', '790', '889', '988', '0', '0+50'],
+        ),
+      ],
+    },
+    {
+      it: 'is passed over where not even three rows come: the rest is mirrored, and status names the place',
+      steps: [
+        answers((request) => (covers(request, 250) ? error(504) : undefined)),
+        ...[upstream(list(400)), syncsUntil(75, 20), statusSays(/offset 2\d\d/)],
+        ...[
+          finds('SELECT count(*) >= 397 FROM LIST', 1),
+          finds(`SELECT verdict FROM walks WHERE verdict IS NOT NULL`, 'union'),
+        ],
+        ...[answers(), syncs(0), mirrorsAll],
+      ],
+    },
+  ]);
+});
+
+describe('a page that cannot be read', () => {
+  const unreadable: [string, string | Reply][] = [
+    ['no JSON', '{"rows":['],
+    ['a page of HTML', '<html>busy</html>'],
+    ['nothing', ''],
+  ];
+  runCases(
+    unreadable.map(([name, text]) => ({
+      it: `is passed over, and what is behind it comes: ${name}`,
+      steps: [
+        answers((request) => (covers(request, 160) ? { text: String(text) } : undefined)),
+        ...[upstream(list(400)), syncs(75), finds('SELECT count(*) >= 397 FROM LIST', 1)],
+        ...[atHead('first'), syncs(75), finds(`SELECT count(*) FROM LIST WHERE _key = 'first'`, 1)],
+        ...[statusSays(/offset 1\d\d/), answers(), syncs(0), mirrorsAll],
+      ],
+    })),
+  );
+  runCases([
+    {
+      it: 'is an outage where the one behind it does not come either: the walk waits at its place',
+      steps: [
+        ...[upstream(list(400)), answers(({ offset }) => (offset > 50 ? { text: 'gone' } : undefined))],
+        ...[syncs(65), finds('SELECT next_offset FROM walks', 99), finds('SELECT count(*) FROM LIST', 100)],
+        ...[answers(), syncs(0), mirrorsAll],
+      ],
+    },
+    {
+      it: 'removes no row that stands there',
+      steps: [
+        ...[upstream(list(400)), syncs(0)],
+        answers((request) => (covers(request, 160) ? { text: '[' } : undefined)),
+        ...[syncs(75, { times: 3 }), finds('SELECT count(*) FROM LIST', 400), versions(0)],
+      ],
+    },
+  ]);
+});
+
+describe('an offset that the API refuses', () => {
+  runCases(
+    [400, 404, 413, 414, 416, 422].map((status) => ({
+      it: `ends the walk, the next one begins at the head: ${status}`,
+      steps: [
+        answers(({ offset, limit }) => (offset + limit > 1_000 ? error(status) : undefined)),
+        ...[
+          upstream(list(1_500)),
+          syncs(75, { says: /offset/ }),
+          finds('SELECT count(*) >= 900 FROM LIST', 1),
+        ],
+        ...[atHead('second'), syncs(75), atHead('third'), syncs(75)],
+        finds(`SELECT _key FROM LIST WHERE title = 'new' ORDER BY _key`, 'second', 'third'),
+        ...[statusSays(/offset/), versions(0)],
+      ],
+    })),
+  );
+  runCases(
+    [401, 403, 408, 425, 429, 503].map((status) => ({
+      it: `waits at its place for ${status}`,
+      steps: [
+        answers(({ offset }) => (offset > 50 ? error(status) : undefined)),
+        ...[upstream(list(300)), syncs(status < 404 ? 77 : 75)],
+        finds('SELECT next_offset, finished_at FROM walks', [100, null]),
+      ],
+    })),
+  );
+  runCases([
+    {
+      it: 'is the whole list where it is the first page: the run fails, and its rows stay',
+      steps: [
+        ...[
+          upstream(list(50)),
+          syncs(0),
+          answers(() => error(400)),
+          syncs(69),
+          finds('SELECT count(*) FROM LIST', 50),
+        ],
+        ...[answers(), syncs(0), mirrorsAll],
+      ],
+    },
+  ]);
+});
+
+describe('an offset at which the API fails', () => {
+  const failing = answers(({ offset }) => (offset > 150 ? error(500) : undefined));
+  runCases([
+    {
+      it: 'is given up in the third run if the first page comes; the next walk begins at the head',
+      steps: [
+        ...[upstream(list(400)), failing, syncs(69, { times: 2 }), syncs(75)],
+        ...[atHead('new'), syncs(69), finds(`SELECT count(*) FROM LIST WHERE _key = 'new'`, 1)],
+        ...[answers(), syncs(0), mirrorsAll],
+      ],
+    },
+    {
+      it: 'is waited for while the API is down as a whole',
+      steps: [
+        ...[upstream(list(400)), failing, syncs(69), answers(() => error(500)), syncs(69, { times: 4 })],
+        finds(`SELECT finished_at, next_offset FROM walks WHERE kind = 'walk'`, [null, 199]),
+        ...[answers(), syncsUntil(0, 20), mirrorsAll],
+      ],
+    },
+    {
+      it: 'keeps no glance from the head meanwhile',
+      steps: [
+        ...[upstream(list(400)), failing, syncs(69), atHead('new'), syncs(69)],
+        finds(`SELECT count(*) FROM LIST WHERE _key = 'new'`, 1),
+        finds(`SELECT count(*) FROM walks WHERE kind = 'glance' AND status = 'complete'`, 1),
+      ],
+    },
+  ]);
+});
