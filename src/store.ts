@@ -9,7 +9,7 @@ import { makeFolder } from './disk.ts';
 import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
 import { copyDatabase, holdFolder, sealCopy } from './store/backup.ts';
-import { callRecorder, obstacleReader, openGovernorState, silenceReader } from './store/calls.ts';
+import { callRecorder, openGovernorState, silenceReader } from './store/calls.ts';
 import { openChanges } from './store/changes.ts';
 import { type Connection, emptyLog, logBytes, openConnection } from './store/connection.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './store/failure.ts';
@@ -30,7 +30,7 @@ import { type Keep, prune } from './store/prune.ts';
 import { type QuarantinedRow, type Retried, retryQuarantine } from './store/quarantine.ts';
 import { ensureNumbers } from './store/rows.ts';
 import type { WalkRow } from './store/schema.ts';
-import { openSession, type WalkSession } from './store/session.ts';
+import { openSession, readMemory, type WalkSession } from './store/session.ts';
 import { agesOf, keepList, readList } from './store/shapes.ts';
 import { PROOF } from './store/sql.ts';
 import { ensureShown, ensureTriggers, ensureViews } from './store/views.ts';
@@ -205,7 +205,6 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     `INSERT INTO _datasets (job, next_due_at) VALUES (?, ?)
      ON CONFLICT DO UPDATE SET next_due_at = excluded.next_due_at`,
   );
-  const meetsObstacle = obstacleReader(connection);
   /** In epoch milliseconds; null for no time, and for one ahead of the clock. */
   const past = (time: string | undefined) => {
     const at = time === undefined ? null : Date.parse(time);
@@ -282,10 +281,10 @@ function createStore(connection: Connection, dir: string, now: () => number, los
         const { startedAt, finishedAt } = findLastLook.get(job) ?? {};
         return past(finishedAt ? startedAt : undefined);
       },
-      /** Whether the job's unfinished walk waits for a page that the API does not give. */
+      /** Whether the job's unfinished walk waits for a page that did not come in its last run, though the API answers. */
       waitsAtObstacle(job: string): boolean {
         const walk = lastWalk(connection, job, 'finished_at IS NULL');
-        return walk !== undefined && walk.nextOffset > 0 && meetsObstacle(walk.id);
+        return walk !== undefined && (readMemory(walk)?.checkpoint.failedRuns ?? 0) > 0;
       },
       /** Whether the clock was ahead when the job's last walk began: the age of its data is not known. */
       wasAhead(job: string) {

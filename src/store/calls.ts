@@ -18,6 +18,8 @@ export function callRecorder(connection: Connection): (call: Call) => void {
   return (call) => void insert.run(call);
 }
 
+const BROUGHT_A_PAGE = 'status = 200 AND error_code IS NULL';
+
 /**
  * Returns what reads why the next page of a walk has not come.
  * @param since when this run began, ISO 8601 UTC.
@@ -33,9 +35,9 @@ export function troubleReader(connection: Connection, path: string, walkId: numb
     )
     .pluck();
   const answered = connection
-    .prepare<[string, number, string], 0 | 1>(
-      `SELECT EXISTS (SELECT 1 FROM requests WHERE url = ? AND status = 200 AND id >
-         (SELECT min(id) FROM requests WHERE walk_id = ? AND url = ? AND status = 500))`,
+    .prepare<[string, number], 0 | 1>(
+      `SELECT EXISTS (SELECT 1 FROM requests WHERE url = ? AND ${BROUGHT_A_PAGE} AND id >
+         (SELECT max(id) FROM requests WHERE walk_id = ? AND ${BROUGHT_A_PAGE}))`,
     )
     .pluck();
   const head = urlOf(path, { offset: 0, limit: PAGE_ROWS });
@@ -45,19 +47,8 @@ export function troubleReader(connection: Connection, path: string, walkId: numb
     return {
       obstacle: call ? obstacleOf(call) : 'other',
       timesSlow: countSlow.get(walkId, url) ?? 0,
-      answersHead: answered.get(head, walkId, url) === 1,
+      answersHead: answered.get(head, walkId) === 1,
     };
-  };
-}
-
-/** Returns what tells whether the latest call of a walk was for a page that the API does not give. */
-export function obstacleReader(connection: Connection): (walkId: number) => boolean {
-  const last = connection.prepare<[number], Pick<Call, 'status' | 'errorCode'>>(
-    'SELECT status, error_code AS errorCode FROM requests WHERE walk_id = ? ORDER BY id DESC LIMIT 1',
-  );
-  return (walkId) => {
-    const call = last.get(walkId);
-    return call !== undefined && !['other', 'silent'].includes(obstacleOf(call));
   };
 }
 

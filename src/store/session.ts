@@ -555,7 +555,7 @@ function newMemory(connection: Connection, job: Job, previous: Previous | undefi
 const keptMemory = (memory: Memory) => JSON.stringify({ ...memory, twins: [...memory.twins] });
 
 /** Undefined for a walk that has just begun. */
-function readMemory({ memory }: WalkRow): Memory | undefined {
+export function readMemory({ memory }: WalkRow): Memory | undefined {
   const kept = JSON.parse(memory) as Partial<Omit<Memory, 'twins'> & { twins: [string, string[]][] }>;
   return kept.checkpoint && ({ ...kept, twins: new Map(kept.twins) } as Memory);
 }

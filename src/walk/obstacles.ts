@@ -30,7 +30,7 @@ export type Trouble = {
   obstacle: Obstacle;
   /** How often the API has taken too long for this page. */
   timesSlow: number;
-  /** Whether the first page of the list has come since the API first failed at this one. */
+  /** Whether the first page of the list has come since the last page of this walk. */
   answersHead: boolean;
 };
 
@@ -54,15 +54,15 @@ export function findDetour(at: Checkpoint, { obstacle, timesSlow, answersHead }:
   if (obstacle === 'other') return wait(at);
   if (obstacle === 'refused')
     return requestOf(at).offset > 0 ? { checkpoint: withAnomalies(at, 'refused'), next: 'end' } : wait(at);
-  // The page behind the gap does not come either: then it is no gap, but an outage.
-  if (at.skipping) return wait(withoutSkip(at));
-  if (obstacle === 'silent') return wait(at);
+  if (obstacle === 'silent') return wait(at.skipping ? withoutSkip(at) : at);
+  // The page behind the gap does not come either: then it is no gap.
+  if (at.skipping) return waitForRuns(withoutSkip(at), answersHead);
   if (obstacle === 'failing') return waitForRuns(at, answersHead);
   if (obstacle === 'slow' && timesSlow < TIMES_SLOW && at.pageRows === PAGE_ROWS) return wait(at);
   return { checkpoint: at.pageRows > LEAST_PAGE_ROWS ? halved(at) : skipped(at), next: 'ask' };
 }
 
-/** Where the first page comes, it is not the API as a whole that is down. */
+/** Where the first page comes meanwhile, it is not the API as a whole that is down. */
 function waitForRuns(at: Checkpoint, answersHead: boolean): Detour {
   if (requestOf(at).offset === 0) return { checkpoint: at, next: 'wait' };
   const checkpoint = { ...at, failedRuns: at.failedRuns + 1 };
