@@ -85,7 +85,11 @@ describe('an envelope that is not specified', () => {
 
   it.each<[string, unknown, string]>([
     ['no array', { message: 'hello' }, 'expected an array of rows, received {"message":"hello"}'],
-    ['two arrays of objects', { a: rows, b: rows }, 'its rows may be a or b; MIRROR_ROWS_'],
+    [
+      'two arrays of objects',
+      { a: rows, b: rows },
+      'its rows may be a or b; say which with MIRROR_ROWS_NEWS',
+    ],
     ['two arrays named rows', { a: { rows }, b: { rows } }, 'its rows may be a.rows or b.rows'],
     ['only an array of texts', { a: ['x'] }, 'expected an array of rows'],
     ['only errors', { errors: rows }, 'expected an array of rows'],
@@ -109,7 +113,7 @@ describe('an envelope that is not specified', () => {
     const hints = { place: ['b'] };
     expect(check({ a: rows, b: rows }, { hints })).toMatchObject({ received: 1, shape: { place: ['b'] } });
     expect(failureOf(() => check({ rows }, { hints }))).toEqual(
-      breaks('the setting says that its rows are there'),
+      breaks('MIRROR_ROWS_NEWS says that its rows are there'),
     );
   });
 

@@ -7,7 +7,7 @@ type Members = Record<string, unknown>;
 const rowsOf = (rows: readonly Members[], shownAgain: readonly number[] = []) =>
   rows.map((row, at) => ({ ...keyedRow(JSON.stringify(row)), isShownAgain: shownAgain.includes(at) }));
 
-const many = (count: number, row: (at: number) => Members) =>
+const many = <Of extends Members>(count: number, row: (at: number) => Of) =>
   Array.from({ length: count }, (_, at) => row(at));
 
 describe('the key of the rows of a whole walk', () => {
@@ -27,7 +27,7 @@ describe('the key of the rows of a whole walk', () => {
     ['none where a row lacks it', (at) => (at === 7 ? { x: 1 } : { address: `0x${at}` }), null],
     ['none where rows share it', (at) => ({ address: `0x${at % 15}` }), null],
   ])('is %s', (_, row, key) => {
-    expect(findKey(rowsOf(many(20, row)))).toEqual(key && key.map((name) => [name]));
+    expect(findKey(rowsOf(many(20, row)))).toEqual(key?.map((name) => [name]) ?? null);
   });
 
   it('is guessed from twenty rows on; id is believed at once', () => {
