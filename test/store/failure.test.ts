@@ -31,7 +31,7 @@ test('reading a database that was damaged meanwhile fails as the disk does, what
   const reads: Record<string, () => unknown> = {
     lastRun: () => store.lastRun('ai-signals'),
     completeAsOf: () => store.completeAsOf('ai-signals'),
-    waitsAtFailingOffset: () => store.waitsAtFailingOffset('news'),
+    wasAhead: () => store.wasAhead('news'),
     forget: () => store.forget(job('news')),
     'changes of a walk': () => store.changes.of(job('ai-signals'), walk),
     'changes since': () => store.changes.since(job('ai-signals'), 0),
