@@ -87,7 +87,10 @@ describe('whoever goes on from a seq after a restore', () => {
   /** What `export --since` gives; `usage` where it is refused. */
   const exportSince = ({ dir, file, clock }: Awaited<ReturnType<typeof setup>>, seq: number) => {
     try {
-      return read(file, changedSince(dir, 'ai_signals', isoTime(seq), clock.now())).length;
+      return read(
+        file,
+        changedSince(dir, { name: 'ai-signals', table: 'ai_signals' }, isoTime(seq), clock.now()),
+      ).length;
     } catch (thrown) {
       return (thrown as Failure).kind;
     }

@@ -8,7 +8,7 @@ const HOUR = 3_600_000;
 
 test('what is older than the settings keep is forgotten, and whoever asks for it is told', async () => {
   const { cwd, run, clock, model, file } = await setupSync({ rows: 5 });
-  const settings = { MIRROR_KEEP_REQUESTS: '1d', MIRROR_KEEP_HISTORY: '2d' };
+  const settings = { MIRROR_KEEP_RECORDS: '1d', MIRROR_KEEP_HISTORY: '2d' };
   const began = clock.now();
   const { rows } = model.data.aiSignals;
   for (let walk = 0; walk < 9; walk += 1) {
@@ -43,7 +43,7 @@ test('calls are forgotten also while no walk ends well', async () => {
   const { run, clock, file } = await setupSync({ faults: [when({}, faults.status(500))] });
   const began = clock.now();
   for (let walk = 0; walk < 4; walk += 1) {
-    expect((await run(['sync', 'news'], { MIRROR_KEEP_REQUESTS: '1d' })).code).toBe(69);
+    expect((await run(['sync', 'news'], { MIRROR_KEEP_RECORDS: '1d' })).code).toBe(69);
     clock.advance(20 * HOUR);
   }
   const [calls] = read<{ first: string }>(file, 'SELECT min(at) AS first FROM requests');

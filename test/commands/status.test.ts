@@ -55,7 +55,7 @@ it('reads a mirror that is well without key, call or change, and says it to prog
     doing: expect.objectContaining({
       ...{ kind: 'walk', state: 'idle', until: null, reason: null, message: null },
     }),
-    ...{ lastChange: '2026-11-21T12:00:00.004Z', nextRun: null },
+    ...{ lastChange: '2026-11-21T12:00:00.005Z', nextRun: null },
     ...{ held: 0, heldBack: 0, goneUpstream: 0, quarantined: 0, drifts: 0 },
     head: expect.objectContaining({ useful: false, why: 'few-walks' }),
     graded: null,
@@ -192,16 +192,6 @@ describe('of the account it tells', () => {
     ]);
     expect(errors[0]?.advice).toMatch(/X-Request-ID \S/);
     expect(exitCode).toBe(77);
-  });
-
-  it('how many calls proofs by one call have saved, today and in all', async () => {
-    const bench = await mirrored(250);
-    for (const hours of [1, 12]) {
-      bench.clock.advance(hours * HOUR);
-      await bench.mirror('ai-signals');
-    }
-    expect((await statusOf(bench)).calls).toMatchObject({ savedToday: 2, savedInAll: 4 });
-    expect((await say(bench, ['-v'])).stdout).toContain('; saved by one-call proofs today / in all: 2 / 4');
   });
 });
 
