@@ -179,10 +179,11 @@ describe('when the API', () => {
     '%s for good, ends in a bounded number of calls, however often, and goes on when it is back',
     async (_, fault, args, code) => {
       const { sync, model, file } = await setup({ rows: 250, faults: [when({ from: 2 }, fault)] });
-      for (let run = 0; run < 2; run += 1) {
+      for (let run = 0; run < 3; run += 1) {
         const before = model.calls.length;
         expect((await sync('ai-signals', ...args)).code).toBe(code);
-        expect(model.calls.length - before).toBeLessThanOrEqual(4);
+        // The first run asks for fewer and fewer rows; from then on it is known that nothing comes.
+        expect(model.calls.length - before).toBeLessThanOrEqual(run === 0 ? 17 : 8);
       }
       expect(idsOf(file)).toHaveLength(100);
       model.faults = [];
@@ -322,7 +323,7 @@ describe('when the disk', () => {
     expect(idsOf(file)).toEqual(truth(model));
   });
 
-  test('fails where a sync is stopped, ends with 74 all the same: pages that waited are lost', async () => {
+  test('fails where a sync is stopped, ends with 74 all the same', async () => {
     const { sync, environment, clock, model, file } = await setup({ rows: 450 });
     await sync('usage');
     const db = new Database(file);
