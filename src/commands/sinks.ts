@@ -132,9 +132,10 @@ export function lakeCommand(context: Context): Command {
       'then look at every file there, name what differs and put there again what is missing',
     )
     .addOption(
-      new Option('--check', 'look at every file there and at what is lacking, and write nothing').conflicts(
-        'verify',
-      ),
+      new Option(
+        '--check',
+        'compare every file there with its receipt, name what is lacking, and write nothing',
+      ).conflicts('verify'),
     )
     .option('--json', 'print what became of each job as JSON')
     .action((names: string[], options: LakeOptions) => runLake(names, options, context));
@@ -163,7 +164,10 @@ async function runLake(names: string[], options: LakeOptions, context: Context):
 
 const lakeReport: SinkReport<LakeRun> = {
   lines({ load, verified }) {
-    const facts = [...(load ? renderLoad(load) : []), ...(verified ? [renderVerified(verified)] : [])];
+    const facts = [
+      ...(load ? renderLoad(load) : []),
+      ...(verified ? [renderVerified(verified, load !== null)] : []),
+    ];
     return [facts.join(', '), ...(verified?.differences ?? []).map(renderDifference)];
   },
   json: (done) => ({ laid: done?.load ?? null, verified: done?.verified ?? null }),
@@ -181,11 +185,13 @@ function renderLoad({ files, changes, seq, removed }: LakeLoad): string[] {
   ];
 }
 
-function renderVerified({ files, rows, older, differences }: Verified): string {
+/** @param isCompared with the mirror, too. */
+function renderVerified({ files, rows, older, differences }: Verified, isCompared: boolean): string {
   const looked = `${count(files, 'file')} with ${count(rows, 'row')}`;
   const byDigest =
     older === 0 ? '' : ` (${number(older)} of times that the mirror has forgotten, by digest alone)`;
-  return `${looked} ${differences.length === 0 ? 'as the mirror has them' : 'looked at'}${byDigest}`;
+  const isWhole = isCompared ? 'as the mirror has them' : 'as their receipts say';
+  return `${looked} ${differences.length === 0 ? isWhole : 'looked at'}${byDigest}`;
 }
 
 const renderDifference = ({ file, message, mended }: Difference) =>
