@@ -99,21 +99,24 @@ const shipReport = (isVerified: boolean): SinkReport<PostgresLoad> => ({
 const shipCheckReport: SinkReport<PostgresCheck> = {
   lines({ differences, problems }) {
     const differing = renderDiffering(differences);
-    return [[differing ? `differs: ${differing}` : 'both sides are equal', ...problems].join('; ')];
+    return [[differing ? `differs: ${differing}` : equal(problems), ...problems].join('; ')];
   },
   json: (checked) => ({ checked }),
   exitCode: ({ differences, problems }) =>
     differences.some(isDifferent) || problems.length > 0 ? exitCodes.incomplete : exitCodes.done,
 };
 
-function renderSent({ how, sent }: PostgresLoad): string {
-  if (how === 'first') return `${count(sent, 'row')} sent, all there are`;
+const equal = (problems: readonly string[]) =>
+  problems.length === 0 ? 'both sides are equal' : 'all else is equal';
+
+function renderSent({ how, sent, problems }: PostgresLoad): string {
+  if (how === 'first') return `${count(sent, 'row')} sent${problems.length === 0 ? ', all there are' : ''}`;
   return sent === 0 ? 'nothing new' : `${count(sent, 'change')} sent`;
 }
 
-function renderComparison({ mended }: PostgresLoad): string {
+function renderComparison({ mended, problems }: PostgresLoad): string {
   const differing = renderDiffering(mended);
-  return differing ? `mended ${differing}` : 'both sides are equal';
+  return differing ? `mended ${differing}` : equal(problems);
 }
 
 const renderDiffering = (tables: PostgresCheck['differences']) =>
