@@ -1,6 +1,6 @@
 /** The API as this key may use it: requests every endpoint once, by the usual client and governor. */
 
-import type { Call } from '../api/response.ts';
+import { type Call, lossOf, TOO_LARGE } from '../api/response.ts';
 import { type App, openApp, type Surroundings } from '../app.ts';
 import { CLOCK_ADVICE } from '../clock.ts';
 import { settingOf } from '../config.ts';
@@ -45,8 +45,14 @@ function inOrder(jobs: readonly Job[]): readonly Job[] {
 }
 
 const WAIT = 'wait: the daemon goes on by itself, and sync waits for it';
+const LET_US_THROUGH = 'if that stays so, ask who runs it to let this address through';
 
-type EndpointResult = { check: Check; aheadMs: number | null; stop?: string | undefined; isWait?: boolean };
+type EndpointResult = {
+  check: Check;
+  aheadMs: number | null;
+  stop?: string | undefined;
+  isWait?: boolean;
+};
 
 async function ask(app: App, job: Job, signal: AbortSignal): Promise<EndpointResult> {
   try {
@@ -54,8 +60,9 @@ async function ask(app: App, job: Job, signal: AbortSignal): Promise<EndpointRes
     const check = failure ? judge(job, failure, call) : fine(job, call);
     return { check, aheadMs, stop: whyStop(call) };
   } catch (thrown) {
-    if (!(thrown instanceof Snooze)) return { check: problemOf(job.name, thrown), aheadMs: null };
-    return { check: warning(job.name, `not asked: ${thrown.message}`, WAIT), aheadMs: null, isWait: true };
+    const unasked = { aheadMs: null };
+    if (!(thrown instanceof Snooze)) return { check: problemOf(job.name, thrown), ...unasked };
+    return { check: warning(job.name, `not asked: ${thrown.message}`, WAIT), ...unasked, isWait: true };
   }
 }
 
@@ -69,7 +76,7 @@ function judge(job: Job, { kind, message }: Failure, { status, requestId }: Call
   const named = requestId === null ? '' : ` (X-Request-ID ${requestId})`;
   const said = `${message.replace(`${name}: `, '')}${named}`;
   // Waiting is not failing.
-  if (kind === 'incomplete') return warning(name, said, WAIT);
+  if (kind === 'incomplete') return warning(name, said, status === 403 ? LET_US_THROUGH : WAIT);
   const advice =
     status === 403
       ? `give the key the scope ${scopeOf(job)}, allow this address, or set ${settingOf(name)}=off`
@@ -79,9 +86,9 @@ function judge(job: Job, { kind, message }: Failure, { status, requestId }: Call
   return problem(name, kind, said, advice);
 }
 
-function whyStop({ status }: Call): string | undefined {
+function whyStop({ status, errorCode }: Call): string | undefined {
   if (status === 401) return 'the key is refused';
-  return status === null ? 'the API is not reached' : undefined;
+  return status === null && errorCode !== TOO_LARGE ? lossOf(errorCode ?? '').what : undefined;
 }
 
 const scopeOf = ({ scope }: Job) => scope ?? 'any active key';
