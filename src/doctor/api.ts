@@ -21,6 +21,7 @@ export async function* checkApi(surroundings: Surroundings, signal: AbortSignal)
     let ahead: number | null = null;
     let stopped: string | undefined;
     let isExplained = false;
+    let isAsked = false;
     for (const job of inOrder(app.jobs)) {
       if (app.config.schedules[job.name] === 'off') yield skipped(job.name, 'is switched off: not asked');
       else if (stopped) yield skipped(job.name, `not asked, since ${stopped}`);
@@ -28,12 +29,14 @@ export async function* checkApi(surroundings: Surroundings, signal: AbortSignal)
         const result = await ask(app, job, signal);
         ahead = result.aheadMs ?? ahead;
         stopped = result.stop;
+        isAsked ||= result.isAsked;
         // Why one endpoint has to wait is said once.
         yield result.isWait && isExplained ? skipped(job.name, result.check.message) : result.check;
         isExplained ||= result.check.level !== 'ok';
       }
     }
     yield checkClock(ahead);
+    if (isAsked) yield* checkProxy(app);
   } finally {
     await app.close();
   }
@@ -49,6 +52,7 @@ const LET_US_THROUGH = 'if that stays so, ask who runs it to let this address th
 
 type EndpointResult = {
   check: Check;
+  isAsked: boolean;
   aheadMs: number | null;
   stop?: string | undefined;
   isWait?: boolean;
@@ -58,9 +62,9 @@ async function ask(app: App, job: Job, signal: AbortSignal): Promise<EndpointRes
   try {
     const { call, failure, aheadMs } = await app.askOnce(job, signal);
     const check = failure ? judge(job, failure, call) : fine(job, call);
-    return { check, aheadMs, stop: whyStop(call) };
+    return { check, isAsked: true, aheadMs, stop: whyStop(call) };
   } catch (thrown) {
-    const unasked = { aheadMs: null };
+    const unasked = { isAsked: false, aheadMs: null };
     if (!(thrown instanceof Snooze)) return { check: problemOf(job.name, thrown), ...unasked };
     return { check: warning(job.name, `not asked: ${thrown.message}`, WAIT), ...unasked, isWait: true };
   }
@@ -105,4 +109,16 @@ function checkClock(aheadMs: number | null): Check {
   return away < SKEW.problem
     ? warning(name, message, CLOCK_ADVICE)
     : problem(name, 'config', message, CLOCK_ADVICE);
+}
+
+/** Whether calls went through the proxy: NO_PROXY may name the API. */
+function* checkProxy({ config: { proxy }, usesProxy }: App): Generator<Check> {
+  if (!proxy) return;
+  const { host } = proxy;
+  yield ok(
+    'proxy',
+    usesProxy()
+      ? `the API is reached through the proxy ${host}`
+      : `the API is reached without the proxy ${host}, since NO_PROXY names it`,
+  );
 }
