@@ -62,7 +62,7 @@ async function init(options: Options, context: Context, stdin: Input): Promise<v
 /** What a file that is to be replaced sets for other programs. */
 function foreignIn(file: string): Environment {
   if (!existsSync(file)) return {};
-  const there = Object.entries(parseDotEnv(readFileSync(file, 'utf8')));
+  const there = Object.entries(parseDotEnv(readFileSync(file), file));
   return Object.fromEntries(there.filter(([name]) => !isOurs(name)));
 }
 

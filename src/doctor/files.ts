@@ -39,7 +39,7 @@ function checkSecrets(environment: Environment): Check[] {
 
 function checkEnvFile(file: string): Check[] {
   if (!existsSync(file)) return [];
-  return [checkSecret(file, secretsIn(parseDotEnv(readFileSync(file, 'utf8'))), 'is read')];
+  return [checkSecret(file, secretsIn(parseDotEnv(readFileSync(file), file)), 'is read')];
 }
 
 function checkSecret(file: string, secrets: string[], use: string): Check {

@@ -76,7 +76,7 @@ test('status of a mirror whose API was never reached says so in two problems', a
   const { stdout } = await run(['status']);
   expect(stdout.match(/^✗ .*/gm)).toEqual([
     expect.stringMatching(/^✗ the API cannot be reached or does not answer since /),
-    '✗ ai-signals, meme-signals, news, smart-wallets, usage: has never been complete: the API cannot be reached',
+    '✗ ai-signals, meme-signals, news, smart-wallets, usage: has never been complete: the API cannot be reached or does not answer',
   ]);
 });
 

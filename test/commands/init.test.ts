@@ -72,8 +72,8 @@ next: market-mirror doctor, then market-mirror sync
 
   test('leaves a file that is there alone: 64; --force replaces it, and keeps what it sets for other programs', async () => {
     inFolder();
-    const others = { HTTPS_PROXY: 'http://proxy:3128', PGPASSWORD: 'a #b "c"' };
-    writeFileSync('.env', `MIRROR_DIR=mine\nHTTPS_PROXY=http://proxy:3128\nPGPASSWORD='a #b "c"'\n`);
+    const others = { FTP_PROXY: 'http://proxy:3128', PGPASSWORD: 'a #b "c"' };
+    writeFileSync('.env', `MIRROR_DIR=mine\nFTP_PROXY=http://proxy:3128\nPGPASSWORD='a #b "c"'\n`);
     const { code, stderr } = await init(['--url', url]);
     expect([code, stderr]).toEqual([64, 'market-mirror: .env exists already: --force replaces it\n']);
     expect(written()).toEqual({ MIRROR_DIR: 'mine', ...others });

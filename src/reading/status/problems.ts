@@ -1,5 +1,6 @@
 /** What is wrong, the gravest first, each with what to do about it. */
 
+import { lossOf } from '../../api/response.ts';
 import { aheadWords, CLOCK_ADVICE } from '../../clock.ts';
 import { exitCodes, waitReasons } from '../../errors.ts';
 import { bytes, duration, number, plural, relative } from '../../output/numbers.ts';
@@ -104,7 +105,7 @@ export function findProblems({
       isStuck: Boolean(queue),
       isKeyRefused,
       isForbidden,
-      isSilent: silence !== null,
+      silence,
       lastCall,
     };
     if (isForbidden) found.push(scopeMissing(job, lastCall()));
@@ -153,14 +154,15 @@ function queueStuck({ message, advice, since, errors }: Outage, syncsWait: boole
 }
 
 /** @param job null where the whole API is silent. */
-function unreachable(job: string | null, code: string, since?: string): Problem {
+function unreachable(job: string | null, recorded: string, since?: string): Problem {
   const from = since === undefined ? phrase`at its last call` : phrase`since ${{ at: since }}`;
+  const { what, code, advice } = lossOf(recorded);
   return problem(
     'unreachable',
     job,
     exitCodes.unreachable,
-    phrase`the API cannot be reached or does not answer ${from} (${code})`,
-    phrase`check the network and MARKET_API_URL; the next run tries again`,
+    phrase`${what} ${from} (${code})`,
+    phrase`${advice}; the next run tries again`,
   );
 }
 
@@ -307,8 +309,8 @@ export type Around = {
   isStuck: boolean;
   isKeyRefused: boolean;
   isForbidden: boolean;
-  /** The API cannot be reached. */
-  isSilent: boolean;
+  /** Of the whole API. */
+  silence: Silence | null;
   /** Of this dataset. */
   lastCall: () => LastCall | undefined;
 };
@@ -316,7 +318,7 @@ export type Around = {
 /** Why it is not fresh, and what to do. */
 export function whyNotFresh(dataset: DatasetStatus, around: Around): { why: Phrase; advice: Phrase } {
   const { doing, nextRun, job } = dataset;
-  const { daemonLives, isStuck, isKeyRefused, isForbidden, isSilent } = around;
+  const { daemonLives, isStuck, isKeyRefused, isForbidden, silence } = around;
   if (isKeyRefused) return { why: phrase`the API refuses the key`, advice: phrase`set a valid key` };
   if (isForbidden)
     return {
@@ -324,12 +326,12 @@ export function whyNotFresh(dataset: DatasetStatus, around: Around): { why: Phra
       advice: phrase`give the key the scope, or ask the provider`,
     };
   // Said once, for all datasets alike.
-  if (isSilent && isOfSilence(doing))
+  if (silence && isOfSilence(doing))
     return {
-      why: phrase`the API cannot be reached`,
+      why: phrase`${lossOf(silence.code).what}`,
       advice: daemonLives
         ? phrase`the daemon goes on by itself`
-        : phrase`when it can be reached, run market-mirror start, or market-mirror sync`,
+        : phrase`when it answers again, run market-mirror start, or market-mirror sync`,
     };
   const goesOn = nextStep(job, nextRun, around);
   switch (doing.state) {
@@ -389,6 +391,7 @@ const reasonOf = (reason: string | null): string =>
 /** The reason, with the last response of the API where that was a refusal. */
 function whyWaiting({ reason }: Doing, { lastCall }: Around): string {
   const { status = 200 } = lastCall() ?? {};
+  if (reason === 'blocked') return reasonOf(reason);
   if (status === null) return `${reasonOf(reason)} (its last call got no response)`;
   if (status < 400) return reasonOf(reason);
   return reason === 'unavailable' ? `the API answers ${status}` : `${reasonOf(reason)} (${status})`;

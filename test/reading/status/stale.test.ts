@@ -22,7 +22,7 @@ const well: Around = {
   isStuck: false,
   isKeyRefused: false,
   isForbidden: false,
-  isSilent: false,
+  silence: null,
   lastCall: () => ({ status: 200, errorCode: null, requestId: null, isUnanswered: 0 }),
 };
 
