@@ -44,7 +44,7 @@ test('of runs that wait for a call, the dataset furthest behind its schedule goe
 });
 
 test('an error of pruning is said to be one: the walk before it is complete, and its proof stands', async () => {
-  const { app, clock, mirror } = await setup({ MIRROR_KEEP_REQUESTS: '1d' });
+  const { app, clock, mirror } = await setup({ MIRROR_KEEP_RECORDS: '1d' });
   await mirror('news');
   clock.advance(3 * DAY_MS);
   await mirror('usage');

@@ -108,7 +108,11 @@ describe.each(
     for (let offset = 0; offset < ROWS; offset += 100) {
       const { rows, drifts } = checkPage(job, ...(await page(job, offset)));
       const accepted = rows.flatMap(({ row }) => row ?? []);
-      expect({ drifts, rows: accepted.length, all: rows.length }).toEqual({ drifts: [], rows: 100, all: 100 });
+      expect({ drifts, rows: accepted.length, all: rows.length }).toEqual({
+        drifts: [],
+        rows: 100,
+        all: 100,
+      });
       for (const { key, values } of accepted) {
         keys.add(key);
         expect(Object.keys(values).sort()).toEqual([...own].sort());

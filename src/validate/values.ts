@@ -115,11 +115,15 @@ export function profileRows(rows: readonly Record<string, unknown>[]): PageField
 /** What the rows showed at one path. */
 type Seen = { path: FieldPath; types: Set<FieldType>; values: number; example: unknown };
 
-/** Not a null where other rows have an object, whose members are fields. */
+/** In the order of the rows' members. Not a null where other rows have an object, whose members are fields. */
 function shown(fields: ReadonlyMap<string, Seen>): SeenField[] {
-  const objects = new Set([...fields.values()].flatMap(({ path }) => (path.length > 1 ? [path[0]] : [])));
-  return [...fields.values()]
+  const all = [...fields.values()];
+  const objects = new Set(all.flatMap(({ path }) => (path.length > 1 ? [path[0]] : [])));
+  const places = new Map([...new Set(all.map(({ path }) => path[0]))].map((name, at) => [name, at]));
+  const placeOf = ({ path }: Seen) => places.get(path[0]) ?? 0;
+  return all
     .filter(({ path, values }) => values > 0 || path.length > 1 || !objects.has(path[0]))
+    .sort((one, other) => placeOf(one) - placeOf(other))
     .map(({ path, types, values, example }) => ({
       path,
       types: fieldTypes.filter((type) => types.has(type)),

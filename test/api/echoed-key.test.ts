@@ -25,8 +25,6 @@ async function client(echo: (response: ServerResponse) => void, key: string) {
     key: keyFromValue(key),
     governor: {
       acquire: async () => () => undefined,
-      reservePrefetch: () => false,
-      endPrefetch: () => undefined,
       keyChanged: () => undefined,
     },
     record: (call) => void records.push(call),

@@ -90,7 +90,7 @@ test('on a full disk no key is given that would not be kept: 74, and what was th
     startCli(['keys', ...args], environment, dir, `trap '' XFSZ; ulimit -f 0;`).ended;
   const { code, stdout, stderr } = await cramped('create', '--name', 'other');
   expect([code, stdout]).toEqual([74, '']);
-  expect(stderr).toMatch(/^market-mirror: [^\n]*serve\.db: [^\n]*may not grow[^\n]*\n$/);
+  expect(stderr).toMatch(/^market-mirror: [^\n]*serve\.db: [^\n]*full, over quota or broken[^\n]*\n$/);
   expect(keyring.list()).toHaveLength(1);
   expect(existsSync(serveFile(dir))).toBe(true);
 });

@@ -285,11 +285,12 @@ test('a walk is told when it ends, however often it was looked at before, and al
   const stop = new AbortController();
   await bench.mirror('news', () => stop.abort(), stop.signal).catch(() => undefined);
   const tally = tallyOf(bench);
-  const during: number[] = [];
-  await bench.mirror('news', () => during.push(tally().runs.length));
-  expect(during.length).toBeGreaterThan(2);
-  expect(Math.max(...during)).toBe(0);
-  expect(tally().runs).toEqual([{ job: 'news', kind: 'walk', status: 'complete', verdict: 'verified' }]);
+  const told: unknown[][] = [];
+  await bench.mirror('news', () => told.push(tally().runs));
+  expect(told.length).toBeGreaterThan(2);
+  // Its last page ends it.
+  expect(told.pop()).toEqual([{ job: 'news', kind: 'walk', status: 'complete', verdict: 'verified' }]);
+  expect(told.flat()).toEqual([]);
   await bench.mirror('news');
   expect(tally().runs).toHaveLength(1);
 });

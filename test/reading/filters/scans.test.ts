@@ -4,7 +4,7 @@ import { copyFileSync, renameSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { listed } from '../../../src/job.ts';
 import type { Filters } from '../../../src/reading/filters/match.ts';
-import type { Rowids } from '../../../src/reading/filters/scan.ts';
+import type { RowNumbers } from '../../../src/reading/filters/scan.ts';
 import {
   filtersOf,
   openRowFilter,
@@ -39,7 +39,7 @@ const news = (query: string): Filters =>
     new URLSearchParams(query).get(name),
   ) as Filters;
 
-const found = async (result: Promise<ScanResult>) => (await result) as Rowids;
+const found = async (result: Promise<ScanResult>) => (await result) as RowNumbers;
 
 describe('rows that filters leave', () => {
   test('are found by a thread', async () => {
@@ -109,7 +109,7 @@ test('a mirror that cannot be read is a failure, and the next scan tries anew', 
 
 /** Scans on a thread that ends each when the test says so. */
 function setupQueue() {
-  const begun: { name: string; end(numbers?: Rowids): void; fail(thrown: Error): void }[] = [];
+  const begun: { name: string; end(numbers?: RowNumbers): void; fail(thrown: Error): void }[] = [];
   const found: string[] = [];
   let stops = 0;
   const scan = scanQueue(

@@ -105,32 +105,6 @@ describe('a moment is shown again', () => {
   });
 });
 
-test('a removal that goes on is shown when it ends, by time, too', async () => {
-  const present = await allRows('news');
-  serve.bench.clock.advance(MINUTE);
-  const seq = serve.bench.clock.now();
-  serve.bench.clock.advance(MINUTE);
-  const at = new Date(serve.bench.clock.now()).toISOString();
-  const ask = (headers = {}) => get(`/mirror/v1/news?limit=1000&as_of=${at}`, headers);
-  write(`UPDATE _datasets SET last_seq = ${seq} WHERE job = 'news';
-    DELETE FROM _news_rows WHERE _key = (SELECT min(_key) FROM _news_rows)`);
-  const during = await ask();
-  expect(during.headers['x-mirror-seq']).toBe(String(seq - 1));
-  expect(stable(during.json as Row[])).toEqual(stable(present.rows));
-  // Not in the feed either, though another dataset is further.
-  const [other] = sql(`SELECT last_seq AS seq FROM _datasets WHERE job = 'ai-signals'`);
-  write(`UPDATE _datasets SET last_seq = ${seq + 1} WHERE job = 'ai-signals'`);
-  const removed = async () =>
-    ((await get(`/mirror/v1/changes?limit=1000&since=${seq - 1}`)).json as Feed).changes.length;
-  expect(await removed()).toBe(0);
-  write('DELETE FROM removed_rows');
-  expect(await removed()).toBe(1);
-  write(`UPDATE _datasets SET last_seq = ${other?.['seq']} WHERE job = 'ai-signals'`);
-  const after = await ask({ 'if-none-match': String(during.headers['etag']) });
-  expect([after.status, (after.json as Row[]).length]).toEqual([200, present.rows.length - 1]);
-  expect((await ask({ 'if-none-match': String(after.headers['etag']) })).status).toBe(304);
-});
-
 describe('the versions of a row', () => {
   test('stand in their order, the present one last', async () => {
     const [wanted] = sql(`SELECT _key FROM news_history WHERE _ended_by = 'update' LIMIT 1`);
