@@ -46,6 +46,8 @@ const LEAST_PAGE_ROWS = 3;
 const LIGHT_PAGES = 4;
 /** An offset at which the API failed in so many runs is given up, if the first page comes. */
 const RUNS_TO_GIVE_UP = 3;
+/** Where the page behind did not come either, it is asked for again after so many runs: that takes calls. */
+const RUNS_BETWEEN_GAPS = 4;
 /** A full page that the API gives up on so often is too heavy for it; of a shorter one it is known. */
 const TIMES_SLOW = 2;
 
@@ -57,7 +59,8 @@ export function findDetour(at: Checkpoint, { obstacle, timesSlow, answersHead }:
   if (obstacle === 'silent') return wait(at.skipping ? withoutSkip(at) : at);
   // The page behind the gap does not come either: then it is no gap.
   if (at.skipping) return waitForRuns(withoutSkip(at), answersHead);
-  if (obstacle === 'failing') return waitForRuns(at, answersHead);
+  const wasNoGap = obstacle === 'unreadable' && at.failedRuns % RUNS_BETWEEN_GAPS !== 0;
+  if (obstacle === 'failing' || wasNoGap) return waitForRuns(at, answersHead);
   if (obstacle === 'slow' && timesSlow < TIMES_SLOW && at.pageRows === PAGE_ROWS) return wait(at);
   return { checkpoint: passOver(at, obstacle), next: 'ask' };
 }
@@ -72,9 +75,8 @@ function passOver(at: Checkpoint, obstacle: Obstacle): Checkpoint {
 
 /** Where the first page comes meanwhile, it is not the API as a whole that is down. */
 function waitForRuns(at: Checkpoint, answersHead: boolean): Detour {
-  if (requestOf(at).offset === 0) return { checkpoint: at, next: 'wait' };
   const checkpoint = { ...at, failedRuns: at.failedRuns + 1 };
-  return checkpoint.failedRuns >= RUNS_TO_GIVE_UP && answersHead
+  return checkpoint.failedRuns >= RUNS_TO_GIVE_UP && answersHead && requestOf(at).offset > 0
     ? { checkpoint: withAnomalies(checkpoint, 'refused'), next: 'end' }
     : { checkpoint, next: 'wait' };
 }

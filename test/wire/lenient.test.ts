@@ -112,28 +112,24 @@ const damaged = (bytes: Buffer) => {
 
 const wrongSum = (bytes: Buffer) => bytes.fill(0, bytes.length - 8, bytes.length - 4);
 
-const unreadable: [string, Form, told: RegExp, calls: number][] = [
-  ['in gzip that is cut', ['gzip', (text) => cut(gzipSync(text))], /answers badly \(.*gzip/, 3],
-  ['in gzip that is damaged', ['gzip', (text) => damaged(gzipSync(text))], /answers badly \(.*gzip/, 3],
-  [
-    'in gzip whose checksum is wrong',
-    ['gzip', (text) => wrongSum(gzipSync(text))],
-    /answers badly \(.*gzip/,
-    3,
-  ],
-  ['as something else called gzip', ['gzip', () => '<p>Hello</p>'], /answers badly \(.*gzip/, 3],
-  ['in brotli that is cut', ['br', (text) => cut(brotliCompressSync(text))], /answers badly \(.*br/, 3],
-  ['in an encoding that nobody asked for', ['zstd', () => Buffer.from([1, 2, 3])], /encoding zstd that/, 2],
-  ['in gzip of nothing', ['gzip', () => gzipSync('')], /an empty answer/, 2],
+const unreadable: [string, Form, told: RegExp][] = [
+  ['in gzip that is cut', ['gzip', (text) => cut(gzipSync(text))], /answers badly \(.*gzip/],
+  ['in gzip that is damaged', ['gzip', (text) => damaged(gzipSync(text))], /answers badly \(.*gzip/],
+  ['in gzip whose checksum is wrong', ['gzip', (text) => wrongSum(gzipSync(text))], /answers badly \(.*gzip/],
+  ['as something else called gzip', ['gzip', () => '<p>Hello</p>'], /answers badly \(.*gzip/],
+  ['in brotli that is cut', ['br', (text) => cut(brotliCompressSync(text))], /answers badly \(.*br/],
+  ['in an encoding that nobody asked for', ['zstd', () => Buffer.from([1, 2, 3])], /encoding zstd that/],
+  ['in gzip of nothing', ['gzip', () => gzipSync('')], /an empty answer/],
 ];
 
 describe('a page', () => {
-  test.each(unreadable)('%s ends with 65, named as what it is', async (_, form, told, calls) => {
+  test.each(unreadable)('%s ends with 65, named as what it is', async (_, form, told) => {
     const bench = await setupUpstream((response, __, request) => send(response, pageFor(request, 50), form));
     const { code, stderr } = await bench.sync();
     expect([code, stderr]).toEqual([65, expect.stringMatching(told)]);
     if (told.source.startsWith('answers')) expect(stderr).not.toContain('not asked for');
-    expect(bench.requests).toHaveLength(calls);
+    // The page and the one behind it, each at most three times; later runs ask for the page alone.
+    expect(bench.requests.length).toBeLessThanOrEqual(6);
   });
 
   test.each(unreadable)('%s once is asked for again', async (_, form) => {
