@@ -8,6 +8,50 @@ export function number(value: number, digits = 20): string {
   return text.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ','));
 }
 
+/** A value of a row is shown as it is up to so many digits, of which so many are behind the point. */
+const WHOLE = { digits: 12, decimals: 4 };
+/** Of a longer one at least so many digits are shown. */
+const LEAST_DIGITS = 6;
+
+/**
+ * The number that is shown for a value of a row: the value itself, or the nearest one that is short enough. Whole numbers keep all
+ * their digits.
+ */
+export function shownNumber(value: number): number {
+  if (Number.isInteger(value) || !Number.isFinite(value)) return value;
+  const before = Number(value.toExponential().split('e')[1]) + 1;
+  if (before > WHOLE.digits) return Math.round(value);
+  const digits = Math.max(LEAST_DIGITS, before + WHOLE.decimals);
+  return Number(value.toPrecision(Math.min(WHOLE.digits, digits)));
+}
+
+/** Columns of short fractions are easier to compare where all have as many digits behind the point. */
+const MAX_ALIGNED = WHOLE.decimals;
+
+/** How many digits behind the point the values of a column get; 0 where some have too many. */
+export function decimalsOf(values: Iterable<unknown>): number {
+  let most = 0;
+  for (const value of values)
+    if (typeof value === 'number') most = Math.max(most, decimalsIn(String(shownNumber(value))));
+  return most <= MAX_ALIGNED ? most : 0;
+}
+
+/**
+ * A value of a row: `800,126.23`.
+ * @param decimals digits behind the point. What was rounded gets none that it does not have: they would be invented.
+ */
+export function valueText(value: number, decimals = 0): string {
+  const shown = shownNumber(value);
+  const text = number(shown);
+  const lacking = decimals - decimalsIn(text);
+  if (shown !== value || lacking <= 0) return text;
+  return `${text}${text.includes('.') ? '' : '.'}${'0'.repeat(lacking)}`;
+}
+
+/** More than any column gets for a number that is written otherwise, such as `1e-9`. */
+const decimalsIn = (text: string) =>
+  /^-?[\d,]+(\.\d+)?$/.test(text) ? (text.split('.')[1] ?? '').length : Number.POSITIVE_INFINITY;
+
 /** `row`, or `rows` unless it is one. */
 export const plural = (value: number, unit: string) => (value === 1 ? unit : `${unit}s`);
 

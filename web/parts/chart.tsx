@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
-import { clockTime, number, type Zone, zoneName } from '../formats.ts';
+import { clockTime, number, shownNumber, valueText, type Zone, zoneName } from '../formats.ts';
 import { usePreferences } from '../preferences.ts';
 import { useMedia } from '../store.ts';
 import { Failed } from './states.tsx';
@@ -130,13 +130,13 @@ function dataOf({ x, isTime, series }: ChartProps): uPlot.AlignedData {
 function readout({ x, isTime, series }: ChartProps, at: number, zone: 'utc' | 'local'): string {
   const values = series.flatMap(({ label, values }) => {
     const value = values[at];
-    return value === null || value === undefined ? [] : [`${label} ${number(value)}`];
+    return value === null || value === undefined ? [] : [`${label} ${valueText(value)}`];
   });
   return [placeText(x[at] ?? 0, isTime, zone), ...values].join(' · ');
 }
 
 const placeText = (x: number, isTime: boolean, zone: 'utc' | 'local') =>
-  isTime ? `${clockTime(x, zone)} ${zoneName(x, zone)}` : number(x);
+  isTime ? `${clockTime(x, zone)} ${zoneName(x, zone)}` : valueText(x);
 
 const MAX_LINES = 500;
 
@@ -162,7 +162,7 @@ function Numbers({ title, x, isTime, xLabel, series }: ChartProps) {
               placeText(place, isTime, zone),
               ...series.map(({ values }) => {
                 const value = values[from + line];
-                return value === null || value === undefined ? '–' : number(value);
+                return value === null || value === undefined ? '–' : valueText(value);
               }),
             ])}
           />
@@ -358,7 +358,7 @@ function axisNumber(value: number): string {
         : Math.abs(value) >= 1e4
           ? [1e3, 'k']
           : [1, ''];
-  return `${Number((value / size).toPrecision(6))}${unit}`;
+  return `${shownNumber(value / size)}${unit}`;
 }
 
 /** An unfinished bucket would look like a fall. */
