@@ -185,8 +185,8 @@ async function run(
 
 /** A glance removes nothing, and proves nothing. */
 function logWalk({ name: job }: Job, walk: WalkRow, log: Log): void {
-  const { verdict, rows, inserted, updated, deleted, quarantined, apiCalls, error } = walk;
-  const counts = { job, verdict, rows, inserted, updated, deleted, quarantined, apiCalls };
+  const { verdict, rows, inserted, updated, deleted, held, quarantined, apiCalls, error } = walk;
+  const counts = { job, verdict, rows, inserted, updated, deleted, held, quarantined, apiCalls };
   if (walk.kind === 'glance')
     log.info({ job, rows, inserted, updated, quarantined, apiCalls }, 'glance complete');
   else if (error) log.warn({ ...counts, reason: error }, 'walk proves nothing');

@@ -122,7 +122,7 @@ function renderDatasets({ datasets, daemon, at }: Status, verbose: boolean, pain
   const count = (value: number) => (value > 0 ? paint('yellow', number(value)) : '0');
   const columns: TableColumn<DatasetStatus>[] = [
     { name: 'dataset', cell: ({ job }) => job },
-    { name: 'rows', align: 'right', cell: ({ rows }) => number(rows) },
+    { name: 'rows', align: 'right', cell: renderRows },
     { name: 'proven', align: 'right', cell: (dataset) => renderProven(dataset, paint) },
     { name: 'seen', align: 'right', cell: ({ seenAsOf }) => ago(seenAsOf, now) },
     { name: 'verdict', cell: ({ verdict }) => verdict ?? '–' },
@@ -136,6 +136,10 @@ function renderDatasets({ datasets, daemon, at }: Status, verbose: boolean, pain
     { name: 'drift', align: 'right', cell: ({ drifts }) => count(drifts) },
   ];
   return renderTable(verbose ? [...columns, ...counts] : columns, datasets, paint);
+}
+
+function renderRows({ rows, held }: DatasetStatus): string {
+  return held > 0 ? `${number(rows)} (${number(held)} held)` : number(rows);
 }
 
 /** A time of the past, even where rounding puts it ahead. */

@@ -116,10 +116,12 @@ function exitCodeOf(thrown: unknown): number {
 
 /** A finished walk in one line. */
 export function describeWalk(walk: WalkRow): string {
-  const { verdict, kind, rows, total, apiCalls, inserted, updated, deleted, quarantined, renewalOf } = walk;
+  const { verdict, kind, rows, total, apiCalls, inserted, updated, deleted, held, quarantined, renewalOf } =
+    walk;
   const calls = count(apiCalls, 'call');
   if (renewalOf !== null) return `${verdict}: ${count(total ?? rows, 'row')}, unchanged, proven by ${calls}`;
   const changes = `${number(inserted)} new, ${number(updated)} changed, ${number(deleted)} gone`;
+  const kept = held > 0 ? `, ${number(held)} not seen (kept)` : '';
   const refused = quarantined > 0 ? `, ${number(quarantined)} quarantined` : '';
-  return `${verdict ?? kind}: ${count(rows, 'row')} in ${calls} (${changes}${refused})`;
+  return `${verdict ?? kind}: ${count(rows, 'row')} in ${calls} (${changes}${kept}${refused})`;
 }
