@@ -100,3 +100,18 @@ export function relative(time: string | null, now: number): string {
   const away = Date.parse(time) - now;
   return away > 0 ? `in ${duration(away)}` : `${duration(-away)} ago`;
 }
+
+/** `18:43:11 UTC`; with its day where that is not the day of `now`. */
+export function clockTime(at: number, now: number): string {
+  const text = (ms: number) => new Date(ms).toISOString().replace('T', ' ').replace(/\..*/, '');
+  const [written, today] = [text(at), text(now)];
+  const day = '2026-11-27 '.length;
+  return `${written.slice(0, day) === today.slice(0, day) ? written.slice(day) : written} UTC`;
+}
+
+/** The text with its times as `clockTime` writes them. */
+export const withClockTimes = (text: string, now: number): string =>
+  text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z(?!\w)/g, (time) => {
+    const at = Date.parse(time);
+    return Number.isNaN(at) ? time : clockTime(at, now);
+  });

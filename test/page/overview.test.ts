@@ -349,3 +349,24 @@ async function overviewWith(path: string, edit: (overview: Overview) => void): P
   await settled(page);
   return page;
 }
+
+test('where no daemon runs and all is stale, that is one problem, and on each dataset, too', async () => {
+  lived.bench.clock.advance(24 * 3_600_000);
+  const window = await lived.visit('/');
+  const { page } = window;
+  const problems = page.getByRole('list', { name: 'Problems' }).getByRole('listitem');
+  const noDaemon = problems.filter({ hasText: /no daemon is running/i });
+  expect(await noDaemon.count()).toBe(1);
+  expect(await noDaemon.innerText()).toMatch(
+    /no daemon is running: ai-signals, meme-signals, smart-wallets, usage are stale\s+run market-mirror start/,
+  );
+  expect(await problems.filter({ hasText: 'last complete' }).count()).toBe(1);
+  const badge = page
+    .getByRole('navigation')
+    .getByRole('link', { name: /^Problems/ })
+    .locator('.tag');
+  expect(await badge.innerText()).toBe(String(await problems.count()));
+  await go(window, '/datasets/meme-signals');
+  expect(await noDaemon.count()).toBe(1);
+  expect(await noDaemon.innerText()).toMatch(/meme-signals last complete .*: no daemon is running/);
+});
