@@ -10,19 +10,21 @@ export function number(value: number, digits = 20): string {
 
 /** A value of a row is shown as it is up to so many digits, of which so many are behind the point. */
 const WHOLE = { digits: 12, decimals: 4 };
-/** Of a longer one at least so many digits are shown. */
-const LEAST_DIGITS = 6;
+/** A longer one is rounded to so many, and to a whole number where that has more. */
+const ROUNDED_DIGITS = 6;
+/** Digits that every double has. What differs only behind them was made by binary arithmetic, such as 0.1 + 0.2. */
+const DOUBLE_DIGITS = 15;
 
-/**
- * The number that is shown for a value of a row: the value itself, or the nearest one that is short enough. Whole numbers keep all
- * their digits.
- */
+/** The number that is shown for a value of a row: the value itself, or a shorter one. Whole numbers keep all their digits. */
 export function shownNumber(value: number): number {
   if (Number.isInteger(value) || !Number.isFinite(value)) return value;
-  const before = Number(value.toExponential().split('e')[1]) + 1;
-  if (before > WHOLE.digits) return Math.round(value);
-  const digits = Math.max(LEAST_DIGITS, before + WHOLE.decimals);
-  return Number(value.toPrecision(Math.min(WHOLE.digits, digits)));
+  const exact = Number(value.toPrecision(DOUBLE_DIGITS));
+  const [, whole = '', fraction = ''] = /^-?0*(\d*)\.?(\d*)$/.exec(String(exact)) ?? [];
+  const isShort = fraction.length <= WHOLE.decimals && whole.length + fraction.length <= WHOLE.digits;
+  if (isShort && whole + fraction !== '') return exact;
+  return Math.abs(value) >= 10 ** ROUNDED_DIGITS
+    ? Math.round(value)
+    : Number(value.toPrecision(ROUNDED_DIGITS));
 }
 
 /** Columns of short fractions are easier to compare where all have as many digits behind the point. */

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
-import { clockTime, number, shownNumber, valueText, type Zone, zoneName } from '../formats.ts';
+import { clockTime, number, shownNumber, type Zone, zoneName } from '../formats.ts';
 import { usePreferences } from '../preferences.ts';
 import { useMedia } from '../store.ts';
 import { Failed } from './states.tsx';
@@ -130,13 +130,13 @@ function dataOf({ x, isTime, series }: ChartProps): uPlot.AlignedData {
 function readout({ x, isTime, series }: ChartProps, at: number, zone: 'utc' | 'local'): string {
   const values = series.flatMap(({ label, values }) => {
     const value = values[at];
-    return value === null || value === undefined ? [] : [`${label} ${valueText(value)}`];
+    return value === null || value === undefined ? [] : [`${label} ${number(value)}`];
   });
   return [placeText(x[at] ?? 0, isTime, zone), ...values].join(' · ');
 }
 
 const placeText = (x: number, isTime: boolean, zone: 'utc' | 'local') =>
-  isTime ? `${clockTime(x, zone)} ${zoneName(x, zone)}` : valueText(x);
+  isTime ? `${clockTime(x, zone)} ${zoneName(x, zone)}` : number(x);
 
 const MAX_LINES = 500;
 
@@ -162,7 +162,7 @@ function Numbers({ title, x, isTime, xLabel, series }: ChartProps) {
               placeText(place, isTime, zone),
               ...series.map(({ values }) => {
                 const value = values[from + line];
-                return value === null || value === undefined ? '–' : valueText(value);
+                return value === null || value === undefined ? '–' : number(value);
               }),
             ])}
           />
