@@ -140,6 +140,7 @@ export function healthOf(
     logBytes: bytes,
     lags: sinks,
     silence: readSilence(connection),
+    now,
   });
   return { daemon, sinks, problems, datasets: read, limits, logBytes: bytes, calls };
 }

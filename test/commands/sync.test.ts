@@ -166,6 +166,7 @@ describe('when the key', () => {
 
     key.active = true;
     clock.advance(3_600_000);
+    expect((await run(['status'])).stdout).toMatch(/→ set a valid MARKET_API_KEY.*; the next run tries it$/m);
     expect((await sync('usage')).code).toBe(0);
     const works = await run(['status']);
     expect(works.stdout).not.toMatch(/refuse|tried again|failed|\d\.\d{3}Z/);

@@ -64,6 +64,8 @@ export type Findings = {
   lags: SinkStatuses;
   /** Of the API, where its latest call got no answer. */
   silence: Silence | null;
+  /** Epoch milliseconds. */
+  now: number;
 };
 
 export function findProblems({
@@ -74,6 +76,7 @@ export function findProblems({
   logBytes,
   lags,
   silence,
+  now,
 }: Findings): Problem[] {
   const { account, queue, serve } = daemon ?? {};
   const keyRefused = waits?.find(({ reason }) => reason === 'key_refused');
@@ -85,7 +88,7 @@ export function findProblems({
         null,
         exitCodes.key,
         phrase`the API refuses the key (401)`,
-        phrase`set a valid MARKET_API_KEY, or put it into the file of MARKET_API_KEY_FILE; next try ${{ at: isoTime(keyRefused.until) }}`,
+        phrase`set a valid MARKET_API_KEY, or put it into the file of MARKET_API_KEY_FILE; ${keyRefused.until > now ? phrase`next try ${{ at: isoTime(keyRefused.until) }}` : 'the next run tries it'}`,
         'key-refused',
       ),
     );
