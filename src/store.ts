@@ -39,7 +39,7 @@ import type { CheckedRows, DiscoveredShape } from './validate/checked.ts';
 export type { Change } from './store/changes.ts';
 export { guarded } from './store/failure.ts';
 export type { Counts } from './store/group-commit.ts';
-export { describeHolder, isLock, type Lock, tryLock } from './store/lock.ts';
+export { describeHolder, isLock, type Lock, syncLock, tryLock } from './store/lock.ts';
 export type { Keep } from './store/prune.ts';
 export type { QuarantinedRow, Retried } from './store/quarantine.ts';
 export type { WalkRow } from './store/schema.ts';

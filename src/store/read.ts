@@ -14,7 +14,7 @@ export { type Connection, openReadOnly } from './connection.ts';
 export { storeFailure } from './failure.ts';
 export { filesystemAt, refuseNetworkFilesystem } from './filesystem.ts';
 export { hasMirror, type Identity, identityOf, mirrorFile } from './identity.ts';
-export { holderNote, livingHolder } from './lock.ts';
+export { holderNote, livingHolder, syncLock } from './lock.ts';
 export { countRows, orderReader, removalSql } from './orders.ts';
 export { isBeforeRestore } from './sequence.ts';
 export {

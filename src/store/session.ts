@@ -87,6 +87,7 @@ function createSession(
   const row: WalkRow = walk.row;
   const { retiring, ...checkpoint } = JSON.parse(row.memory) as { retiring?: Retiring };
   row.memory = JSON.stringify(checkpoint);
+  const countCalls = callCounter(connection, row);
   const forgot = row.distinctKeys !== met.rows.size + met.refused.size;
   const before = readBefore(connection, job, now());
   const writer = createPageWriter(connection, walk, now, committed);
@@ -212,7 +213,23 @@ function createSession(
         throw storeFailure(thrown, file);
       }
     },
-    release: () => walk.lock.release(),
+    release(): void {
+      // Once no call is in flight. Where this cannot be written, the work has met the same error.
+      failureOf(() => guarded(file, countCalls));
+      walk.lock.release();
+    },
+  };
+}
+
+/** Returns what counts all calls of this session as calls of the walk: pages bring theirs along, those without one come here. */
+function callCounter(connection: Connection, row: WalkRow): () => void {
+  const before = { calls: row.apiCalls, id: valueIn(connection, 'SELECT max(id) FROM requests') ?? 0 };
+  return () => {
+    const made = 'SELECT count(*) FROM requests WHERE id > ? AND walk_id = ?';
+    const apiCalls = before.calls + (valueIn<number>(connection, made, before.id, row.id) ?? 0);
+    if (apiCalls <= row.apiCalls) return;
+    row.apiCalls = apiCalls;
+    prepareWalkUpdate(connection, ['apiCalls'])(row);
   };
 }
 

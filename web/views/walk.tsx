@@ -116,7 +116,7 @@ function Evidence({ read }: { read: Read }) {
           {Number(read('unkeyed')) > 0 && `, ${number(Number(read('unkeyed')))} of them without a key`}
         </Fact>
         <Fact name="Differences from what was expected">{number(Number(read('drifted')))}</Fact>
-        <Fact name="Calls that brought a page">
+        <Fact name="Calls">
           {number(Number(read('api_calls')))}
           {Number(read('calls_saved')) > 0 && `; ${count(Number(read('calls_saved')), 'call')} saved`}
         </Fact>
