@@ -15,8 +15,8 @@ const dangerous = /^(?:NODE|LD)_/;
 const ROOT = 0;
 const WRITABLE_BY_OTHERS = 0o022;
 
-/** The settings in such a file. @throws Failure `config` where it is not written in UTF-8. */
-export const parseDotEnv = (bytes: Buffer, file: string) => parseEnv(textIn(bytes, file));
+/** The settings in the text of such a file. Editors of Windows begin it with a byte order mark, which is no letter of the first name. */
+export const parseDotEnv = (text: string) => parseEnv(text.replace(/^\uFEFF/, ''));
 
 /**
  * The settings of `file`, none where there is no such file.
@@ -26,7 +26,9 @@ export const parseDotEnv = (bytes: Buffer, file: string) => parseEnv(textIn(byte
 export function readDotEnv(file: string, user = process.getuid?.()): Record<string, string> {
   const bytes = readTrusted(file, user);
   if (bytes === undefined) return {};
-  const given = Object.entries(parseDotEnv(bytes, file)).map(([name, value = '']) => [name, value] as const);
+  const given = Object.entries(parseDotEnv(textIn(bytes, file))).map(
+    ([name, value = '']) => [name, value] as const,
+  );
   const [bad] = given.find(([name]) => dangerous.test(name)) ?? [];
   if (bad !== undefined)
     throw new Failure(

@@ -40,7 +40,7 @@ import { type Hints, unknownShape } from './validate.ts';
 
 export type { Change } from './store/changes.ts';
 export { guarded } from './store/failure.ts';
-export { describeHolder, isLock, type Lock, tryLock } from './store/lock.ts';
+export { describeHolder, isLock, type Lock, syncLock, tryLock } from './store/lock.ts';
 export type { Keep } from './store/prune.ts';
 export type { QuarantinedRow, Retried } from './store/quarantine.ts';
 export type { WalkRow } from './store/schema.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { checkPage, type KnownOfList, errorInBody, unknownShape } from '../../src/validate.ts';
+import { checkPage, errorInBody, type KnownOfList, unknownShape } from '../../src/validate.ts';
 import { checkSignals, job, pagination, signal, signalPage } from './support.ts';
 
 const breaks = (message: string) =>

@@ -211,7 +211,7 @@ describe('an error of the proxy is told as the proxy’s', () => {
     const status = await main('status');
     expect([status.code, status.output]).toEqual([
       69,
-      expect.stringMatching(/✗ (the proxy of HTTPS_PROXY .+) since .+Z/),
+      expect.stringMatching(/✗ (the proxy of HTTPS_PROXY .+) since .+UTC/),
     ]);
     expect(status.output).not.toMatch(/the API cannot be reached/);
     const doctor = await main('doctor');

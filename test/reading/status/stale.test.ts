@@ -15,6 +15,7 @@ const idle: Doing = {
   waited: null,
   message: null,
   exitCode: null,
+  sync: null,
 };
 
 const well: Around = {
