@@ -59,13 +59,14 @@ function createDataset(kind: DatasetKind, count: number, seed: number, epoch: nu
   const { idField, moving, spacingMs } = kind;
   let serial = 0;
   let newest = epoch;
-  const makeRow = (latest: number, spreadMs: number) => {
+  const makeRow = (latest: number, spreadMs: number, now: number) => {
     serial += 1;
     const random = seededRandom(seed, spacingMs, serial);
-    return kind.make(scramble(scramble(seed) ^ serial), latest - Math.floor(random() * spreadMs), random);
+    const at = latest - Math.floor(random() * spreadMs);
+    return kind.make(scramble(scramble(seed) ^ serial), at, random, now);
   };
   const makeFirst = () =>
-    Array.from({ length: count }, (_, place) => makeRow(epoch - place * spacingMs, spacingMs));
+    Array.from({ length: count }, (_, place) => makeRow(epoch - place * spacingMs, spacingMs, epoch));
   let rows: Row[] | undefined;
   return {
     idField,
@@ -83,7 +84,9 @@ function createDataset(kind: DatasetKind, count: number, seed: number, epoch: nu
       rows ??= makeFirst();
       newest = at ?? newest + more * spacingMs;
       const spreadMs = at === undefined ? spacingMs : 0;
-      return Array.from({ length: more }, (_, place) => makeRow(newest - place * spacingMs, spreadMs));
+      return Array.from({ length: more }, (_, place) =>
+        makeRow(newest - place * spacingMs, spreadMs, newest),
+      );
     },
   };
 }
@@ -112,8 +115,8 @@ function changed(row: Row, [fresh = {}]: Row[], moving: readonly string[], rando
 
 export type Row = Record<string, unknown>;
 
-/** Makes a row. `serial` differs from row to row, `at` is its moment in epoch milliseconds. */
-type RowMaker = (serial: number, at: number, random: Random) => Row;
+/** Makes a row. `serial` differs from row to row; `at` is its moment, and `now` that of the list, in epoch milliseconds. */
+type RowMaker = (serial: number, at: number, random: Random, now: number) => Row;
 
 type DatasetKind = {
   readonly make: RowMaker;
@@ -284,7 +287,7 @@ const objections = ['RR_BELOW_MINIMUM', 'EVENT_RISK', 'LOW_LIQUIDITY', 'COUNTER_
 const checks = ['schema', 'price_fresh', 'risk_bounds', 'duplicate', 'market_open'];
 
 /** News. The specification shows no field of it: this shape is one of many possible ones. */
-const makeItem: RowMaker = (serial, at, random) => {
+const makeItem: RowMaker = (serial, at, random, now) => {
   const asset = pick(random, assets);
   const source = pick(random, sources);
   const { headline, kind } = story(asset, random);
@@ -300,11 +303,13 @@ const makeItem: RowMaker = (serial, at, random) => {
     source,
     author: chance(random, 0.35) ? null : pick(random, authors),
     publishedAt: isoTime(at),
-    updatedAt: chance(random, 0.7) ? null : isoTime(at + integer(random, 2, 90) * 60_000),
+    updatedAt: chance(random, 0.7) ? null : isoTime(Math.min(now, at + integer(random, 2, 90) * 60_000)),
     category: pick(random, ['markets', 'policy', 'companies', 'technology', 'security']),
     market: asset.assetClass,
     kind,
-    symbols: [asset.symbol, ...pickSome(random, ['BTCUSDT', 'SPX', 'XAUUSD'], integer(random, 0, 2))],
+    symbols: [
+      ...new Set([asset.symbol, ...pickSome(random, ['BTCUSDT', 'SPX', 'XAUUSD'], integer(random, 0, 2))]),
+    ],
     sentiment: chance(random, 0.25)
       ? null
       : { label: pick(random, ['positive', 'negative', 'neutral']), score: decimal(random, -1, 1) },

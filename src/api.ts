@@ -1,8 +1,8 @@
 /** The one way to the API: waits for a permit for every request, sends it, records it, and repeats it within bounds. */
 
-import Pool from 'undici/lib/dispatcher/pool.js';
+import { openConnections, type TunnelProxy } from './api/connections.ts';
 import { exchange } from './api/exchange.ts';
-import { type Body, type Call, type JudgedResponse, judge, type ToldError } from './api/response.ts';
+import { type Body, type BodyError, type Call, type JudgedResponse, judge } from './api/response.ts';
 import { backoffMs } from './backoff.ts';
 import { type Clock, isoTime, type Random } from './clock.ts';
 import type { Failure } from './errors.ts';
@@ -16,7 +16,7 @@ type ApiRequest = {
   path: string;
   query: Record<string, number>;
   /** Finds what a body with status 200 tells of an error. */
-  findError?: (json: unknown) => ToldError | undefined;
+  findError?: (json: unknown) => BodyError | undefined;
 };
 
 export type ApiResponse = { body: Body; json: unknown; call: Call };
@@ -28,6 +28,8 @@ export type ApiParts = {
   /** Base address without a slash at its end. */
   baseUrl: string;
   key: KeySource;
+  /** On the way to the API, where there is one. */
+  proxy?: TunnelProxy | undefined;
   governor: Pick<Governor, 'acquire' | 'keyChanged'>;
   /** Keeps the record of a call that brought no page; the record of one that did travels with its response. */
   record(call: Call): void;
@@ -45,6 +47,8 @@ export type Api = {
   get(request: ApiRequest, signal: AbortSignal): Promise<ApiResponse>;
   /** One request, never repeated and always recorded. @throws as `get` where there is no permit for it. */
   askOnce(request: ApiRequest, signal: AbortSignal): Promise<EndpointCheck>;
+  /** Whether requests went through the proxy, as far as any was sent. */
+  usesProxy(): boolean;
   close(): Promise<void>;
 };
 
@@ -65,13 +69,7 @@ export function createApi(parts: ApiParts): Api {
   const limits = { ...defaultLimits, ...parts.limits };
   const base = new URL(parts.baseUrl);
   const basePath = base.pathname.replace(/\/$/, '');
-  const pool = new Pool(base.origin, {
-    connect: { timeout: limits.connectMs },
-    headersTimeout: limits.headersMs,
-    bodyTimeout: limits.headersMs,
-    keepAliveTimeout: 30_000,
-    maxResponseSize: limits.bodyBytes,
-  });
+  const { dispatcher, usesProxy } = openConnections(base.origin, parts.proxy, limits);
 
   async function acquire({ job }: ApiRequest, signal: AbortSignal) {
     if (key.reload()) governor.keyChanged();
@@ -84,12 +82,19 @@ export function createApi(parts: ApiParts): Api {
     const sentAt = clock.now();
     // Somebody may set the other clock meanwhile, and all later waits follow from this.
     const began = clock.monotonic();
-    const received = await exchange(pool, basePath + url, key.current(), userAgent, limits, signal);
+    const address = { origin: base.origin, path: basePath + url };
+    const secret = key.current();
+    const received = await exchange(dispatcher, address, secret, userAgent, limits, signal);
     const latencyMs = clock.monotonic() - began;
-    const judged = judge(received, request, clock.now());
+    const judged = judge(received, { ...request, hide: secret.hideIn }, clock.now());
     const { status, bytes, facts, code } = judged;
     const { limit, remaining, retryAfterMs } = facts;
-    complete({ status, limit, remaining, retryAfterMs, latencyMs, stopped: signal.aborted });
+    const meaning = judged.fine ? null : judged.meaning;
+    complete({
+      status: meaning === 'limit' ? 429 : status,
+      isBlocked: meaning === 'blocked',
+      ...{ limit, remaining, retryAfterMs, latencyMs, stopped: signal.aborted },
+    });
     const call: Call = {
       at: isoTime(sentAt),
       job,
@@ -129,7 +134,8 @@ export function createApi(parts: ApiParts): Api {
       return { call, failure: judged.fine ? null : judged.failure, aheadMs: clockLead(judged, call) };
     },
 
-    close: () => pool.destroy(),
+    usesProxy,
+    close: () => dispatcher.destroy(),
   };
 }
 

@@ -44,6 +44,8 @@ export type App = {
   clockJumped(): void;
   /** Requests the job's endpoint once, for one row at most. */
   askOnce(job: Job, signal: AbortSignal): Promise<EndpointCheck>;
+  /** Whether calls went through the proxy, as far as any was made. */
+  usesProxy(): boolean;
   /** Resolves when every command of `MIRROR_ON_CHANGE` has ended; `endCommands` ends them. */
   commandsEnded(): Promise<void>;
   endCommands(): Promise<void>;
@@ -125,6 +127,7 @@ function build(
   const api = createApi({
     baseUrl: config.apiUrl,
     key: config.key,
+    proxy: config.proxy,
     governor,
     record: store.recordCall,
     clock,
@@ -180,6 +183,7 @@ function build(
     clockJumped: governor.clockJumped,
     askOnce: ({ name, path, reading }, signal) =>
       api.askOnce({ job: name, walkId: null, path, query: reading === 'walk' ? { limit: 1 } : {} }, signal),
+    usesProxy: api.usesProxy,
     commandsEnded: async () => await hook?.idle(),
     endCommands: async () => await hook?.close(),
     close: releases.all,

@@ -12,7 +12,9 @@ const STDOUT = 1;
 
 process.umask(0o077);
 const stop = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM'] as const)
+// A demo ends with its window and leaves nothing; whatever else runs may have been told to outlive it (nohup).
+const hangup = process.argv[2] === 'demo' ? (['SIGHUP'] as const) : [];
+for (const name of ['SIGINT', 'SIGTERM', ...hangup] as const)
   process.once(name, () => stop.abort(new Error(`stopped by ${name}`)));
 if (process.channel) {
   process.once('disconnect', () => stop.abort(new Error('the process that started this one has ended')));

@@ -14,10 +14,12 @@ import {
   serviceSettings,
   settingOf,
   settings,
+  smallNames,
 } from './config/settings.ts';
 import {
   type LakeAddress,
   type MaxAges,
+  type ProxyAddress,
   readPath,
   readPaths,
   readShipUrl,
@@ -49,8 +51,10 @@ type Values<Entries> = {
 
 type AllValues = Values<typeof settings>;
 
-export type Config = Omit<AllValues, 'key' | 'serve' | 'ship' | 'lake' | 'account'> & {
+export type Config = Omit<AllValues, 'key' | 'proxy' | 'serve' | 'ship' | 'lake' | 'account'> & {
   key: KeySource;
+  /** Through which the API may be reached. */
+  proxy: ProxySettings | undefined;
   /** The account whose limits this mirror shares with others, where it does. */
   account: { name: string; redisUrl: string } | undefined;
   /** The Postgres that follows the mirror, where there is one. */
@@ -69,6 +73,9 @@ export type Hints = {
   key?: readonly (readonly string[])[];
   volatile?: readonly (readonly string[])[];
 };
+
+/** `exceptions` as in NO_PROXY. */
+export type ProxySettings = ProxyAddress & { exceptions: string };
 
 /** In milliseconds; `keepMs` is infinite for ever. */
 export type LakeSettings = {
@@ -112,9 +119,11 @@ type ServeConfig = LocalConfig & Pick<Config, 'schedules' | 'serve'>;
 export function readConfig(environment: Environment, schedules: Record<string, string>): Config {
   const given = withoutEmpty(environment);
   refuseDangers(given);
-  const { key, serve, ship, lake, account, ...others } = settings;
+  const { key, proxy, serve, ship, lake, account, ...others } = settings;
+  const values = readAll(others, given);
   return {
-    ...readAll(others, given),
+    ...values,
+    proxy: readProxy(given, values.apiUrl),
     account: readAccount(given),
     ship: readShip(given),
     lake: readLake(given),
@@ -243,6 +252,15 @@ function readKey(given: Environment): KeySource {
     'config',
     'MARKET_API_KEY is missing: set it, or MARKET_API_KEY_FILE to a file that holds the key; market-mirror init asks for it',
   );
+}
+
+/** The proxy on the way to the API. Nothing for this machine goes through one; what has no TLS is on this machine. */
+function readProxy(given: Environment, apiUrl: string): ProxySettings | undefined {
+  const { address, exceptions = '' } = readAll(settings.proxy, given);
+  const { hostname } = new URL(apiUrl);
+  return address && !isLoopback(hostname) && !hostname.endsWith('.localhost')
+    ? { ...address, exceptions }
+    : undefined;
 }
 
 /** The Postgres that follows the mirror, where there is one. @throws Failure `config` that never shows its password. */
@@ -441,10 +459,11 @@ export function isSetting(name: string): boolean {
   return allSettings.some((setting) => setting.name === name);
 }
 
+/** The variables that are set, each by the name of its setting. */
 export function withoutEmpty(environment: Environment): Environment {
-  return Object.fromEntries(
-    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
-  );
+  const given = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
+  const small = given.flatMap(([name, value]) => (name in smallNames ? [[smallNames[name], value]] : []));
+  return Object.fromEntries([...given, ...small]);
 }
 
 /**

@@ -108,11 +108,20 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   const health = await openHealthSocket({ dir, status: () => file.ifHere(() => statusOf(app, clock.now())) });
   releases.add(() => health?.close());
   const shared: Shared = { file, pulse, turns, following };
+  // The first run may end before the queue is known to be there.
+  let isAnnounced = false;
+  const announce = () => {
+    if (!isAnnounced) log.info({}, `mirroring ${apiUrl} into ${app.store.file}`);
+    isAnnounced = true;
+  };
   const queue = await startQueue({
     redis: redisUrl ? { url: redisUrl } : { dir },
     schedules,
     lastRun: app.store.lastRun,
-    run: (name, stop) => file.during(() => run(app, app.job(name), parts, shared, stop)),
+    run(name, stop) {
+      announce();
+      return file.during(() => run(app, app.job(name), parts, shared, stop));
+    },
     changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
     onOutage: (queue) => note({ queue }),
     log,
@@ -125,7 +134,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   guarded(dir, () => writeQueueFile(dir, queue.changesAt));
   const systemd = serviceManager(parts);
   releases.add(systemd.stopping);
-  log.info({}, `mirroring ${apiUrl} into ${app.store.file}`);
+  announce();
   void followClock({ app, queue, turns, clock, log }, ending);
   // Not awaited: a daemon that is stopped meanwhile stops at once.
   void systemd.ready(`mirroring ${apiUrl}`, () => file.isHere() && isWell(queue, pulse, log));
@@ -185,8 +194,8 @@ async function run(
 
 /** A glance removes nothing, and proves nothing. */
 function logWalk({ name: job }: Job, walk: WalkRow, log: Log): void {
-  const { verdict, rows, inserted, updated, deleted, quarantined, apiCalls, error } = walk;
-  const counts = { job, verdict, rows, inserted, updated, deleted, quarantined, apiCalls };
+  const { verdict, rows, inserted, updated, deleted, held, quarantined, apiCalls, error } = walk;
+  const counts = { job, verdict, rows, inserted, updated, deleted, held, quarantined, apiCalls };
   if (walk.kind === 'glance')
     log.info({ job, rows, inserted, updated, quarantined, apiCalls }, 'glance complete');
   else if (error) log.warn({ ...counts, reason: error }, 'walk proves nothing');

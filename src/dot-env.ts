@@ -4,6 +4,7 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { isOurs } from './config.ts';
 import { Failure } from './errors.ts';
+import { textIn } from './text-file.ts';
 
 /** Names that we or our libraries read. */
 const isRead = (name: string) => isOurs(name) || name.startsWith('AWS_');
@@ -20,12 +21,14 @@ export const parseDotEnv = (text: string) => parseEnv(text.replace(/^\uFEFF/, ''
 /**
  * The settings of `file`, none where there is no such file.
  * @param user the id of the user who runs this; undefined where there are none.
- * @throws Failure `config` where others may write the file or it cannot be read, and for names that run code.
+ * @throws Failure `config` where others may write the file, it cannot be read or is not in UTF-8, and for names that run code.
  */
 export function readDotEnv(file: string, user = process.getuid?.()): Record<string, string> {
-  const text = readTrusted(file, user);
-  if (text === undefined) return {};
-  const given = Object.entries(parseDotEnv(text)).map(([name, value = '']) => [name, value] as const);
+  const bytes = readTrusted(file, user);
+  if (bytes === undefined) return {};
+  const given = Object.entries(parseDotEnv(textIn(bytes, file))).map(
+    ([name, value = '']) => [name, value] as const,
+  );
   const [bad] = given.find(([name]) => dangerous.test(name)) ?? [];
   if (bad !== undefined)
     throw new Failure(
@@ -36,12 +39,12 @@ export function readDotEnv(file: string, user = process.getuid?.()): Record<stri
 }
 
 /** Looked at and read by one descriptor, so that it is the same file. */
-function readTrusted(file: string, user: number | undefined): string | undefined {
+function readTrusted(file: string, user: number | undefined): Buffer | undefined {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(file, 'r');
     refuseForeign(file, fstatSync(descriptor), user);
-    return readFileSync(descriptor, 'utf8');
+    return readFileSync(descriptor);
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
     const { code } = thrown as NodeJS.ErrnoException;

@@ -41,6 +41,7 @@ export const waitReasons = {
   concurrency: 'the API allows no more calls at the same time',
   key_refused: 'the API refuses the key',
   unavailable: 'the API does not serve it at present',
+  blocked: 'something between us and the API (a firewall or proxy) answers 403',
   unreachable: 'the API cannot be reached',
   account: "the account's limits are out of reach",
   shutdown: 'the program was told to end',

@@ -5,6 +5,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { inspect } from 'node:util';
 import { Failure } from './errors.ts';
+import { textIn } from './text-file.ts';
 
 /** The rights of every user, which a file with a secret must not give; its group may read it. */
 export const WORLD_PERMISSION_BITS = 0o007;
@@ -50,7 +51,10 @@ function readKeyFile(file: string): Secret {
   const { mode } = attempt(file, () => statSync(file));
   if (mode & WORLD_PERMISSION_BITS)
     throw new Failure('config', `MARKET_API_KEY_FILE: ${file} can be used by every user: chmod 600 it`);
-  const text = attempt(file, () => readFileSync(file, 'utf8'));
+  const text = textIn(
+    attempt(file, () => readFileSync(file)),
+    `MARKET_API_KEY_FILE: ${file}`,
+  );
   return checkKey(text.replace(/\r?\n$/, ''), 'MARKET_API_KEY_FILE');
 }
 

@@ -6,7 +6,7 @@ import { Snooze, toError, type WaitReason } from './errors.ts';
 import type { Job } from './job.ts';
 import { openWindow } from './mirror/window.ts';
 import type { Counts, QuarantinedRow, Retried, Store, WalkRow, WalkSession } from './store.ts';
-import { checkAgain, checkSnapshot, type Hints, MissingPlace, readError } from './validate.ts';
+import { checkAgain, checkSnapshot, errorInBody, type Hints, MissingPlace } from './validate.ts';
 import { requestOf } from './walk/checkpoint.ts';
 import { findDetour } from './walk/obstacles.ts';
 import type { WalkKind } from './walk.ts';
@@ -114,7 +114,7 @@ async function takeSnapshot(
   { api, progress }: MirrorParts,
   signal: AbortSignal,
 ): Promise<void> {
-  const findError = (json: unknown) => readError(json, job);
+  const findError = (json: unknown) => errorInBody(json, job);
   const request = { job: job.name, walkId: session.row.id, path: job.path, query: {}, findError };
   const { body, json, call } = await api.get(request, signal);
   const checked = checkSnapshot(body.text(), json, `${call.at} ${session.row.id}`, call.at);

@@ -5,12 +5,17 @@ import { LRUCache } from 'lru-cache';
 
 /**
  * Whether nothing but this machine reaches it.
- * @param host a name or an address, in lower case, also as in a URL (`[::1]`) and as of a socket (`::ffff:127.0.0.1`).
+ * @param host a name or an address, in lower case, also as in a URL (`[::1]`, `[::ffff:7f00:1]`) and as of a socket (`::ffff:127.0.0.1`).
  */
 export function isLoopback(host: string): boolean {
-  const bare = host.replace(/^\[(.*)\]$/, '$1').replace(/^::ffff:/, '');
-  return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'));
+  const bare = host.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
+  return bare === 'localhost' || loopback.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4');
 }
+
+/** A BlockList knows addresses of IPv4 also where they are mapped into IPv6. */
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
 
 /**
  * Reads `192.0.2.7`, `10.0.0.0/8`, `2001:db8::/32`; undefined for any other text.

@@ -40,7 +40,7 @@ import { type Hints, unknownShape } from './validate.ts';
 
 export type { Change } from './store/changes.ts';
 export { guarded } from './store/failure.ts';
-export { describeHolder, isLock, type Lock, tryLock } from './store/lock.ts';
+export { describeHolder, isLock, type Lock, syncLock, tryLock } from './store/lock.ts';
 export type { Keep } from './store/prune.ts';
 export type { QuarantinedRow, Retried } from './store/quarantine.ts';
 export type { WalkRow } from './store/schema.ts';
@@ -284,7 +284,8 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       /** Whether the job's unfinished walk waits for a page that did not come in its last run, though the API answers. */
       waitsAtObstacle(job: string): boolean {
         const walk = lastWalk(connection, job, 'finished_at IS NULL');
-        return walk !== undefined && (readMemory(walk)?.checkpoint.failedRuns ?? 0) > 0;
+        const at = walk && readMemory(walk)?.checkpoint;
+        return at !== undefined && at.failedRuns > 0 && at.offset > 0;
       },
       /** Whether the clock was ahead when the job's last walk began: the age of its data is not known. */
       wasAhead(job: string) {

@@ -31,7 +31,7 @@ import { checkSpecified } from './validate/specified.ts';
 import { asRecord, inspect, profileRows } from './validate/values.ts';
 
 export { type Hints, unknownShape } from './validate/discovered.ts';
-export { readError } from './validate/envelope.ts';
+export { errorInBody } from './validate/envelope.ts';
 
 const noFields: PageFields = { rows: 0, fields: [] };
 

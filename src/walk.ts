@@ -28,7 +28,7 @@ import {
   unkeyedRows,
   withAnomalies,
 } from './walk/checkpoint.ts';
-import { confirmPage } from './walk/obstacles.ts';
+import { confirmPage, narrowGap } from './walk/obstacles.ts';
 
 /**
  * `snapshot`: all pages came from one published snapshot, every key once, `total` rows.
@@ -82,6 +82,8 @@ export function takeStep(
   previous: Previous | undefined,
   kind: WalkKind,
 ): WalkStep {
+  const back = narrowGap(at);
+  if (back) return { ...stepOf(back), metRows: 'skip', end: undefined };
   const { next, ...step } = advance(confirmPage(at), page, previous);
   const isRenewal = kind === 'walk' && at.pages === 0 && isUnchanged(previous, page);
   const end = isRenewal

@@ -64,44 +64,6 @@ describe('the unit', () => {
   });
 });
 
-describe('the image', () => {
-  const stages = stagesOf(read('Dockerfile'));
-  const last = stages.at(-1) ?? [];
-  const arguments_ = (name: string) => last.filter(([found]) => found === name).map(([, text]) => text);
-  const context = read('Dockerfile.dockerignore');
-
-  test('is built from what is there, and from nothing else', () => {
-    const [all, ...allowed] = context.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-    expect(all).toBe('*');
-    for (const path of allowed) expect(existsSync(path.slice(1).replace(/\/\*.*/, '')), path).toBe(true);
-    // What the build reads: the files of the TypeScript project, its last step, and what npm looks at.
-    const { include } = JSON.parse(readFileSync('tsconfig.build.json', 'utf8')) as { include: string[] };
-    expect(allowed).toEqual(
-      expect.arrayContaining([...include, 'scripts', 'package-lock.json'].map((path) => `!${path}`)),
-    );
-  });
-
-  test('holds all that the package ships', () => {
-    const copied = arguments_('COPY').map(
-      (text) => /^--from=build \/opt\/market-mirror\/(\S+)/.exec(text)?.[1],
-    );
-    expect(copied).toEqual(expect.arrayContaining([...manifest.files, 'node_modules', 'package.json']));
-  });
-
-  test('runs its program as a user without rights, and nothing as root after that', () => {
-    const commands = arguments_('RUN').flatMap((text) => text.split(' && '));
-    expect(commands).toContain(`ln -s ${program} /usr/local/bin/market-mirror`);
-    expect(arguments_('USER')).toEqual(['node']);
-    expect(last.slice(last.findIndex(([name]) => name === 'USER')).map(([name]) => name)).not.toContain(
-      'RUN',
-    );
-    expect([arguments_('ENTRYPOINT'), arguments_('CMD')].map(([text = '']) => JSON.parse(text))).toEqual([
-      ['tini', '--', 'market-mirror'],
-      ['start'],
-    ]);
-  });
-});
-
 describe('the composition', () => {
   const { services, secrets } = parse(read('compose.yaml')) as Composition;
   const { mirror, redis } = services;
@@ -158,19 +120,6 @@ function unitOf(text: string): Record<string, Record<string, string[]>> {
     } else if (name) section[name] = [...(section[name] ?? []), value];
   }
   return sections;
-}
-
-type Instruction = [name: string, text: string];
-
-/** The instructions of each stage of a Dockerfile, those of several lines in one. */
-function stagesOf(text: string): Instruction[][] {
-  const stages: Instruction[][] = [];
-  const whole = text.replaceAll(/^#.*\n/gm, '').replaceAll(/\s*\\\n\s*/g, ' ');
-  for (const [, name = '', rest = ''] of whole.matchAll(/^([A-Z]+) (.*)$/gm)) {
-    if (name === 'FROM') stages.push([]);
-    stages.at(-1)?.push([name, rest]);
-  }
-  return stages;
 }
 
 type Composition = {

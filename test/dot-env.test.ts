@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { allSettings } from '../src/config/settings.ts';
 import { readDotEnv } from '../src/dot-env.ts';
+import { runCli } from './helpers/cli.ts';
 import { temporaryFolder } from './helpers/folder.ts';
 
 function fileWith(text: string, mode = 0o600): string {
@@ -26,6 +27,44 @@ test('a byte order mark before the first setting is no part of its name', () => 
   expect(readDotEnv(fileWith('\uFEFFMIRROR_DIR=x\nLOG_LEVEL=info'))).toEqual({
     MIRROR_DIR: 'x',
     LOG_LEVEL: 'info',
+  });
+});
+
+describe('in another encoding than UTF-8 it is refused, and told in which', () => {
+  const text = 'MARKET_API_URL=https://api.example.com\r\n# Ключ\r\nLOG_LEVEL=info\r\n';
+  const little = (written: string) => Buffer.from(written, 'utf16le');
+  const big = (written: string) => little(written).swap16();
+  test.each([
+    ['UTF-16 (little-endian)', little(`\uFEFF${text}`)],
+    ['UTF-16 (big-endian)', big(`\uFEFF${text}`)],
+    ['UTF-16 (little-endian)', little(text)],
+    ['UTF-16 (big-endian)', big(text)],
+    ['UTF-16 (little-endian)', little('\uFEFF')],
+    ['UTF-16 (little-endian)', little('\uFEFF№')],
+    ['UTF-32', Buffer.concat([little('\uFEFF\0'), little('A\0B\0')])],
+    ['UTF-32', Buffer.concat([Buffer.from([0, 0, 0xfe, 0xff]), big('\0A\0B')])],
+  ])('%s', (encoding, bytes) => {
+    const file = fileWith('');
+    writeFileSync(file, bytes);
+    expect(() => readDotEnv(file)).toThrow(refusal(`${file} is written in ${encoding}: save it as UTF-8`));
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['a mark alone', '\uFEFF'],
+    ['letters beyond ASCII', 'LOG_LEVEL=info # Ключ №\n'],
+  ])('but not %s', (_, written) => {
+    expect(() => readDotEnv(fileWith(written))).not.toThrow();
+  });
+
+  test('by every command, in one line: 78', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, '.env'), little(`\uFEFF${text}`), { mode: 0o600 });
+    for (const command of ['sync', 'doctor', 'status', 'init']) {
+      const { code, stdout, stderr } = await runCli([command], {}, cwd);
+      expect([code, stdout]).toEqual([78, '']);
+      expect(stderr).toMatch(/^market-mirror: \.env is written in UTF-16 \(little-endian\): .+\n$/);
+    }
   });
 });
 

@@ -35,6 +35,24 @@ describe('a key file', () => {
     expect(keyFromFile(file).current().reveal()).toBe('k-1234');
   });
 
+  test('may begin with a byte order mark', () => {
+    write('\uFEFFk-1234\r\n');
+    expect(keyFromFile(file).current().reveal()).toBe('k-1234');
+  });
+
+  test('in UTF-16 is named as such, without the key', () => {
+    write('');
+    writeFileSync(file, Buffer.from('\uFEFFcanary-1\r\n', 'utf16le'));
+    const { kind, message } = refusal(() => keyFromFile(file));
+    expect([kind, message]).toEqual([
+      'config',
+      expect.stringMatching(
+        /^MARKET_API_KEY_FILE: .+ is written in UTF-16 \(little-endian\): save it as UTF-8/,
+      ),
+    ]);
+    expect(message).not.toContain('canary');
+  });
+
   test('is read again when it changes, and only then', () => {
     write('first');
     const key = keyFromFile(file);

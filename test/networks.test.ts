@@ -2,10 +2,20 @@ import { describe, expect, test } from 'vitest';
 import { isLoopback, networksOf, parseNetwork } from '../src/networks.ts';
 
 test('this machine is told from others', () => {
-  const own = ['localhost', '127.0.0.1', '127.255.0.9', '::1', '[::1]', '::ffff:127.0.0.1'];
+  const own = [
+    ...['localhost', 'localhost.', '127.0.0.1', '127.255.0.9', '::1', '[::1]', '0:0:0:0:0:0:0:1'],
+    ...['::ffff:127.0.0.1', '[::ffff:7f00:1]'],
+  ];
   const others = [
     ...['192.0.2.7', '::ffff:192.0.2.7', '[2001:db8::1]', '0.0.0.0', '::', '1127.0.0.1', ''],
-    ...['127.example.com', '127.0.0.1.example.com', 'localhost.example.com', 'not-localhost', '::12'],
+    ...[
+      '127.example.com',
+      '127.0.0.1.example.com',
+      'localhost.example.com',
+      'not-localhost',
+      '::12',
+      '[::ffff:a00:1]',
+    ],
   ];
   expect([...own, ...others].filter(isLoopback)).toEqual(own);
 });

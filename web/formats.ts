@@ -2,7 +2,7 @@
 
 import { exactDuration } from '../src/output/numbers.ts';
 
-export { bytes, count, number, plural } from '../src/output/numbers.ts';
+export { bytes, count, decimalsOf, number, plural, shownNumber, valueText } from '../src/output/numbers.ts';
 
 export type Zone = 'utc' | 'local';
 

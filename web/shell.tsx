@@ -55,6 +55,11 @@ function Side({ path }: { path: string }) {
   const { overview } = useLive();
   const { at } = usePageAddress();
   const [isOpen, setOpen] = useState(false);
+  // The menu lies above the content, where one who has read on would not see it.
+  const unfold = () => {
+    if (!isOpen) scrollTo(0, 0);
+    setOpen(!isOpen);
+  };
   const problems = overview ? problemsOf(overview).length : 0;
   const link = (route: Route, label: string, badge?: ComponentChildren) => {
     const to = pathOf(route);
@@ -73,7 +78,7 @@ function Side({ path }: { path: string }) {
     <nav class={`side${isOpen ? ' open' : ''}`} aria-label="Page">
       <div class="brand">
         <a href={linkTo('/')}>market-mirror</a>
-        <button type="button" class="unfold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <button type="button" class="unfold" aria-expanded={isOpen} onClick={unfold}>
           Menu
         </button>
       </div>

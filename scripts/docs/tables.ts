@@ -205,8 +205,10 @@ const introduction = `# Tables and views
 Generated from the schema by \`npm run docs\`; a test fails if it is out of date. Every SQL statement on this page
 runs as it is written, in any SQLite tool, while the daemon is running.
 
-- \`SELECT * FROM <dataset>\` shows the dataset as the API has it now, as far as the mirror knows. One row of
-  [\`freshness\`](#freshness) says whether to trust it, and as of when.
+- \`SELECT * FROM <dataset>\` shows the rows that the API showed at the last full read and since, and the held ones: rows that
+  this read did not show, and that go if the next one does not show them either. \`_held_since\` tells them apart;
+  \`WHERE _held_since IS NULL\` leaves them out. One row of [\`freshness\`](#freshness) says whether to trust a dataset, as of
+  when, and how many of its rows are held.
 - Times made by the mirror are ISO 8601 UTC text with milliseconds, so they compare and sort as text. Times from the API
   are kept exactly as received.
 - Booleans are 0 or 1. Arrays and objects are JSON text: read them with \`->>\` or \`json_each\`.

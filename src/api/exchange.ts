@@ -1,19 +1,18 @@
 /** One request on the wire and its response. A response may quote the request, so the key is removed before anything parses it. */
 
-import { gunzipSync } from 'node:zlib';
-import type { Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import { toError } from '../errors.ts';
 import type { Secret } from '../key.ts';
-import { first, type Headers, type RawResponse, STOPPED } from './response.ts';
+import { unpack } from './encoding.ts';
+import { BROKEN, type Headers, listed, type RawResponse, STOPPED, TOO_LARGE } from './response.ts';
 
 /**
- * Sends a GET and reads the whole response within `deadlineMs`. Redirects are not followed, so the key goes to the pool's origin
- * alone.
+ * Sends a GET and reads the whole response within `deadlineMs`. Redirects are not followed, so the key goes to the origin alone.
  * @param bodyBytes the most that an unpacked body may have.
  */
 export function exchange(
-  pool: Pool,
-  path: string,
+  dispatcher: Dispatcher,
+  { origin, path }: { origin: string; path: string },
   key: Secret,
   userAgent: string,
   { deadlineMs, bodyBytes }: { deadlineMs: number; bodyBytes: number },
@@ -22,6 +21,7 @@ export function exchange(
   return new Promise((resolve) => {
     let request: Dispatcher.DispatchController | undefined;
     let error: Error | undefined;
+    let hasBegun = false;
     let status = 0;
     let headers: Headers = {};
     const parts: Buffer[] = [];
@@ -31,22 +31,27 @@ export function exchange(
       signal.removeEventListener('abort', stop);
       resolve(response);
     };
+    const lose = (code: string) =>
+      end({ status: null, code: key.hideIn(code), headers: {}, bytes: 0, body: null, trouble: null });
     const fail = (reason: Error, code = codeOf(reason)) => {
       // The abort below calls this once more.
       if (error) return;
       error = reason;
       request?.abort(error);
-      end({ status: null, code: key.hideIn(code), headers: {}, bytes: 0, body: null });
+      lose(hasBegun && code !== STOPPED && code !== TOO_LARGE ? BROKEN + code : code);
     };
     const receive = () => {
       const received = Buffer.concat(parts);
-      const plain = unpack(received, first(headers['content-encoding']), bodyBytes);
+      const unpacked = unpack(received, listed(headers['content-encoding']), bodyBytes);
+      if (!unpacked) return lose(TOO_LARGE);
+      const { body, trouble } = unpacked;
       end({
         status,
         code: null,
         headers: withoutKey(headers, key),
         bytes: received.length,
-        body: plain && key.hideIn(plain),
+        body: withoutMark(key.hideIn(body)),
+        trouble: trouble && { ...trouble, name: key.hideIn(trouble.name) },
       });
     };
     const stop = () => fail(toError(signal.reason), STOPPED);
@@ -63,6 +68,9 @@ export function exchange(
         // It was aborted while it waited for a connection.
         if (error) controller.abort(error);
       },
+      onResponseStarted() {
+        hasBegun = true;
+      },
       onResponseStart(_, statusCode, received) {
         status = statusCode;
         headers = received;
@@ -71,8 +79,9 @@ export function exchange(
       onResponseEnd: receive,
       onResponseError: (_, thrown) => fail(thrown),
     };
-    pool.dispatch(
+    dispatcher.dispatch(
       {
+        origin,
         path,
         method: 'GET',
         headers: {
@@ -87,9 +96,12 @@ export function exchange(
   });
 }
 
-function codeOf(error: Error): string {
+/** The code of an error of undici, or what else tells it from others. */
+export function codeOf(error: Error): string {
   const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? code : error.name;
+  // What is wrong with a response stands in the message alone.
+  const [, reason] = /^Response does not match .*?\((.+)\)/.exec(error.message) ?? [];
+  return reason ?? (typeof code === 'string' ? code : error.name);
 }
 
 function withoutKey(headers: Headers, key: Secret): Headers {
@@ -98,14 +110,9 @@ function withoutKey(headers: Headers, key: Secret): Headers {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, hidden(value)]));
 }
 
-/** Some proxies compress although nobody asked; a small body may unpack to more than memory holds. */
-function unpack(bytes: Buffer, encoding = 'identity', limit: number): Buffer | null {
-  const name = encoding.trim().toLowerCase();
-  if (name === 'identity' || name === '' || bytes.length === 0) return bytes;
-  if (name !== 'gzip' && name !== 'x-gzip') return null;
-  try {
-    return gunzipSync(bytes, { maxOutputLength: limit });
-  } catch {
-    return null;
-  }
+const MARK = Buffer.from('\ufeff');
+
+/** RFC 8259, 8.1: whoever reads JSON may pass over a byte order mark. */
+function withoutMark(body: Buffer): Buffer {
+  return body.subarray(0, MARK.length).equals(MARK) ? body.subarray(MARK.length) : body;
 }

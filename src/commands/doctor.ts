@@ -83,5 +83,6 @@ function summary(checks: readonly Check[], all: true | undefined): string {
   const list = all ? '' : ' (--all lists them)';
   const isBegun = checks.some(({ name, level }) => name === 'database' && level !== 'skipped');
   const next = problem + warning > 0 || isBegun ? '' : '; next: market-mirror sync';
-  return `${parts.join(', ')}${list}${next}`;
+  const proxy = checks.find(({ name, level }) => name === 'proxy' && level === 'ok');
+  return `${parts.join(', ')}${list}${proxy ? `; ${proxy.message}` : ''}${next}`;
 }

@@ -1,6 +1,6 @@
-/** `market-mirror init`: a `.env` file that explains every setting, with what is known or asked for filled in. */
+/** `market-mirror init`: a `.env` file that explains every setting, with what is known or asked for filled in; one that is there is completed. */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
@@ -12,6 +12,7 @@ import { type Environment, examineSettings, isOurs, isSetting, settingOf, withou
 import { parseDotEnv } from '../dot-env.ts';
 import { Failure } from '../errors.ts';
 import { type ListedJob, listJobs, ownSchedules } from '../job-list.ts';
+import { textIn } from '../text-file.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 import type { Input } from './query.ts';
@@ -24,7 +25,7 @@ export function initCommand(context: Context, stdin: Input = process.stdin): Com
   const command = new Command('init')
     .option('--url <address>', 'the base address of the API')
     .option('--key-file <file>', 'the file that holds the key')
-    .option('--force', 'replace a .env that is there; what is set in it stays set')
+    .option('--force', 'write a .env that is there anew, instead of filling in what is unset in it')
     .action((options: Options) => init(options, context, stdin));
   return withExamples(
     command,
@@ -40,29 +41,94 @@ async function init(options: Options, context: Context, stdin: Input): Promise<v
   const { environment, stderr, hint } = context;
   const jobs = await listJobs();
   const schedules = ownSchedules(jobs);
+  const there = options.force ? null : readThere(FILE);
   // A file that is in the way is found before the questions.
-  const atomic = await openAtomicFile(FILE, options.force ?? false, 0o600);
+  const atomic = await openAtomicFile(there?.path ?? FILE, there !== null || (options.force ?? false), 0o600);
   try {
     const known = settingsIn(environment);
-    const given = {
-      ...known,
-      ...withoutEmpty({ MARKET_API_URL: options.url, MARKET_API_KEY_FILE: options.keyFile }),
-    };
+    const wanted = withoutEmpty({ MARKET_API_URL: options.url, MARKET_API_KEY_FILE: options.keyFile });
+    const kept = there ? Object.keys(wanted).filter((name) => isSetIn(there.set, name)) : [];
+    const given = { ...there?.set, ...known, ...without(wanted, kept) };
     refuseWrong(given, schedules);
     if (stdin.isTTY && stderr.isTTY) Object.assign(given, await askForMissing(given, context, stdin));
-    const text = renderEnvFile(given, jobs, foreignIn(FILE));
-    await writing(FILE, () => atomic.handle.writeFile(text));
-    await atomic.commit();
-    stderr.write(hint(report(Object.keys(known), given)));
+    const added = there ? unsetOf(given, there.set) : given;
+    if (!there || Object.keys(added).length > 0) {
+      const text = there ? filledIn(there.text, added) : renderEnvFile(given, jobs, foreignIn(FILE));
+      await writing(FILE, () => atomic.handle.writeFile(text));
+      await atomic.commit();
+    }
+    const fromEnvironment = Object.keys(known).filter((name) => name in added);
+    stderr.write(hint(report({ added, isNew: !there, kept, fromEnvironment, given })));
   } finally {
     await atomic.discard();
   }
 }
 
+/** A `.env` that is there. `set`: what it sets for us, without what it leaves empty. */
+type EnvFile = { path: string; text: string; set: Environment };
+
+function readThere(file: string): EnvFile | null {
+  if (!existsSync(file) || !statSync(file).isFile()) return null;
+  const text = textOf(file);
+  return { path: realpathSync(file), text, set: settingsIn(parseDotEnv(text)) };
+}
+
+/** The key is given by one of two settings. */
+const KEYS = ['MARKET_API_KEY', 'MARKET_API_KEY_FILE'];
+
+const isSetIn = (set: Environment, name: string): boolean =>
+  KEYS.includes(name) ? KEYS.some((key) => key in set) : name in set;
+
+const without = (environment: Environment, names: readonly string[]): Environment =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => !names.includes(name)));
+
+const unsetOf = (given: Environment, set: Environment): Environment =>
+  Object.fromEntries(
+    Object.entries(withoutEmpty(given)).filter(([name]) => isOurs(name) && !isSetIn(set, name)),
+  );
+
+/**
+ * The text of the file with these settings in the lines that stand for them, or at its end; all else stays as it is.
+ * @throws Failure `config` where the file would not be read back so.
+ */
+function filledIn(text: string, added: Environment): string {
+  const expected = { ...parseDotEnv(text), ...added };
+  const isFaithful = (filled: string) => {
+    const found = parseDotEnv(filled);
+    const names = Object.keys(found);
+    return (
+      names.length === Object.keys(expected).length && names.every((name) => found[name] === expected[name])
+    );
+  };
+  const lineEnd = text.includes('\r\n') ? '\r\n' : '\n';
+  const append = (to: string, line: string) =>
+    `${to}${to === '' || to.endsWith('\n') ? '' : lineEnd}${line}${lineEnd}`;
+  let [inPlace, atEnd] = [text, text];
+  for (const [name, value = ''] of Object.entries(added)) {
+    const written = `${name}=${quoted(name, value)}`;
+    const empty = new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=[ \\t]*$`, 'm');
+    const comment = new RegExp(`^[ \\t]*#[ \\t]*${name}=.*$`, 'm');
+    const line = [empty, comment].find((pattern) => pattern.test(inPlace));
+    inPlace = line ? inPlace.replace(line, () => written) : append(inPlace, written);
+    atEnd = append(atEnd, written);
+  }
+  // A line that seems to stand for a setting may be a part of another value.
+  const filled = [inPlace, atEnd].find(isFaithful);
+  if (filled !== undefined) return filled;
+  throw new Failure('config', `${FILE} cannot be filled in as it is written: --force writes it anew`);
+}
+
+/** To the letter: with its byte order mark, where it has one. @throws Failure `config` where it is not in UTF-8. */
+function textOf(file: string): string {
+  const bytes = readFileSync(file);
+  textIn(bytes, file);
+  return bytes.toString('utf8');
+}
+
 /** What a file that is to be replaced sets for other programs. */
 function foreignIn(file: string): Environment {
   if (!existsSync(file)) return {};
-  const there = Object.entries(parseDotEnv(readFileSync(file, 'utf8')));
+  const there = Object.entries(parseDotEnv(textOf(file)));
   return Object.fromEntries(there.filter(([name]) => !isOurs(name)));
 }
 
@@ -105,18 +171,39 @@ function wrongIn(name: string, value: string): Failure | null {
   return examineSettings({ [name]: value }, {}).find((found) => found.name === name)?.wrong ?? null;
 }
 
-function report(known: readonly string[], given: Environment): string {
+type Written = {
+  /** What was not set before. */
+  added: Environment;
+  isNew: boolean;
+  /** What was asked for otherwise. */
+  kept: readonly string[];
+  fromEnvironment: readonly string[];
+  given: Environment;
+};
+
+function report({ added, isNew, kept, fromEnvironment, given }: Written): string {
   const missing = [
     ...(given['MARKET_API_URL'] ? [] : ['MARKET_API_URL']),
     ...(given['MARKET_API_KEY'] || given['MARKET_API_KEY_FILE']
       ? []
       : ['MARKET_API_KEY or MARKET_API_KEY_FILE']),
   ];
+  const names = Object.keys(added);
+  const written = isNew
+    ? `${FILE} is written, for this user alone${names.length === 0 ? ', without any value' : ''}`
+    : names.length > 0
+      ? `${FILE} is filled in: ${names.join(', ')}; all else in it stays as it was`
+      : `${FILE} is there and stays as it is: there was nothing to fill in`;
   return [
-    `${FILE} is written, for this user alone`,
-    ...(known.length > 0 ? [`taken from the environment: ${known.join(', ')}`] : []),
+    written,
+    ...(fromEnvironment.length > 0 ? [`taken from the environment: ${fromEnvironment.join(', ')}`] : []),
+    ...(kept.length > 0
+      ? [`not taken, since ${FILE} sets it already (--force replaces it): ${kept.join(', ')}`]
+      : []),
     ...(missing.length > 0 ? [`still to be set in it: ${missing.join(', and ')}`] : []),
-    'next: market-mirror doctor, then market-mirror sync',
+    missing.length > 0
+      ? 'next: set it there, or by market-mirror init --url ADDRESS --key-file FILE; then market-mirror doctor'
+      : 'next: market-mirror doctor, then market-mirror sync',
     '',
   ].join('\n');
 }

@@ -17,7 +17,10 @@ export async function redrawing(output: Output) {
 /** A line a job: kept up to date on a terminal, written when something is worth saying elsewhere. */
 export type ProgressLines = {
   page(at: Progress): void;
+  /** Something worth saying of a job, or the end of its work. */
   note(job: string, text: string): void;
+  /** Why a job failed: said at the end, once for all jobs of one cause. */
+  failed(job: string, text: string): void;
   end(): void;
 };
 
@@ -36,20 +39,31 @@ export async function progressLines(
 async function liveLines(output: Output, jobs: readonly string[], clock: Clock): Promise<ProgressLines> {
   const redraw = await redrawing(output);
   const lines = new Map(jobs.map((job) => [job, 'queued']));
-  const rateOf = rateMeter(clock);
+  const failures: JobFailure[] = [];
+  const restartOf = restartTeller();
+  let quota: string | undefined;
   let drawn = Number.NEGATIVE_INFINITY;
-  const width = Math.max(...jobs.map((job) => job.length));
+  const width = Math.max(...[...jobs, 'quota'].map((name) => name.length));
   const draw = () => {
     drawn = clock.now();
-    redraw([...lines].map(([job, text]) => `${job.padEnd(width)}  ${text}`).join('\n'));
+    const shown = [...lines, ...(quota === undefined ? [] : [['quota', quota] as const])];
+    const said = shown.map(([name, text]) => `${name.padEnd(width)}  ${text}`);
+    redraw([...said, ...foldFailures(failures)].join('\n'));
   };
   return {
     page(at) {
-      lines.set(at.job, progressText(at, rateOf(at)));
+      const restart = restartOf(at);
+      lines.set(at.job, progressText(at) + (restart === undefined ? '' : `, ${restart}`));
+      quota = quotaText(at) ?? quota;
       if (clock.now() - drawn >= REDRAW_EVERY_MS) draw();
     },
     note(job, text) {
       lines.set(job, printable(text));
+      draw();
+    },
+    failed(job, text) {
+      lines.delete(job);
+      failures.push({ job, text });
       draw();
     },
     end() {
@@ -61,35 +75,62 @@ async function liveLines(output: Output, jobs: readonly string[], clock: Clock):
 
 function plainLines(output: Output, clock: Clock): ProgressLines {
   const said = new Map<string, number>();
-  const rateOf = rateMeter(clock);
+  const failures: JobFailure[] = [];
+  const restartOf = restartTeller();
+  const restarted = new Map<number, string>();
+  let quota: string | undefined;
   return {
     page(at) {
-      const rate = rateOf(at);
-      if (clock.now() - (said.get(at.job) ?? Number.NEGATIVE_INFINITY) < PLAIN_EVERY_MS) return;
+      quota = quotaText(at) ?? quota;
+      const restart = restartOf(at);
+      const isNews = restart !== undefined && restarted.get(at.walk.id) !== restart;
+      if (isNews) restarted.set(at.walk.id, restart);
+      const isSoon = clock.now() - (said.get(at.job) ?? Number.NEGATIVE_INFINITY) < PLAIN_EVERY_MS;
+      if (isSoon && !isNews) return;
       said.set(at.job, clock.now());
-      output.write(`${at.job}: ${progressText(at, rate)}\n`);
+      output.write(`${at.job}: ${progressText(at)}${isNews ? `, ${restart}` : ''}\n`);
     },
     note: (job, text) => output.write(`${job}: ${printable(text)}\n`),
-    end: () => undefined,
+    failed: (job, text) => void failures.push({ job, text }),
+    end() {
+      for (const line of foldFailures(failures)) output.write(`${line}\n`);
+      if (quota !== undefined) output.write(`quota: ${quota}\n`);
+    },
   };
 }
 
-/** Rows a second since this process took up the walk; undefined at its first page. */
-function rateMeter(clock: Clock): (at: Progress) => number | undefined {
-  const started = new Map<number, { rows: number; at: number }>();
-  return ({ walk }) => {
-    const from = started.get(walk.id);
-    if (!from) started.set(walk.id, { rows: walk.rows, at: clock.now() });
-    const seconds = from ? (clock.now() - from.at) / 1_000 : 0;
-    return from && seconds > 0 ? (walk.rows - from.rows) / seconds : undefined;
+/** Tells of a walk that began again since this process took it up. */
+function restartTeller(): (at: Progress) => string | undefined {
+  const before = new Map<number, number>();
+  return ({ walk: { id, restarts, generatedAt } }) => {
+    const first = before.get(id) ?? restarts;
+    before.set(id, first);
+    if (restarts === first) return undefined;
+    const times = restarts - first === 1 ? '' : ` ${restarts - first} times`;
+    return `started again${times}: the ${generatedAt === null ? 'list' : 'snapshot'} changed`;
   };
 }
 
-function progressText({ walk, callsLeft }: Progress, rate: number | undefined): string {
-  const parts = [count(walk.pages, 'page'), count(walk.rows, 'row')];
-  if (rate !== undefined) parts.push(`${number(rate, 0)} rows/s`);
-  if (callsLeft !== null) parts.push(`${number(callsLeft)} calls left`);
-  return parts.join(', ');
+const progressText = ({ walk }: Progress) => `${count(walk.pages, 'page')}, ${count(walk.rows, 'row')}`;
+
+/** Of the account, whichever job asked last. */
+const quotaText = ({ callsLeft }: Progress) =>
+  callsLeft === null ? undefined : `${number(callsLeft)} calls left`;
+
+const CLOCK_TIMES = /(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC/g;
+
+type JobFailure = { job: string; text: string };
+
+/** A line a cause. What differs in times alone, or in who was the first to be refused for the key, is one. */
+function foldFailures(failures: readonly JobFailure[]): string[] {
+  const causes = new Map<string, { jobs: string[]; text: string }>();
+  for (const { job, text } of failures) {
+    const cause = /^the API refused the key\b/.exec(text)?.[0] ?? text.replace(CLOCK_TIMES, '');
+    const known = causes.get(cause);
+    if (known) known.jobs.push(job);
+    else causes.set(cause, { jobs: [job], text });
+  }
+  return [...causes.values()].map(({ jobs, text }) => `${jobs.join(', ')}: ${printable(text)}`);
 }
 
 /** Work that ends sooner needs no line. */

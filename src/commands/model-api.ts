@@ -111,15 +111,15 @@ async function serve(options: Options, { environment, stdout, stderr, signal }: 
     keepCalls: KEPT_CALLS,
   });
   try {
-    stderr.write('This is a model of the API: all data is sample data, made up from a seed.\n');
-    stderr.write(
-      givenKey
-        ? 'It accepts the key in MARKET_API_KEY. In another shell, with the same key:\n'
-        : 'It accepts a sample key. In another shell:\n',
-    );
-    stdout.write(`export MARKET_API_URL=${model.url}\n`);
-    if (!givenKey) stdout.write(`export MARKET_API_KEY=${sampleKey.key}\n`);
-    stderr.write('Ends with Ctrl-C.\n');
+    const [which, where] = givenKey
+      ? ['the key in MARKET_API_KEY', 'another shell, with the same key']
+      : ['a sample key', 'another shell'];
+    stderr.write(`This is a model of the API: all data is sample data, made up from a seed.
+It accepts ${which}, and ends with Ctrl-C. In ${where}:
+`);
+    // In one piece and at the end: where both outputs go to one file, nothing may come between the two.
+    const keyLine = givenKey ? '' : `export MARKET_API_KEY=${sampleKey.key}\n`;
+    stdout.write(`export MARKET_API_URL=${model.url}\n${keyLine}`);
     if (!signal.aborted) await once(signal, 'abort');
   } finally {
     await model.close();

@@ -1,6 +1,7 @@
 /** `market-mirror serve`: the API's own contract, answered from the mirror. */
 
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
 import { isoTime } from '../clock.ts';
@@ -58,7 +59,7 @@ async function serve(options: Options, context: Context): Promise<void> {
   const { dir, logLevel, schedules, spending, serve } = readServeConfig(environment, ownSchedules(jobs));
   const address = { ...DEFAULT_ADDRESS, ...serve.address, ...fromOptions };
   refuseOpenAddress(address, serve);
-  if (stderr.isTTY && !context.sendToParent) await refuseWithoutMirror(dir);
+  if (!context.sendToParent && (stderr.isTTY || !existsSync(dir))) await refuseWithoutMirror(dir);
   // Loaded only here: the list of commands needs no server.
   const [{ openService }, { listen }, { createLog }] = await Promise.all([
     import('../serve.ts'),
@@ -92,7 +93,8 @@ async function serve(options: Options, context: Context): Promise<void> {
 }
 
 /**
- * A service waits for its mirror. A person who started this in another folder would take an empty one for a success.
+ * A service waits for its mirror in the folder that it will be in. Where there is none, or a person looks on, this was most likely
+ * started elsewhere: an empty one would be taken for a success.
  * @throws Failure `incomplete`.
  */
 async function refuseWithoutMirror(dir: string): Promise<void> {

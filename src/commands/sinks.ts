@@ -97,21 +97,24 @@ const shipReport = (isVerified: boolean): SinkReport<PostgresLoad> => ({
 const shipCheckReport: SinkReport<PostgresCheck> = {
   lines({ differences, problems }) {
     const differing = renderDiffering(differences);
-    return [[differing ? `differs: ${differing}` : 'both sides are equal', ...problems].join('; ')];
+    return [[differing ? `differs: ${differing}` : equal(problems), ...problems].join('; ')];
   },
   json: (checked) => ({ checked }),
   exitCode: ({ differences, problems }) =>
     differences.some(isDifferent) || problems.length > 0 ? exitCodes.incomplete : exitCodes.done,
 };
 
-function renderSent({ how, sent }: PostgresLoad): string {
-  if (how === 'first') return `${count(sent, 'row')} sent, all there are`;
+const equal = (problems: readonly string[]) =>
+  problems.length === 0 ? 'both sides are equal' : 'all else is equal';
+
+function renderSent({ how, sent, problems }: PostgresLoad): string {
+  if (how === 'first') return `${count(sent, 'row')} sent${problems.length === 0 ? ', all there are' : ''}`;
   return sent === 0 ? 'nothing new' : `${count(sent, 'change')} sent`;
 }
 
-function renderComparison({ mended }: PostgresLoad): string {
+function renderComparison({ mended, problems }: PostgresLoad): string {
   const differing = renderDiffering(mended);
-  return differing ? `mended ${differing}` : 'both sides are equal';
+  return differing ? `mended ${differing}` : equal(problems);
 }
 
 const renderDiffering = (tables: PostgresCheck['differences']) =>
@@ -130,9 +133,10 @@ export function lakeCommand(context: Context): Command {
       'then look at every file there, name what differs and put there again what is missing',
     )
     .addOption(
-      new Option('--check', 'look at every file there and at what is lacking, and write nothing').conflicts(
-        'verify',
-      ),
+      new Option(
+        '--check',
+        'compare every file there with its receipt, name what is lacking, and write nothing',
+      ).conflicts('verify'),
     )
     .option('--json', 'print what became of each job as JSON')
     .action((names: string[], options: LakeOptions) => runLake(names, options, context));
@@ -161,7 +165,10 @@ async function runLake(names: string[], options: LakeOptions, context: Context):
 
 const lakeReport: SinkReport<LakeRun> = {
   lines({ load, verified }) {
-    const facts = [...(load ? renderLoad(load) : []), ...(verified ? [renderVerified(verified)] : [])];
+    const facts = [
+      ...(load ? renderLoad(load) : []),
+      ...(verified ? [renderVerified(verified, load !== null)] : []),
+    ];
     return [facts.join(', '), ...(verified?.differences ?? []).map(renderDifference)];
   },
   json: (done) => ({ laid: done?.load ?? null, verified: done?.verified ?? null }),
@@ -179,11 +186,13 @@ function renderLoad({ files, changes, seq, removed }: LakeLoad): string[] {
   ];
 }
 
-function renderVerified({ files, rows, older, differences }: Verified): string {
+/** @param isCompared with the mirror, too. */
+function renderVerified({ files, rows, older, differences }: Verified, isCompared: boolean): string {
   const looked = `${count(files, 'file')} with ${count(rows, 'row')}`;
   const byDigest =
     older === 0 ? '' : ` (${number(older)} of times that the mirror has forgotten, by digest alone)`;
-  return `${looked} ${differences.length === 0 ? 'as the mirror has them' : 'looked at'}${byDigest}`;
+  const isWhole = isCompared ? 'as the mirror has them' : 'as their receipts say';
+  return `${looked} ${differences.length === 0 ? isWhole : 'looked at'}${byDigest}`;
 }
 
 const renderDifference = ({ file, message, mended }: Difference) =>

@@ -2,14 +2,16 @@
 
 import { Command } from 'commander';
 import { ageOf } from '../clock.ts';
-import { bytes, count, duration, number, relative } from '../output/numbers.ts';
+import { bytes, count, duration, number, relative, withClockTimes } from '../output/numbers.ts';
 import type { Output } from '../output/print.ts';
 import { type Paint, paintFor, renderTable, type TableColumn } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import {
   type DatasetStatus,
   type Doing,
+  foldProblems,
   type Growth,
+  type Phrase,
   type Problem,
   readGrowth,
   readStatus,
@@ -24,6 +26,7 @@ import { renderAccount, renderHead, renderQuota, renderWaits } from './status-an
 type Options = { verbose?: true; json?: true; watch?: true };
 
 const REDRAW_EVERY_MS = 1_000;
+const MAX_COLUMNS = 96;
 
 export function statusCommand(context: Context): Command {
   const command = new Command('status')
@@ -92,28 +95,16 @@ function renderStatus(
   ].join('\n');
 }
 
-/** What differs in the dataset alone is said once. */
+/** One cause is one problem, and what differs in the dataset alone is said once. */
 function renderProblems(problems: readonly Problem[], now: number, paint: Paint): string[] {
-  const groups = new Map<
-    string,
-    { level: Problem['level']; jobs: string[]; message: string; advice: string }
-  >();
-  for (const { level, job, messageParts, adviceParts } of problems) {
-    const [message = '', advice = ''] = [messageParts, adviceParts].map((parts) =>
-      relativeTextOf(parts, now),
-    );
-    const ofAll = job === null ? advice : advice.replace(` ${job}`, '');
-    const key = [level, message, ofAll].join();
-    const group = groups.get(key);
-    if (group && job !== null) {
-      group.jobs.push(job);
-      group.advice = ofAll;
-    } else groups.set(key, { level, jobs: job === null ? [] : [job], message, advice });
-  }
-  return [...groups.values()].map(({ level, jobs, message, advice }) => {
+  const text = (said: Phrase) => withClockTimes(relativeTextOf(said, now), now);
+  return foldProblems(problems, text).map(({ level, jobs, effect, messageParts, adviceParts }) => {
     const mark = level === 'error' ? paint('red', '✗') : paint('yellow', '!');
     const about = jobs.length === 0 ? '' : `${paint('bold', jobs.join(', '))}: `;
-    return `${mark} ${about}${printable(message)}\n  ${paint('dim', `→ ${printable(advice)}`)}`;
+    const message = printable(text(messageParts));
+    const fits = message.length + (effect ?? '').length < MAX_COLUMNS;
+    const more = effect === null ? '' : `${fits ? ': ' : '\n  '}${effect}`;
+    return `${mark} ${about}${message}${more}\n  ${paint('dim', `→ ${printable(text(adviceParts))}`)}`;
   });
 }
 
@@ -122,7 +113,7 @@ function renderDatasets({ datasets, daemon, at }: Status, verbose: boolean, pain
   const count = (value: number) => (value > 0 ? paint('yellow', number(value)) : '0');
   const columns: TableColumn<DatasetStatus>[] = [
     { name: 'dataset', cell: ({ job }) => job },
-    { name: 'rows', align: 'right', cell: ({ rows }) => number(rows) },
+    { name: 'rows', align: 'right', cell: renderRows },
     { name: 'proven', align: 'right', cell: (dataset) => renderProven(dataset, paint) },
     { name: 'seen', align: 'right', cell: ({ seenAsOf }) => ago(seenAsOf, now) },
     { name: 'verdict', cell: ({ verdict }) => verdict ?? '–' },
@@ -136,6 +127,10 @@ function renderDatasets({ datasets, daemon, at }: Status, verbose: boolean, pain
     { name: 'drift', align: 'right', cell: ({ drifts }) => count(drifts) },
   ];
   return renderTable(verbose ? [...columns, ...counts] : columns, datasets, paint);
+}
+
+function renderRows({ rows, held }: DatasetStatus): string {
+  return held > 0 ? `${number(rows)} (${number(held)} held)` : number(rows);
 }
 
 /** A time of the past, even where rounding puts it ahead. */
@@ -225,10 +220,23 @@ function renderGrowth(growth: Growth | null): string {
   return `Growth: about ${bytes(bytesPerDay)} a day; the ${bytes(freeBytes)} free on the disk last ${lasts}`;
 }
 
-function renderProcesses({ daemon, serve, at }: Status): string {
-  const running = daemon ? `daemon running (process ${daemon.pid})` : 'no daemon running';
+function renderProcesses({ daemon, serve, datasets, at }: Status): string {
+  const lives = daemon ? `daemon running (process ${daemon.pid})` : 'no daemon running';
+  const syncs = new Set(datasets.flatMap(({ doing }) => doing.sync ?? []));
+  const running = [
+    lives,
+    ...[...syncs].map((pid) => `sync (process ${pid}) is ${doingOf(pid, datasets)}`),
+  ].join('; ');
   if (!serve) return running;
   const { pid, url, since } = serve;
   const began = `process ${pid}, began ${relative(since, Date.parse(at))}`;
   return `${running}; ${url === null ? `service starting (process ${pid})` : `serving ${printable(url)} (${began})`}`;
+}
+
+/** A sync waits where none of its datasets is read. */
+function doingOf(sync: number, datasets: readonly DatasetStatus[]): string {
+  const isReading = datasets.some(
+    (dataset) => dataset.doing.sync === sync && dataset.doing.state === 'running',
+  );
+  return isReading ? 'running' : 'waiting';
 }

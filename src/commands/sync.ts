@@ -6,9 +6,9 @@ import { asFailure, exitCodes, Failure, Snooze, toError, worstExitCode } from '.
 import type { Job } from '../job.ts';
 import { findJobs } from '../job-list.ts';
 import { loadJobs } from '../load-jobs.ts';
-import { count, number } from '../output/numbers.ts';
+import { count, number, withClockTimes } from '../output/numbers.ts';
 import { printableJson } from '../printable.ts';
-import type { WalkRow } from '../store.ts';
+import { isLock, syncLock, tryLock, type WalkRow } from '../store.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 import { type ProgressLines, progressLines } from './live-lines.ts';
@@ -79,6 +79,32 @@ async function endOfCommands(app: App, signal: AbortSignal): Promise<void> {
 async function syncJob(
   app: App,
   job: Job,
+  options: Options,
+  lines: ProgressLines,
+  context: Context,
+): Promise<Outcome> {
+  const letGo = noteSync(app, job);
+  try {
+    return await untilItEnds(app, job, options, lines, context);
+  } finally {
+    letGo();
+  }
+}
+
+/** Lets `status` say that a sync is at work, which waits for hours where calls are scarce. @returns what ends that. */
+function noteSync({ config }: App, job: Job): () => void {
+  try {
+    const lock = tryLock(config.dir, syncLock(job.name));
+    if (isLock(lock)) return lock.release;
+  } catch {
+    // What is wrong with the disk is told by the walk.
+  }
+  return () => undefined;
+}
+
+async function untilItEnds(
+  app: App,
+  job: Job,
   { wait }: Options,
   lines: ProgressLines,
   context: Context,
@@ -87,24 +113,25 @@ async function syncJob(
   for (;;) {
     try {
       const walk = await app.mirror(job, signal, lines.page);
-      lines.note(job.name, walk.error ? `${describeWalk(walk)}; ${walk.error}` : describeWalk(walk));
+      const done = describeWalk(walk);
+      lines.note(job.name, walk.error ? `${done}; ${withClockTimes(walk.error, clock.now())}` : done);
       const exitCode = walk.error ? exitCodes.incomplete : exitCodes.done;
       return { job: job.name, exitCode, walk, message: walk.error };
     } catch (thrown) {
       // When an unreachable API comes back is not known: that ends the sync, as `--no-wait` does.
       if (!(thrown instanceof Snooze) || !wait || thrown.reason === 'unreachable')
         return ended(job, thrown, lines, context);
-      lines.note(job.name, thrown.message);
+      lines.note(job.name, withClockTimes(thrown.message, clock.now()));
       await clock.sleep(thrown.until - clock.now(), signal).catch(() => undefined);
     }
   }
 }
 
 /** A stopped sync may also have failed, such as by a full disk: then it says that. */
-function ended(job: Job, thrown: unknown, lines: ProgressLines, { signal, hint }: Context): Outcome {
+function ended(job: Job, thrown: unknown, lines: ProgressLines, { signal, hint, clock }: Context): Outcome {
   const isStopped = signal.aborted && !(thrown instanceof Failure && thrown.kind !== 'incomplete');
   const message = isStopped ? 'stopped; the next run goes on from here' : toError(thrown).message;
-  lines.note(job.name, hint(message.replace(`${job.name}: `, '')));
+  lines.failed(job.name, hint(withClockTimes(message.replace(`${job.name}: `, ''), clock.now())));
   const exitCode = isStopped ? exitCodes.incomplete : exitCodeOf(thrown);
   return { job: job.name, exitCode, walk: null, message };
 }
@@ -116,10 +143,12 @@ function exitCodeOf(thrown: unknown): number {
 
 /** A finished walk in one line. */
 export function describeWalk(walk: WalkRow): string {
-  const { verdict, kind, rows, total, apiCalls, inserted, updated, deleted, quarantined, renewalOf } = walk;
+  const { verdict, kind, rows, total, apiCalls, inserted, updated, deleted, held, quarantined, renewalOf } =
+    walk;
   const calls = count(apiCalls, 'call');
   if (renewalOf !== null) return `${verdict}: ${count(total ?? rows, 'row')}, unchanged, proven by ${calls}`;
   const changes = `${number(inserted)} new, ${number(updated)} changed, ${number(deleted)} gone`;
+  const kept = held > 0 ? `, ${number(held)} not seen (kept)` : '';
   const refused = quarantined > 0 ? `, ${number(quarantined)} quarantined` : '';
-  return `${verdict ?? kind}: ${count(rows, 'row')} in ${calls} (${changes}${refused})`;
+  return `${verdict ?? kind}: ${count(rows, 'row')} in ${calls} (${changes}${kept}${refused})`;
 }

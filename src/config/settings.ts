@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { Environment } from '../environment.ts';
 import {
   holdsPassword,
+  holdsProxyPassword,
   NOT_SHOWN,
   oneOf,
   readAccountName,
@@ -14,6 +15,7 @@ import {
   readListenAddress,
   readMaxAges,
   readProxies,
+  readProxyUrl,
   readRedisUrl,
   readRetention,
   readShipUrl,
@@ -21,6 +23,7 @@ import {
   readVariables,
   refuse,
   showApiUrl,
+  showProxyUrl,
   showWithoutLogin,
 } from './values.ts';
 
@@ -61,6 +64,20 @@ export const settings = {
       'instead of the key, a file that holds it; re-read when it changes',
       asItIs,
       { secret: 'the key', isFile: true },
+    ),
+  },
+  /** `readProxy` puts them together. */
+  proxy: {
+    address: optional(
+      'HTTPS_PROXY',
+      'a proxy through which an https API is reached, `http://user:password@host:3128`; none is used for an API on this machine',
+      readProxyUrl,
+      { secret: 'the password of the proxy', isSecret: holdsProxyPassword, show: showProxyUrl },
+    ),
+    exceptions: optional(
+      'NO_PROXY',
+      'hosts that are reached without that proxy, and those below them: `example.com,192.0.2.7`; `*`: all',
+      asItIs,
     ),
   },
   /** Folder of `mirror.db` and of the private Redis. */
@@ -208,6 +225,12 @@ export const settings = {
       'is not one of fatal, error, warn, info, debug, trace, silent',
     ),
   ),
+};
+
+/** Names that other programs know in small letters; those count before the names in capitals, as for curl. */
+export const smallNames: Readonly<Record<string, string>> = {
+  https_proxy: settings.proxy.address.name,
+  no_proxy: settings.proxy.exceptions.name,
 };
 
 /** In the order in which they are listed. */

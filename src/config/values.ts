@@ -54,6 +54,48 @@ export function readApiUrl(text: string): string {
   return `${origin}${pathname}`.replace(/\/+$/, '');
 }
 
+/** Where a proxy is. */
+export type ProxyAddress = {
+  /** Without user name and password. */
+  url: string;
+  /** Name or address, and port. */
+  host: string;
+  /** What it wants in `Proxy-Authorization`; undefined for nothing. */
+  authorization: string | undefined;
+};
+
+/** `http://[user:password@]host[:port]`, `https://…` for TLS to the proxy; `http://` may be left out. A refusal never shows the text. */
+export function readProxyUrl(text: string): ProxyAddress {
+  const form =
+    'is not of the form http://user:password@proxy.example.com:3128 (with %2F for / in a password, and the like): correct it, or unset it';
+  const url = text.includes('://') ? text.trim() : `http://${text.trim()}`;
+  if (!URL.canParse(url)) refuse(form);
+  const { protocol, origin, host, pathname, search, hash, username, password } = new URL(url);
+  if (!/^https?:$/.test(protocol))
+    refuse('names a proxy that is neither http:// nor https://: no other is used');
+  if (pathname !== '/' || search !== '' || hash !== '') refuse(form);
+  try {
+    const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    const authorization = login === ':' ? undefined : `Basic ${Buffer.from(login).toString('base64')}`;
+    return { url: origin, host, authorization };
+  } catch {
+    return refuse(form);
+  }
+}
+
+/** Whether the address of a proxy may hold a password. */
+export function holdsProxyPassword(text: string): boolean {
+  return text.includes('@') || showProxyUrl(text) === NOT_SHOWN;
+}
+
+export function showProxyUrl(text: string): string {
+  try {
+    return readProxyUrl(text).host;
+  } catch {
+    return NOT_SHOWN;
+  }
+}
+
 /** Where a Redis is, as its client takes it. */
 export type RedisTarget = {
   path?: string;

@@ -1,6 +1,6 @@
 /** The API as this key may use it: requests every endpoint once, by the usual client and governor. */
 
-import type { Call } from '../api/response.ts';
+import { type Call, lossOf, TOO_LARGE } from '../api/response.ts';
 import { type App, openApp, type Surroundings } from '../app.ts';
 import { CLOCK_ADVICE } from '../clock.ts';
 import { settingOf } from '../config.ts';
@@ -21,6 +21,7 @@ export async function* checkApi(surroundings: Surroundings, signal: AbortSignal)
     let ahead: number | null = null;
     let stopped: string | undefined;
     let isExplained = false;
+    let isAsked = false;
     for (const job of inOrder(app.jobs)) {
       if (app.config.schedules[job.name] === 'off') yield skipped(job.name, 'is switched off: not asked');
       else if (stopped) yield skipped(job.name, `not asked, since ${stopped}`);
@@ -28,12 +29,14 @@ export async function* checkApi(surroundings: Surroundings, signal: AbortSignal)
         const result = await ask(app, job, signal);
         ahead = result.aheadMs ?? ahead;
         stopped = result.stop;
+        isAsked ||= result.isAsked;
         // Why one endpoint has to wait is said once.
         yield result.isWait && isExplained ? skipped(job.name, result.check.message) : result.check;
         isExplained ||= result.check.level !== 'ok';
       }
     }
     yield checkClock(ahead);
+    if (isAsked) yield* checkProxy(app);
   } finally {
     await app.close();
   }
@@ -45,17 +48,25 @@ function inOrder(jobs: readonly Job[]): readonly Job[] {
 }
 
 const WAIT = 'wait: the daemon goes on by itself, and sync waits for it';
+const LET_US_THROUGH = 'if that stays so, ask who runs it to let this address through';
 
-type EndpointResult = { check: Check; aheadMs: number | null; stop?: string | undefined; isWait?: boolean };
+type EndpointResult = {
+  check: Check;
+  isAsked: boolean;
+  aheadMs: number | null;
+  stop?: string | undefined;
+  isWait?: boolean;
+};
 
 async function ask(app: App, job: Job, signal: AbortSignal): Promise<EndpointResult> {
   try {
     const { call, failure, aheadMs } = await app.askOnce(job, signal);
     const check = failure ? judge(job, failure, call) : fine(job, call);
-    return { check, aheadMs, stop: whyStop(call) };
+    return { check, isAsked: true, aheadMs, stop: whyStop(call) };
   } catch (thrown) {
-    if (!(thrown instanceof Snooze)) return { check: problemOf(job.name, thrown), aheadMs: null };
-    return { check: warning(job.name, `not asked: ${thrown.message}`, WAIT), aheadMs: null, isWait: true };
+    const unasked = { isAsked: false, aheadMs: null };
+    if (!(thrown instanceof Snooze)) return { check: problemOf(job.name, thrown), ...unasked };
+    return { check: warning(job.name, `not asked: ${thrown.message}`, WAIT), ...unasked, isWait: true };
   }
 }
 
@@ -69,7 +80,7 @@ function judge(job: Job, { kind, message }: Failure, { status, requestId }: Call
   const named = requestId === null ? '' : ` (X-Request-ID ${requestId})`;
   const said = `${message.replace(`${name}: `, '')}${named}`;
   // Waiting is not failing.
-  if (kind === 'incomplete') return warning(name, said, WAIT);
+  if (kind === 'incomplete') return warning(name, said, status === 403 ? LET_US_THROUGH : WAIT);
   const advice =
     status === 403
       ? `give the key the scope ${scopeOf(job)}, allow this address, or set ${settingOf(name)}=off`
@@ -79,9 +90,9 @@ function judge(job: Job, { kind, message }: Failure, { status, requestId }: Call
   return problem(name, kind, said, advice);
 }
 
-function whyStop({ status }: Call): string | undefined {
+function whyStop({ status, errorCode }: Call): string | undefined {
   if (status === 401) return 'the key is refused';
-  return status === null ? 'the API is not reached' : undefined;
+  return status === null && errorCode !== TOO_LARGE ? lossOf(errorCode ?? '').what : undefined;
 }
 
 const scopeOf = ({ scope }: Job) => scope ?? 'any active key';
@@ -98,4 +109,16 @@ function checkClock(aheadMs: number | null): Check {
   return away < SKEW.problem
     ? warning(name, message, CLOCK_ADVICE)
     : problem(name, 'config', message, CLOCK_ADVICE);
+}
+
+/** Whether calls went through the proxy: NO_PROXY may name the API. */
+function* checkProxy({ config: { proxy }, usesProxy }: App): Generator<Check> {
+  if (!proxy) return;
+  const { host } = proxy;
+  yield ok(
+    'proxy',
+    usesProxy()
+      ? `the API is reached through the proxy ${host}`
+      : `the API is reached without the proxy ${host}, since NO_PROXY names it`,
+  );
 }

@@ -14,6 +14,7 @@ import { allSettings, type Environment, secretsIn } from '../config/settings.ts'
 import { parseDotEnv } from '../dot-env.ts';
 import { WORLD_PERMISSION_BITS } from '../key.ts';
 import { filesystemAt, mirrorFile, refuseNetworkFilesystem } from '../store/read.ts';
+import { textIn } from '../text-file.ts';
 import { type Check, ok, problem, problemOf, warning } from './check.ts';
 
 const ALL_BUT_OWNER = 0o077;
@@ -39,7 +40,7 @@ function checkSecrets(environment: Environment): Check[] {
 
 function checkEnvFile(file: string): Check[] {
   if (!existsSync(file)) return [];
-  return [checkSecret(file, secretsIn(parseDotEnv(readFileSync(file, 'utf8'))), 'is read')];
+  return [checkSecret(file, secretsIn(parseDotEnv(textIn(readFileSync(file), file))), 'is read')];
 }
 
 function checkSecret(file: string, secrets: string[], use: string): Check {

@@ -2,7 +2,7 @@
 
 import ms from 'ms';
 import { HOUR_MS } from '../clock.ts';
-import type { WaitReason } from '../errors.ts';
+import { type WaitReason, waitReasons } from '../errors.ts';
 import { allowedInFlight } from './concurrency.ts';
 import { reasonOf } from './pause.ts';
 import { blockedBySilence } from './permits.ts';
@@ -149,14 +149,17 @@ function waitsForOthers(state: State, now: number): Wait[] {
 function jobWaits({ jobs, retryCredit, unpaidRetryAt }: State, now: number): Wait[] {
   return Object.entries(jobs).flatMap(([job, { forbidden, outage }]): Wait[] => {
     if (forbidden) {
-      const why =
-        'the key lacks the scope, or may not be used from this address; one call a day tries again, and doctor at once';
+      const next = forbidden.refusals > 1 ? 'one call a day tries again' : 'one call tries again then';
+      const why = `the key lacks the scope, or may not be used from this address; ${next}, and doctor at once`;
       return [{ job, until: forbidden.retryAt, reason: 'forbidden', why }];
     }
     if (!outage) return [];
     const until = retryCredit < 1 ? Math.max(outage.resumeAt, unpaidRetryAt) : outage.resumeAt;
     if (until <= now) return [];
-    const why = `the endpoint was unavailable${inARow(outage.failures)}`;
-    return [{ job, until, reason: 'unavailable', why }];
+    const { isBlocked, failures } = outage;
+    const why = isBlocked
+      ? `${waitReasons.blocked}${inARow(failures)}`
+      : `the endpoint was unavailable${inARow(failures)}`;
+    return [{ job, until, reason: isBlocked ? 'blocked' : 'unavailable', why }];
   });
 }

@@ -16,8 +16,11 @@ import {
   type State,
 } from './state.ts';
 
-/** How a request ended. `status` is null where no response came, and `stopped` set where we did not wait for one. */
-export type RequestOutcome = LimitReport & { status: number | null; stopped?: boolean };
+/**
+ * How a request ended. `status` is null where no response came, 429 for any limit. `stopped`: we did not wait for the response; `isBlocked`:
+ * not the API gave it, but something between us and the API.
+ */
+export type RequestOutcome = LimitReport & { status: number | null; stopped?: boolean; isBlocked?: boolean };
 
 /** Changes the kept state (undefined at first) in one short transaction. */
 export type Transact = <T>(change: Change<T>) => T | Promise<T>;

@@ -4,7 +4,7 @@
  */
 
 import { doubledMs } from '../backoff.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts';
+import { HOUR_MS, MINUTE_MS } from '../clock.ts';
 import * as concurrency from './concurrency.ts';
 import { isProbe, resume, throttled, usableRetryAfter, withJitter } from './pause.ts';
 import * as permits from './permits.ts';
@@ -24,6 +24,10 @@ import {
 
 /** The end of a long outage is noticed within a quarter of an hour, or twice that. */
 const OUTAGE_PAUSES = { firstMs: 1_000, longestMs: 15 * MINUTE_MS };
+/** A firewall may take calls too soon for another reason to block us. */
+const BLOCK_PAUSES = { firstMs: MINUTE_MS, longestMs: HOUR_MS };
+/** Statuses of a server, and of one that says: not now. */
+const isOfServer = (status: number) => status >= 500 || status === 408 || status === 425;
 /** One failed request may be repeated for ten that succeeded. */
 const CREDIT_PER_SUCCESS = 0.1;
 /** The weight of a response in the average latency. */
@@ -93,13 +97,25 @@ function response(state: State, event: EventOf<'response'>, now: number): void {
   if (status >= 200 && status < 300) accepted(state, event, now);
   else if (status === 429) throttled(state, event, event.inFlight + mostOthers(state, event), now);
   else {
-    const job = state.jobs[event.job];
     spendUntaught(state, event);
-    if (status === 401) state.keyRefused = { retryAt: now + HOUR_MS };
-    if (status === 403 && job) job.forbidden = { retryAt: now + DAY_MS };
-    if (status === 401 || status === 403) state.refusedKey = key;
-    if (status >= 500) unavailable(state, event, usableRetryAfter(event.retryAfterMs), now);
+    if (event.isBlocked || isOfServer(status))
+      unavailable(state, event, usableRetryAfter(event.retryAfterMs), now);
+    else if (status === 401 || status === 403) {
+      state.refusedKey = key;
+      if (status === 401) state.keyRefused = { retryAt: now + HOUR_MS };
+      else forbidden(state, event, now);
+    }
   }
+}
+
+/** The second refusal in a row is no mistake of the moment. */
+function forbidden({ jobs }: State, { job }: EventOf<'response'>, now: number): void {
+  const known = jobs[job];
+  if (!known) return;
+  const before = known.forbidden;
+  if (before && !before.isTried) return;
+  const refusals = (before?.refusals ?? 0) + 1;
+  known.forbidden = { retryAt: now + permits.forbiddenMs(refusals), refusals, isTried: false };
 }
 
 /** A request is no longer in flight. */
@@ -146,7 +162,7 @@ function spendUntaught(state: State, request: { owner: string; job: string }): v
 /** Makes the endpoint wait, twice as long after each failure, at least `toldMs`. `roll` spreads the processes. */
 function unavailable(
   state: State,
-  { job, roll }: { job: string; roll: number },
+  { job, roll, isBlocked = false }: { job: string; roll: number; isBlocked?: boolean },
   toldMs: number | null,
   now: number,
 ): void {
@@ -161,6 +177,8 @@ function unavailable(
   state.retryCredit = Math.max(0, state.retryCredit - 1);
   if (!known) return;
   const failures = (known.outage?.failures ?? 0) + 1;
-  const pause = doubledMs(failures, OUTAGE_PAUSES) * (1 + roll);
-  known.outage = { failures, resumeAt: Math.max(now + pause, toldAt), toldAt };
+  const pause = isBlocked
+    ? withJitter(doubledMs(failures, BLOCK_PAUSES), roll)
+    : doubledMs(failures, OUTAGE_PAUSES) * (1 + roll);
+  known.outage = { failures, resumeAt: Math.max(now + pause, toldAt), toldAt, isBlocked };
 }

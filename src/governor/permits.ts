@@ -79,34 +79,40 @@ function jobOf({ jobs }: State, job: string, now: number): JobState {
 }
 
 function keyGate({ keyRefused }: State, _: Ask, now: number): Passage {
-  return refusalGate(keyRefused, 'key_refused', HOUR_MS, now);
+  return refusalGate(keyRefused, 'key_refused', now, (refusal) => {
+    refusal.retryAt = now + HOUR_MS;
+  });
 }
+
+/** Before an endpoint that the key may not use is tried again. */
+export const forbiddenMs = (refusals: number) => (refusals > 1 ? DAY_MS : 5 * MINUTE_MS);
 
 function scopeGate(state: State, { job }: Ask, now: number): Passage {
-  return refusalGate(jobOf(state, job, now).forbidden, 'forbidden', DAY_MS, now);
+  return refusalGate(jobOf(state, job, now).forbidden, 'forbidden', now, (refusal) => {
+    refusal.retryAt = now + forbiddenMs(refusal.refusals);
+    refusal.isTried = true;
+  });
 }
 
-/** Lets one request try a refused key or endpoint each time that `everyMs` has passed. */
-function refusalGate(
-  refusal: { retryAt: number } | null,
+/** Lets one request try a refused key or endpoint when it is time; `tried` says when the next may. */
+function refusalGate<Refusal extends { retryAt: number }>(
+  refusal: Refusal | null,
   refused: RefusedDecision['refused'],
-  everyMs: number,
   now: number,
+  tried: (refusal: Refusal) => void,
 ): Passage {
   if (!refusal) return open;
-  if (now < refusal.retryAt) return { refused, until: refusal.retryAt };
-  return one(() => {
-    refusal.retryAt = now + everyMs;
-  });
+  return now < refusal.retryAt ? { refused, until: refusal.retryAt } : one(() => tried(refusal));
 }
 
 /** Lets one request try a failed endpoint if successes have paid for it, or nobody tried for a minute. */
 function outageGate(state: State, { job }: Ask, now: number): Passage {
   const { outage } = jobOf(state, job, now);
   if (!outage) return open;
-  if (now < outage.resumeAt) return wait(outage.resumeAt, 'unavailable');
+  const reason = outage.isBlocked ? 'blocked' : 'unavailable';
+  if (now < outage.resumeAt) return wait(outage.resumeAt, reason);
   if (state.retryCredit >= 1) return { open: 1 };
-  if (now < state.unpaidRetryAt) return wait(state.unpaidRetryAt, 'unavailable');
+  if (now < state.unpaidRetryAt) return wait(state.unpaidRetryAt, reason);
   return one(() => {
     state.unpaidRetryAt = now + UNPAID_RETRY_MS;
   });

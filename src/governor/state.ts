@@ -69,10 +69,16 @@ export type Pause = {
 
 /** How a job's endpoint responds. */
 export type JobState = {
-  /** The key lacks the scope of this endpoint; one request may try again at `retryAt`. */
-  forbidden: { retryAt: number } | null;
-  /** The endpoint failed `failures` times in a row; it is left alone until `resumeAt`, whoever asks until `toldAt`: the end of its Retry-After. */
-  outage: { failures: number; resumeAt: number; toldAt: number } | null;
+  /**
+   * The key lacks the scope of this endpoint, by so many refusals in a row; one request may try again at `retryAt`. `isTried` once that
+   * was sent: other refusals are of requests that were in flight before.
+   */
+  forbidden: { retryAt: number; refusals: number; isTried: boolean } | null;
+  /**
+   * The endpoint failed `failures` times in a row; it is left alone until `resumeAt`, whoever asks until `toldAt`: the end of its
+   * Retry-After. `isBlocked`: by what lies between us and the API.
+   */
+  outage: { failures: number; resumeAt: number; toldAt: number; isBlocked: boolean } | null;
   /** Whether its responses carry what is left of the quota. */
   seesQuota: boolean;
   askedAt: number;
@@ -130,6 +136,8 @@ export type Event =
   | ({
       type: 'response';
       status: number;
+      /** Not the API gave it, but something between us and the API. */
+      isBlocked?: boolean;
       inFlight: number;
       othersInFlight: number;
       responsesBefore: number;

@@ -9,7 +9,7 @@ import type { Api, ApiResponse } from '../api.ts';
 import { toError } from '../errors.ts';
 import type { Job } from '../job.ts';
 import type { ArrivedPage, WalkSession } from '../store.ts';
-import { checkPage, digestOfPage, readError } from '../validate.ts';
+import { checkPage, digestOfPage, errorInBody } from '../validate.ts';
 import { PAGE_ROWS, requestOf } from '../walk/checkpoint.ts';
 
 /** A kill repeats the calls of two windows at most: one that is saved, and one in flight. */
@@ -26,7 +26,7 @@ export function openWindow(
   record: (call: Call) => void,
   signal: AbortSignal,
 ) {
-  const findError = (json: unknown) => readError(json, job);
+  const findError = (json: unknown) => errorInBody(json, job);
   let inFlight: RequestInFlight[] = [];
   let isOneByOne = session.row.kind === 'glance';
   let last: ArrivedPage | undefined;

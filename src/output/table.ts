@@ -2,12 +2,13 @@
 
 import { printable } from '../printable.ts';
 import { type Cell, hex, type Rows } from './answer.ts';
+import { shownNumber } from './numbers.ts';
 import { columnTexts, GAP, inColumns, type Measure, measureFor, type Paint, widest } from './text.ts';
 
 /** Narrower than this, a column tells nothing. */
 const NARROWEST = 8;
 
-/** @param width columns of the terminal; infinite elsewhere. @param notes get a word where a value did not fit. */
+/** @param width columns of the terminal; infinite elsewhere. @param notes get a word where a value did not fit, or was rounded. */
 export async function* table(
   { columns, batches }: Rows,
   width: number,
@@ -17,12 +18,14 @@ export async function* table(
   const heads = columns.map(({ name }) => printable(name));
   const numeric = columns.map(() => true);
   const rows: string[][] = [];
+  let isRounded = false;
   for await (const batch of batches)
     for (const row of batch) {
       row.forEach((cell, at) => {
         if (typeof cell === 'string' || cell instanceof Uint8Array) numeric[at] = false;
       });
       rows.push(row.map(toText));
+      isRounded ||= row.some((cell) => typeof cell === 'number' && shownNumber(cell) !== cell);
     }
   const measure = await measureFor([...heads, ...rows.flat()]);
   let isCut = false;
@@ -37,6 +40,7 @@ export async function* table(
   );
   yield widths ? asTable(widths) : asRecords();
   if (isCut) notes.push('some values are cut to the width of the terminal: --format json prints them whole');
+  if (isRounded) notes.push('some numbers are rounded: --format json prints all their digits');
 
   function asTable(widths: readonly number[]): string {
     const clipped = (row: readonly string[]) => row.map((text, at) => clip(text, widths[at] ?? 0));
@@ -62,7 +66,8 @@ export async function* table(
 function toText(cell: Cell): string {
   if (cell === null) return 'NULL';
   if (cell instanceof Uint8Array) return `x'${hex(cell)}'`;
-  return typeof cell === 'string' ? printable(cell) : String(cell);
+  if (typeof cell === 'string') return printable(cell);
+  return String(typeof cell === 'number' ? shownNumber(cell) : cell);
 }
 
 /** The widest columns give way first; undefined where even the narrowest are too many. */

@@ -131,17 +131,30 @@ export function privateTarget(dir: string): { path: string } {
 
 /** The path of redis-server or valkey-server. */
 export function findRedisServer(searchPath = generalEnvironment()['PATH'] ?? ''): string {
-  const found = searchPath
-    .split(delimiter)
-    .filter((folder) => folder !== '')
-    .flatMap((folder) => [join(folder, 'redis-server'), join(folder, 'valkey-server')])
-    .find(isExecutable);
+  const found = findOn(searchPath, 'redis-server') ?? findOn(searchPath, 'valkey-server');
   if (found) return found;
+  const [, command] = installers.find(([name]) => findOn(searchPath, name)) ?? [];
+  const how = command === undefined ? 'redis-server or valkey-server' : `one of them (${command})`;
   throw new Failure(
     'config',
-    'found neither redis-server nor valkey-server on PATH: install one of them, or set REDIS_URL to a Redis of yours',
+    `found neither redis-server nor valkey-server on PATH: install ${how}, or set REDIS_URL to a Redis of yours; market-mirror sync needs none`,
   );
 }
+
+/** What brings a Redis server, by the name of the program; as in setup.sh. */
+const installers = [
+  ['apt-get', 'apt-get install redis-server'],
+  ['dnf', 'dnf install valkey'],
+  ['apk', 'apk add redis'],
+  ['brew', 'brew install redis'],
+] as const;
+
+const findOn = (searchPath: string, name: string): string | undefined =>
+  searchPath
+    .split(delimiter)
+    .filter((folder) => folder !== '')
+    .map((folder) => join(folder, name))
+    .find(isExecutable);
 
 function isExecutable(file: string): boolean {
   try {

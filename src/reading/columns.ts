@@ -14,6 +14,8 @@ export type Column = {
   /** SQL for the value as the mirror shows it, where `from` is its text as received. */
   plain: string;
   type: ColumnType;
+  /** Beside a column that has the value as received: null where that is none of this type. */
+  isDerived?: true;
 };
 
 const columnTypes = [
@@ -91,11 +93,12 @@ export function typedColumns(
   const columns = present.map(({ name, type }): Column => {
     const declared = type.toUpperCase();
     const kind = kindOf(name, declared) ?? kindOfType(declared);
-    if (kind === 'received time') times.push(name);
-    const from = kind === 'numeric' || kind === 'mixed' ? receivedOf(connection, table, name) : quoted(name);
+    const field = kind === 'numeric' || kind === 'mixed' ? fieldOf(connection, table, name) : undefined;
+    // Where other values have joined its times, too.
+    if (kind === 'received time' || (kind === 'mixed' && showsTime(field?.example))) times.push(name);
     return {
       name: nameFor(name, usedNames),
-      from,
+      from: field ? receivedOf(field.path, name) : quoted(name),
       plain: quoted(name),
       type: kind === 'received time' || kind === 'mixed' ? 'text' : kind,
     };
@@ -106,20 +109,22 @@ export function typedColumns(
       from: quoted(name),
       plain: quoted(name),
       type: 'timestamp with time zone',
+      isDerived: true,
     }),
   );
   return [...columns, ...timeColumns];
 }
 
-/** SQL for the text of a value as received: a column shows a number as far as a double holds it, and true as 1. */
-function receivedOf(connection: Connection, table: string, column: string): string {
-  const path = connection
-    .prepare<[string, string], string>(
-      `SELECT path FROM fields WHERE "column" = ? AND ? IN (replace(job, '-', '_'), replace(job, '-', '_') || '_history')`,
+/** What was found out about a column; undefined for one that the contract names. */
+const fieldOf = (connection: Connection, table: string, column: string) =>
+  connection
+    .prepare<[string, string], { path: string; example: string | null }>(
+      `SELECT path, example FROM fields WHERE "column" = ? AND ? IN (replace(job, '-', '_'), replace(job, '-', '_') || '_history')`,
     )
-    .pluck()
     .get(column, table);
-  if (path === undefined) return quoted(column);
+
+/** SQL for the text of a value as received: a column shows a number as far as a double holds it, and true as 1. */
+function receivedOf(path: string, column: string): string {
   const literal = `'${path.replaceAll("'", "''")}'`;
   return `CASE WHEN json_type(_body, ${literal}) IN ('integer', 'real', 'true', 'false') THEN _body -> ${literal} ELSE ${quoted(column)} END`;
 }
@@ -186,12 +191,14 @@ function kindOfField(types: readonly FieldType[], example: string | null): Kind 
   if (all('integer', 'number', 'big-integer')) return 'numeric';
   if (all('array', 'object')) return 'json';
   if (!all('string')) return types.length > 0 ? 'mixed' : 'text';
-  return example !== null && showsTime(example) ? 'received time' : 'text';
+  return showsTime(example) ? 'received time' : 'text';
 }
 
-function showsTime(example: string): boolean {
+/** @param example of a field, as JSON. */
+function showsTime(example: string | null = null): boolean {
   try {
-    return utcOf(String(JSON.parse(example))) !== null;
+    const value: unknown = example === null ? null : JSON.parse(example);
+    return typeof value === 'string' && utcOf(value) !== null;
   } catch {
     return false;
   }

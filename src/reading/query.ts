@@ -183,7 +183,7 @@ export function startQueryProcess(
       const silence = silentMs === undefined ? undefined : { ms: silentMs, failure: tooSilent(silentMs) };
       const pieces = worker.call({ ...question, form }, silence);
       const opened = (await pieces.next()).value as Opened;
-      return await read({ ...opened, ...judge(opened.sources, question.asOf, maxAges, now()) }, pieces);
+      return await read({ ...opened, ...judge(opened.sources, question, maxAges, now()) }, pieces);
     });
   }
 

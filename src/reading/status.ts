@@ -6,7 +6,7 @@ import type { Dataset } from '../job-list.ts';
 import { type Limits, type LimitsJson, limitsJson, readLimits } from '../plan/limits.ts';
 import { type DatasetPlan, planOf, type Spending } from '../plan.ts';
 import type { Outage } from '../queue.ts';
-import { type Connection, livingHolder, logBytes, mirrorFile, readMirror } from '../store/read.ts';
+import { type Connection, livingHolder, logBytes, mirrorFile, readMirror, syncLock } from '../store/read.ts';
 import { lagsOf, noSinks, type SinkNotes, type SinkStatuses } from './status/lag.ts';
 import { findProblems, type OutOfReach, type Problem } from './status/problems.ts';
 import {
@@ -23,9 +23,10 @@ import {
   type Trouble,
 } from './status/read.ts';
 
+export { type FoldedProblem, foldProblems, type Phrase } from '../folded-problems.ts';
 export type { SinkNote, SinkStatus } from './status/lag.ts';
 export { noSinks } from './status/lag.ts';
-export { type Phrase, type Problem, relativeTextOf } from './status/problems.ts';
+export { type Problem, relativeTextOf } from './status/problems.ts';
 export type { DatasetStatus, Doing, ServeNote, ServeStatus, ServeWord, Trouble } from './status/read.ts';
 export { type Growth, readService } from './status/read.ts';
 
@@ -118,7 +119,11 @@ export function healthOf(
   const daemon = readDaemon(dir);
   const read = datasets.map((dataset) => {
     const planned = plan.datasets.find(({ job }) => job === dataset.name) as DatasetPlan;
-    return readDataset(connection, dataset, planned, livingHolder(dir, dataset.name) !== null, now);
+    const holders = {
+      walking: livingHolder(dir, dataset.name) !== null,
+      sync: livingHolder(dir, syncLock(dataset.name)),
+    };
+    return readDataset(connection, dataset, planned, holders, now);
   });
   let called: CallStatus | undefined;
   const calls = () => {
@@ -135,6 +140,7 @@ export function healthOf(
     logBytes: bytes,
     lags: sinks,
     silence: readSilence(connection),
+    now,
   });
   return { daemon, sinks, problems, datasets: read, limits, logBytes: bytes, calls };
 }

@@ -121,8 +121,16 @@ export function differenceWords({ missing, extra, changed, keys }: RowDifference
     [changed, 'with other values'],
   ] as const;
   const words = counts.filter(([rows]) => rows > 0).map(([rows, what]) => `${number(rows)} ${what}`);
-  return words.join(', ') + (keys.length > 0 ? `: ${keys.join(', ')}` : '');
+  return words.join(', ') + (keys.length > 0 ? `: ${listedKeys(keys)}` : '');
 }
+
+/** Of a key. */
+const SHOWN_CHARACTERS = 100;
+
+export const listedKeys = (keys: readonly string[]) =>
+  keys
+    .map((key) => (key.length > SHOWN_CHARACTERS ? `${key.slice(0, SHOWN_CHARACTERS).toWellFormed()}…` : key))
+    .join(', ');
 
 /** How far a dataset has come in the mirror. */
 export type MirrorPosition = {

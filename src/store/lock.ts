@@ -51,6 +51,9 @@ export function lockJob(dir: string, { name }: Job, does: string): Lock {
   throw new Failure('incomplete', `${name}: ${describeHolder(lock)} ${does}`);
 }
 
+/** The lock that a `sync` has on a job while it is at work on it or waits; it keeps nobody off. */
+export const syncLock = (job: string) => `sync-${job}`;
+
 /** For people. A holder that has just taken the lock, or lets it go, has no pid to read. */
 export function describeHolder({ holder }: Holder): string {
   return holder === null ? 'another process' : `process ${holder}`;

@@ -13,7 +13,7 @@ export { type Connection, LONG_LOG_BYTES, logBytes, openReadOnly } from './conne
 export { storeFailure } from './failure.ts';
 export { filesystemAt, refuseNetworkFilesystem } from './filesystem.ts';
 export { hasMirror, type Identity, identityOf, mirrorFile } from './identity.ts';
-export { holderNote, livingHolder } from './lock.ts';
+export { holderNote, livingHolder, syncLock } from './lock.ts';
 export { orderReader } from './pages.ts';
 export { isBeforeRestore } from './sequence.ts';
 export {

@@ -55,7 +55,7 @@ export const walks = sqliteTable(
     quarantined: integer().notNull().default(0),
     /** Differences from what was expected: see `drift`. */
     drifted: integer().notNull().default(0),
-    /** Calls that brought a page. Failed calls are only in `requests`. */
+    /** Calls to the API, also those that failed or brought no page: see `requests`. Those without a page count once the walk ends or waits. */
     apiCalls: integer('api_calls').notNull().default(0),
     /** `pagination.total` as last received, where the API gives it. */
     total: integer(),

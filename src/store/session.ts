@@ -117,6 +117,7 @@ export function openSession(parts: SessionParts): WalkSession {
 function createSession(walk: OpenWalk, { connection, hints, now, check }: SessionParts) {
   const { job } = walk;
   const row: WalkRow = walk.row;
+  const countCalls = callCounter(connection, row);
   const file = connection.name;
   const atomically = connection.transaction((work: () => unknown) => work()).immediate;
   const before = readBefore(connection, job, now());
@@ -479,7 +480,23 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       failureOf(() => guarded(file, () => pauseWalk(connection, walk, lost ?? thrown, stopped && !lost)));
       return lost ?? thrown;
     },
-    release: () => walk.lock.release(),
+    release(): void {
+      // Once no call is in flight. Where this cannot be written, the work has met the same error.
+      failureOf(() => guarded(file, countCalls));
+      walk.lock.release();
+    },
+  };
+}
+
+/** Returns what counts all calls of this session as calls of the walk: pages bring theirs along, those without one come here. */
+function callCounter(connection: Connection, row: WalkRow): () => void {
+  const before = { calls: row.apiCalls, id: valueIn(connection, 'SELECT max(id) FROM requests') ?? 0 };
+  return () => {
+    const made = 'SELECT count(*) FROM requests WHERE id > ? AND walk_id = ?';
+    const apiCalls = before.calls + (valueIn<number>(connection, made, before.id, row.id) ?? 0);
+    if (apiCalls <= row.apiCalls) return;
+    row.apiCalls = apiCalls;
+    prepareWalkUpdate(connection, ['apiCalls'])(row);
   };
 }
 

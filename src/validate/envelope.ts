@@ -1,12 +1,12 @@
 /** Finds the rows and the paging information in a response, whether its envelope is specified or not; and errors told with status 200. */
 
 import * as z from 'zod';
-import type { ToldError } from '../api/response.ts';
+import type { BodyError } from '../api/response.ts';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
 import type { CheckedPage, Drift } from './checked.ts';
 import { describeIssue, softDrifts } from './specified.ts';
-import { asRecord, LONGEST_SHOWN } from './values.ts';
+import { asRecord } from './values.ts';
 
 type Contract = NonNullable<Job['contract']>;
 
@@ -146,13 +146,13 @@ function arraysWithin(json: unknown, around: Place): FoundRows[] {
 }
 
 /**
- * The error that a body with status 200 tells of; undefined where it tells of none. The specification's Error has two texts, `error`
+ * The error in a body with status 200; undefined where there is none. The specification's Error has two texts, `error`
  * and `message`, and nothing else. In any other body without rows, `error` or `errors` may say so, or `success: false`.
  */
-export function readError(
+export function errorInBody(
   json: unknown,
   { contract, reading }: Pick<Job, 'contract' | 'reading'>,
-): ToldError | undefined {
+): BodyError | undefined {
   const body = asRecord(json);
   if (!body) return undefined;
   const names = Object.keys(body).sort().join();
@@ -178,21 +178,19 @@ function saysError(value: unknown): boolean {
   return Object.keys(value).length > 0;
 }
 
-function describeError(body: Record<string, unknown>): ToldError {
+function describeError(body: Record<string, unknown>): BodyError {
   const { error, errors } = body;
   const first = Array.isArray(errors) ? errors[0] : errors;
   const inner = [error, first].map(asRecord).find((one) => one);
   const texts = [error, body['code'], inner?.['code'], body['message'], inner?.['message'], first];
   const shown = texts.filter((text): text is string => typeof text === 'string' && text !== '');
-  const message = [...new Set(shown)].map((text) => printable(text.slice(0, LONGEST_SHOWN))).join(': ');
+  const message = [...new Set(shown)].join(': ');
   const code = [error, inner?.['code'], body['code']].find((text) => typeof text === 'string');
   return {
     code: typeof code === 'string' && /^[\w.:-]{1,64}$/.test(code) ? code : null,
     message: message || 'an error without words',
   };
 }
-
-const printable = (text: string) => text.replace(/[^\x20-\x7e]+/g, ' ').trim();
 
 /** @param what such as `at rows: expected an array`. */
 export function broken({ name }: Pick<Job, 'name'>, what: string): Failure {

@@ -10,8 +10,10 @@ type Common = {
   /** How many rows to ask for: fewer where a page was too heavy. And how many such pages have come in a row. */
   pageRows: number;
   lightPages: number;
-  /** Rows that did not come even so: passed over, which counts only once the page behind them has come. */
-  skipping: { offset: number; rows: number } | null;
+  /** What did not come: passed over for now, until the page behind it comes. `at` and `anchor` lead back. */
+  skipping: { offset: number; rows: number; at: number; anchor: Anchor | null } | null;
+  /** Up to this offset the page that cannot be read reaches: the one behind it has come. Null behind it. */
+  gapUntil: number | null;
   /** Offsets at which rows were passed over. */
   skipped: readonly number[];
   /** Runs in a row in which the API failed at the next offset. */
@@ -130,6 +132,7 @@ const common: Common = {
   pageRows: PAGE_ROWS,
   lightPages: 0,
   skipping: null,
+  gapUntil: null,
   skipped: [],
   failedRuns: 0,
   pages: 0,
@@ -151,11 +154,7 @@ const common: Common = {
 };
 
 /** A request of its own proves that fewer rows a page are enough, so a reset keeps their number. */
-export const ofRequests = ({ pageRows, lightPages, skipped }: Checkpoint) => ({
-  pageRows,
-  lightPages,
-  skipped,
-});
+export const ofRequests = ({ pageRows, lightPages }: Checkpoint) => ({ pageRows, lightPages });
 
 export const beginning: SnapshotCheckpoint = { ...common, mode: 'snapshot', firstPage: null };
 

@@ -46,6 +46,8 @@ const LEAST_PAGE_ROWS = 3;
 const LIGHT_PAGES = 4;
 /** An offset at which the API failed in so many runs is given up, if the first page comes. */
 const RUNS_TO_GIVE_UP = 3;
+/** Where the page behind did not come either, it is asked for again after so many runs: that takes calls. */
+const RUNS_BETWEEN_GAPS = 4;
 /** A full page that the API gives up on so often is too heavy for it; of a shorter one it is known. */
 const TIMES_SLOW = 2;
 
@@ -57,16 +59,24 @@ export function findDetour(at: Checkpoint, { obstacle, timesSlow, answersHead }:
   if (obstacle === 'silent') return wait(at.skipping ? withoutSkip(at) : at);
   // The page behind the gap does not come either: then it is no gap.
   if (at.skipping) return waitForRuns(withoutSkip(at), answersHead);
-  if (obstacle === 'failing') return waitForRuns(at, answersHead);
+  const wasNoGap = obstacle === 'unreadable' && at.failedRuns % RUNS_BETWEEN_GAPS !== 0;
+  if (obstacle === 'failing' || wasNoGap) return waitForRuns(at, answersHead);
   if (obstacle === 'slow' && timesSlow < TIMES_SLOW && at.pageRows === PAGE_ROWS) return wait(at);
-  return { checkpoint: at.pageRows > LEAST_PAGE_ROWS ? halved(at) : skipped(at), next: 'ask' };
+  return { checkpoint: passOver(at, obstacle), next: 'ask' };
+}
+
+/** A page too heavy is asked for in halves; one that cannot be read is so only where the page behind it comes. */
+function passOver(at: Checkpoint, obstacle: Obstacle): Checkpoint {
+  const isGap = at.gapUntil !== null;
+  if (obstacle === 'unreadable' && !isGap) return skipped(at);
+  if (at.pageRows > LEAST_PAGE_ROWS) return halved(at);
+  return isGap ? confirmed(skipped(at)) : skipped(at);
 }
 
 /** Where the first page comes meanwhile, it is not the API as a whole that is down. */
 function waitForRuns(at: Checkpoint, answersHead: boolean): Detour {
-  if (requestOf(at).offset === 0) return { checkpoint: at, next: 'wait' };
   const checkpoint = { ...at, failedRuns: at.failedRuns + 1 };
-  return checkpoint.failedRuns >= RUNS_TO_GIVE_UP && answersHead
+  return checkpoint.failedRuns >= RUNS_TO_GIVE_UP && answersHead && requestOf(at).offset > 0
     ? { checkpoint: withAnomalies(checkpoint, 'refused'), next: 'end' }
     : { checkpoint, next: 'wait' };
 }
@@ -81,28 +91,44 @@ function halved(at: Checkpoint): Checkpoint {
 
 function skipped(at: Checkpoint): Checkpoint {
   const { offset, limit } = requestOf(at);
-  return { ...withAnchor(at, null), offset: offset + limit, skipping: { offset, rows: limit } };
-}
-
-/** Nothing was wrong with the pages. */
-function withoutSkip(at: Checkpoint): Checkpoint {
-  const offset = at.skipping?.offset ?? at.offset;
-  return { ...at, offset, skipping: null, pageRows: PAGE_ROWS, lightPages: 0 };
+  const anchor = at.mode === 'anchored' ? at.anchor : null;
+  const skipping = { offset, rows: limit, at: at.offset, anchor };
+  return { ...withAnchor(at, null), offset: offset + limit, skipping };
 }
 
 const withAnchor = (at: Checkpoint, anchor: Anchor | null): Checkpoint =>
   at.mode === 'anchored' ? { ...at, anchor } : at;
 
+/** Back to where it began to skip: nothing was wrong with that page. */
+function withoutSkip(at: Checkpoint): Checkpoint {
+  const { skipping } = at;
+  if (!skipping) return at;
+  const back = { ...at, offset: skipping.at, skipping: null, pageRows: PAGE_ROWS, lightPages: 0 };
+  return withAnchor(back, skipping.anchor);
+}
+
+const confirmed = (at: Checkpoint): Checkpoint =>
+  at.skipping
+    ? withAnomalies({ ...at, skipping: null, skipped: [...at.skipped, at.skipping.offset] }, 'skipped')
+    : at;
+
+/** Goes back to a page that cannot be read, for the rows of it that can; undefined where the walk need not. Call it where a page has come. */
+export function narrowGap(at: Checkpoint): Checkpoint | undefined {
+  const { skipping } = at;
+  if (!skipping || skipping.rows <= LEAST_PAGE_ROWS) return undefined;
+  const gapUntil = skipping.offset + skipping.rows;
+  return { ...halved(withoutSkip(at)), gapUntil, pages: at.pages + 1 };
+}
+
 /** The checkpoint once its page has come: what was passed over is a gap, and lighter pages grow again. */
 export function confirmPage(at: Checkpoint): Checkpoint {
-  const { skipping, skipped: gaps, pageRows, lightPages } = at;
-  const confirmed: Checkpoint = skipping
-    ? withAnomalies({ ...at, skipping: null, skipped: [...gaps, skipping.offset] }, 'skipped')
-    : at;
-  if (pageRows >= PAGE_ROWS) return confirmed;
+  const { pageRows, lightPages, gapUntil } = at;
+  const isBehindGap = gapUntil !== null && requestOf(at).offset >= gapUntil;
+  const turned = { ...confirmed(at), gapUntil: isBehindGap ? null : gapUntil };
+  if (pageRows >= PAGE_ROWS) return turned;
   const mayGrow = lightPages + 1 >= LIGHT_PAGES;
   return {
-    ...confirmed,
+    ...turned,
     pageRows: mayGrow ? Math.min(PAGE_ROWS, pageRows * 2) : pageRows,
     lightPages: mayGrow ? 0 : lightPages + 1,
   };

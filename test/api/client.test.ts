@@ -122,6 +122,13 @@ describe('a page that comes', () => {
     expect((await get()).json).toHaveProperty('rows');
   });
 
+  test('is read without its byte order mark', async () => {
+    const { get } = await setup(always(faults.byteOrderMark()));
+    const { body, json } = await get();
+    expect(JSON.parse(body.bytes.toString())).toEqual(json);
+    expect(JSON.parse(body.text())).toEqual(json);
+  });
+
   test('is asked for with the key, as JSON, and by name', async () => {
     const seen: Record<string, unknown>[] = [];
     const server = createServer((request, response) => {
@@ -162,7 +169,6 @@ describe('an answer that is not a page', () => {
     ['an empty body', faults.emptyBody(), 'contract', 2],
     ['another content type', faults.contentType('text/plain'), 'contract', 2],
     ['invalid UTF-8', faults.invalidUtf8(), 'contract', 2],
-    ['a byte order mark', faults.byteOrderMark(), 'contract', 2],
     ['a body larger than any page', faults.huge(3 * 2 ** 20), 'contract', 1, limited],
     ['a reset before the headers', faults.resetBeforeHeaders(), 'unreachable', 3],
     ['a reset in mid-body', faults.resetMidBody(), 'unreachable', 3],
@@ -198,6 +204,15 @@ describe('an answer that is not a page', () => {
     expect(records).toHaveLength(1);
   });
 
+  test.each([
+    ['a body that drips', faults.drip({ everyMs: 20 })],
+    ['a body that stops', faults.hangMidBody()],
+  ])('%s for ever is a bad answer, and no answer that never came', async (_, fault) => {
+    const { get, records } = await setup(always(fault), fast);
+    expect((await failureOf(get())).message).toMatch(/^ai-signals: the API answers badly \(\w+\)/);
+    expect(records.map(({ errorCode }) => errorCode?.split(' ')[0])).toEqual(Array(3).fill('BROKEN:'));
+  });
+
   test('keeps the error code for the record', async () => {
     const { get, records } = await setup(always(faults.refuse(401)));
     await failureOf(get());
@@ -224,6 +239,24 @@ test('an API that is not there fails as unreachable after bounded, growing pause
   expect((await failureOf(get())).kind).toBe('unreachable');
   expect(sleeps).toHaveLength(2);
   expect(sleeps[1]).toBeGreaterThan(sleeps[0] as number);
+});
+
+test('a proxy that never answers is told as the proxy’s, within the bounds of a call', async () => {
+  const silent = createServer();
+  const asked: string[] = [];
+  silent.on('connect', ({ url }) => void asked.push(String(url)));
+  const { url, close } = await listenOnLoopback(silent);
+  onTestFinished(close);
+  const { get, records } = await setup([], {
+    baseUrl: 'https://api.mirror.test',
+    proxy: { url, authorization: undefined, exceptions: '' },
+    limits: { headersMs: 300, deadlineMs: 60_000 },
+  });
+  expect((await failureOf(get())).message).toContain(
+    'the proxy of HTTPS_PROXY cannot be reached or does not answer',
+  );
+  expect(asked).toEqual(Array(3).fill('api.mirror.test:443'));
+  expect(records.map(({ errorCode }) => errorCode)).toEqual(Array(3).fill('PROXY: UND_ERR_HEADERS_TIMEOUT'));
 });
 
 test('stopping ends a call under way at once, and its permit is given back', async () => {

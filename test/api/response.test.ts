@@ -34,11 +34,11 @@ describe('the quota that an answer tells', () => {
 describe('Retry-After', () => {
   test.each<[string, string, number | null]>([
     ['in seconds', '30', 30_000],
-    ['of zero', '0', 0],
+    ['of zero', '0', null],
     ['as a date', 'Sat, 21 Nov 2026 12:01:00 GMT', 60_000],
-    ['as a date that has passed', 'Sat, 21 Nov 2026 11:00:00 GMT', 0],
+    ['as a date that has passed', 'Sat, 21 Nov 2026 11:00:00 GMT', null],
     ['that is negative', '-5', null],
-    ['with a fraction', '1.5', null],
+    ['with a fraction', '1.5', 1_500],
     ['that is a word', 'soon', null],
     ['that is another kind of date', '2026-11-21', null],
     ['beyond all measure', '1e9', null],

@@ -210,7 +210,7 @@ export const syncs =
 export const syncsUntil =
   (code: number, within: number): Step =>
   async (bench) => {
-    const codes: number[] = [];
+    const codes: (number | null)[] = [];
     while (codes.at(-1) !== code && codes.length < within) {
       bench.clock.advance(60_000);
       codes.push((await bench.run(['sync', bench.job, '--no-wait'])).code);

@@ -90,7 +90,7 @@ describe('a page that cannot be read', () => {
       it: 'is an outage where the one behind it does not come either: the walk waits at its place',
       steps: [
         ...[upstream(list(400)), answers(({ offset }) => (offset > 50 ? { text: 'gone' } : undefined))],
-        ...[syncs(65), finds('SELECT next_offset FROM walks', 99), finds('SELECT count(*) FROM LIST', 100)],
+        ...[syncs(65), finds('SELECT next_offset FROM walks', 100), finds('SELECT count(*) FROM LIST', 100)],
         ...[answers(), syncs(0), mirrorsAll],
       ],
     },

@@ -1,12 +1,16 @@
 /** The demo, as it runs for people at a terminal, and for programs. */
 
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { DAY_MS, isoTime, systemClock } from '../../src/clock.ts';
+import { isAlive } from '../../src/process-name.ts';
 import type { Overview } from '../../src/serve/ui/wire.ts';
-import { removeFolder } from '../helpers/folder.ts';
+import { livingHolder } from '../../src/store/read.ts';
+import { cliFile } from '../helpers/cli.ts';
+import { removeFolder, temporaryFolder } from '../helpers/folder.ts';
 import { runMain, startMain } from '../helpers/main.ts';
 
 function demo(isTTY: boolean, ...options: string[]) {
@@ -89,4 +93,28 @@ test('elsewhere it ends by itself, shows no key and leaves no folder', async () 
   const told = table.split('\n').filter((line) => /^(news|usage|ai-signals) /.test(line));
   expect(told.slice(0, 3).map((line) => line.slice(next, next + 8).trim())).toEqual(['–', '–', '–']);
   expect(said()).not.toMatch(/mmkey_|token=/);
+});
+
+test('its window closed, it leaves neither folder nor process', async () => {
+  const folder = temporaryFolder();
+  const environment = { PATH: process.env['PATH'] ?? '', HOME: folder, TMPDIR: folder };
+  const command = `"${process.execPath}" "${cliFile()}" demo`;
+  const child = spawn('script', ['-qec', command, '/dev/null'], {
+    env: environment,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let shown = '';
+  child.stdout.on('data', (chunk) => {
+    shown += String(chunk);
+  });
+  await expect.poll(() => shown).toContain('Ctrl-C ends it.');
+  const [name = ''] = readdirSync(folder).filter((entry) => entry.startsWith('market-mirror-demo-'));
+  const pids = ['daemon', 'serve'].map((lock) => livingHolder(join(folder, name), lock));
+  expect(pids).not.toContain(null);
+  child.kill('SIGKILL');
+  await expect
+    .poll(() => readdirSync(folder).filter((entry) => entry.startsWith('market-mirror')))
+    .toEqual([]);
+  await expect.poll(() => pids.filter((pid) => pid !== null && isAlive(pid))).toEqual([]);
 });

@@ -113,6 +113,7 @@ describe('the receipt', () => {
           firstWalkAt: '2026-11-21T12:00:00.000Z',
           historyFrom: null,
           quarantined: 1,
+          held: 0,
           proof: expect.objectContaining({
             walkId: 2,
             verdict: 'snapshot',

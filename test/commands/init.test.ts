@@ -61,24 +61,78 @@ next: market-mirror doctor, then market-mirror sync
     expect(readdirSync('.')).toEqual(['.env']);
   });
 
-  test('writes the settings without values where none are known, and says which are needed', async () => {
+  test('writes the settings without values where none are known, says so and which are needed, and fills them in later', async () => {
     inFolder();
-    const { code, stderr } = await init();
-    expect([code, written()]).toEqual([0, {}]);
-    expect(stderr).toContain(
-      'still to be set in it: MARKET_API_URL, and MARKET_API_KEY or MARKET_API_KEY_FILE\n',
-    );
+    const empty = await init();
+    expect([empty.code, written()]).toEqual([0, {}]);
+    expect(empty.stderr).toBe(`.env is written, for this user alone, without any value
+still to be set in it: MARKET_API_URL, and MARKET_API_KEY or MARKET_API_KEY_FILE
+next: set it there, or by market-mirror init --url ADDRESS --key-file FILE; then market-mirror doctor
+`);
+    const template = readFileSync('.env', 'utf8');
+    writeFileSync('key', CANARY, { mode: 0o600 });
+    const filled = await init(['--url', url, '--key-file', 'key']);
+    expect([filled.code, filled.stderr]).toEqual([
+      0,
+      `.env is filled in: MARKET_API_URL, MARKET_API_KEY_FILE; all else in it stays as it was
+next: market-mirror doctor, then market-mirror sync
+`,
+    ]);
+    expect(written()).toEqual({ MARKET_API_URL: url, MARKET_API_KEY_FILE: 'key' });
+    const expected = template
+      .replace('#MARKET_API_URL=', `MARKET_API_URL=${url}`)
+      .replace('#MARKET_API_KEY_FILE=', 'MARKET_API_KEY_FILE=key');
+    expect(readFileSync('.env', 'utf8')).toBe(expected);
+    expect(statSync('.env').mode & 0o777).toBe(0o600);
   });
 
-  test('leaves a file that is there alone: 64; --force replaces it, and keeps what it sets for other programs', async () => {
+  test('fills in what is unset in a file that is there, keeps the rest to the letter, and is content with a complete one', async () => {
     inFolder();
-    const others = { HTTPS_PROXY: 'http://proxy:3128', PGPASSWORD: 'a #b "c"' };
-    writeFileSync('.env', `MIRROR_DIR=mine\nHTTPS_PROXY=http://proxy:3128\nPGPASSWORD='a #b "c"'\n`);
-    const { code, stderr } = await init(['--url', url]);
-    expect([code, stderr]).toEqual([64, 'market-mirror: .env exists already: --force replaces it\n']);
-    expect(written()).toEqual({ MIRROR_DIR: 'mine', ...others });
+    const text = `\uFEFF# mine\r\nMIRROR_DIR=mine # here\r\nexport MARKET_API_URL=\r\nPGPASSWORD='a #b "c"'\r\nLOG_LEVEL=`;
+    writeFileSync('.env', text);
+    const { code, stderr } = await init(['--url', url], { MARKET_API_KEY: CANARY, MIRROR_DIR: 'other' });
+    expect([code, stderr]).toEqual([
+      0,
+      `.env is filled in: MARKET_API_KEY, MARKET_API_URL; all else in it stays as it was
+taken from the environment: MARKET_API_KEY
+next: market-mirror doctor, then market-mirror sync
+`,
+    ]);
+    const filled = `${text.replace('export MARKET_API_URL=', `MARKET_API_URL=${url}`)}\r\nMARKET_API_KEY=${CANARY}\r\n`;
+    expect(readFileSync('.env', 'utf8')).toBe(filled);
+
+    const again = await init(['--url', 'https://other.example.com', '--key-file', 'key']);
+    expect([again.code, again.stderr]).toEqual([
+      0,
+      `.env is there and stays as it is: there was nothing to fill in
+not taken, since .env sets it already (--force replaces it): MARKET_API_URL, MARKET_API_KEY_FILE
+next: market-mirror doctor, then market-mirror sync
+`,
+    ]);
+    expect(readFileSync('.env', 'utf8')).toBe(filled);
+  });
+
+  test('takes no part of another value for a setting; --force writes the file anew, and keeps what it sets for other programs', async () => {
+    inFolder();
+    const others = { FTP_PROXY: 'http://proxy:3128', NOTE: 'two\n#MARKET_API_URL=\nlines' };
+    const text = `MIRROR_DIR=mine\nFTP_PROXY=http://proxy:3128\nNOTE='two\n#MARKET_API_URL=\nlines'\n`;
+    writeFileSync('.env', text);
+    expect((await init(['--url', url])).code).toBe(0);
+    expect(readFileSync('.env', 'utf8')).toBe(`${text}MARKET_API_URL=${url}\n`);
     expect((await init(['--url', url, '--force'])).code).toBe(0);
     expect(written()).toEqual({ MARKET_API_URL: url, ...others });
+  });
+
+  test('leaves a file alone that would not be read as it is meant: 78', async () => {
+    inFolder();
+    const text = 'NOTE="unfinished\n';
+    writeFileSync('.env', text);
+    const { code, stderr } = await init(['--url', url], { MARKET_API_KEY: `${CANARY}"x` });
+    expect([code, stderr]).toEqual([
+      78,
+      'market-mirror: .env cannot be filled in as it is written: --force writes it anew\n',
+    ]);
+    expect([readFileSync('.env', 'utf8'), readdirSync('.')]).toEqual([text, ['.env']]);
   });
 
   test.each<[string, string[], Record<string, string>, RegExp]>([
@@ -96,7 +150,7 @@ next: market-mirror doctor, then market-mirror sync
 });
 
 /** Somebody at a terminal, who types each answer once its question is shown. */
-async function initAtTerminal(answers: [question: string, typed: string][]) {
+async function initAtTerminal(answers: [question: string, typed: string][], environment = {}) {
   let shown = '';
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin });
   const output = {
@@ -106,7 +160,7 @@ async function initAtTerminal(answers: [question: string, typed: string][]) {
     },
   };
   const context = {
-    environment: {},
+    environment,
     clock: virtualClock(),
     random: () => 0.5,
     stdout: output,
@@ -144,6 +198,15 @@ describe('at a terminal', () => {
     expect(shown).toContain('MARKET_API_URL uses http://, which would show the key');
     expect(shown).toContain('still to be set in it: MARKET_API_KEY or MARKET_API_KEY_FILE');
     expect(written()).toEqual({ MARKET_API_URL: url });
+  });
+
+  test('asks only for what a file that is there lacks', async () => {
+    inFolder();
+    writeFileSync('.env', `MARKET_API_URL=${url}\n`);
+    const { shown } = await initAtTerminal([[key, `${CANARY}\r`]]);
+    expect(shown).toContain('.env is filled in: MARKET_API_KEY; all else in it stays as it was');
+    expect(written()).toEqual({ MARKET_API_URL: url, MARKET_API_KEY: CANARY });
+    expect((await initAtTerminal([])).shown).toContain('.env is there and stays as it is');
   });
 
   test.each([

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { progressLines, withProgressLine } from '../../src/commands/live-lines.ts';
 import { main } from '../../src/main.ts';
 import type { Progress } from '../../src/mirror.ts';
@@ -18,20 +18,64 @@ function terminal(columns = 80) {
   return { written, isTTY: true, columns, write };
 }
 
-test('a sync shows the rows a second once they are known, from where this run took up the walk', async () => {
-  const clock = virtualClock();
-  const output = { ...terminal(), isTTY: false };
-  const lines = await progressLines(output, ['news'], clock);
+describe('a sync shows', () => {
   const saved = { inserted: 100, updated: 0, quarantined: 0, drifted: 0 };
-  const page = (pages: number, rows: number) =>
-    lines.page({ job: 'news', walk: { id: 1, pages, rows }, saved, callsLeft: 7 } as Progress);
-  page(3, 300);
-  clock.advance(4_000);
-  page(4, 400);
-  expect(output.written).toEqual([
-    'news: 3 pages, 300 rows, 7 calls left\n',
-    'news: 4 pages, 400 rows, 25 rows/s, 7 calls left\n',
-  ]);
+  const at = (job: string, walk: object, callsLeft: number | null = null) =>
+    ({ job, walk: { id: 1, restarts: 0, generatedAt: null, ...walk }, saved, callsLeft }) as Progress;
+
+  test('how far each dataset is, and at its end once what is left of the quota, which is of the account', async () => {
+    const clock = virtualClock();
+    const output = { ...terminal(), isTTY: false };
+    const lines = await progressLines(output, ['ai-signals', 'news'], clock);
+    lines.page(at('ai-signals', { pages: 3, rows: 300 }, 1_007));
+    lines.page(at('news', { id: 2, pages: 1, rows: 100 }));
+    clock.advance(1_000);
+    lines.page(at('ai-signals', { pages: 4, rows: 400 }, 1_005));
+    clock.advance(3_000);
+    lines.page(at('news', { id: 2, pages: 4, rows: 400 }));
+    lines.end();
+    expect(output.written).toEqual([
+      'ai-signals: 3 pages, 300 rows\n',
+      'news: 1 page, 100 rows\n',
+      'news: 4 pages, 400 rows\n',
+      'quota: 1,005 calls left\n',
+    ]);
+  });
+
+  test('a walk that began again, and why, though it has fewer rows then: at once, and once each time', async () => {
+    const clock = virtualClock();
+    const output = { ...terminal(), isTTY: false };
+    const lines = await progressLines(output, ['ai-signals'], clock);
+    const snapshot = { generatedAt: '2026-11-21T12:00:00.000Z' };
+    lines.page(at('ai-signals', { ...snapshot, pages: 6, rows: 600 }));
+    clock.advance(500);
+    lines.page(at('ai-signals', { ...snapshot, pages: 7, rows: 0, restarts: 1 }));
+    lines.page(at('ai-signals', { ...snapshot, pages: 8, rows: 100, restarts: 1 }));
+    clock.advance(2_000);
+    lines.page(at('ai-signals', { ...snapshot, pages: 9, rows: 200, restarts: 1 }));
+    lines.page(at('ai-signals', { pages: 10, rows: 0, restarts: 2 }));
+    expect(output.written).toEqual([
+      'ai-signals: 6 pages, 600 rows\n',
+      'ai-signals: 7 pages, 0 rows, started again: the snapshot changed\n',
+      'ai-signals: 9 pages, 200 rows\n',
+      'ai-signals: 10 pages, 0 rows, started again 2 times: the list changed\n',
+    ]);
+  });
+
+  test('on a terminal a line for each dataset and one of the quota, and one for each cause of failure', async () => {
+    const output = terminal();
+    const lines = await progressLines(output, ['ai-signals', 'news', 'usage'], virtualClock());
+    lines.page(at('ai-signals', { pages: 2, rows: 200 }, 7));
+    lines.failed('news', 'the API refused the key: it is malformed');
+    lines.failed('usage', 'the API refused the key; it is tried again at 13:00:00 UTC');
+    lines.note('ai-signals', 'snapshot: 200 rows');
+    lines.end();
+    expect(output.written.join('').split('\n').slice(-4).filter(Boolean)).toEqual([
+      'ai-signals  snapshot: 200 rows',
+      'quota       7 calls left',
+      'news, usage: the API refused the key: it is malformed',
+    ]);
+  });
 });
 
 test('other work says how much is done, how fast, and how long the rest takes', async () => {

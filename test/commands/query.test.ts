@@ -122,6 +122,10 @@ describe('wrong use ends with 64 and says what is wrong', () => {
       ['SELECT * FROM ai_signal'],
       /^ {2}1 \| SELECT \* FROM ai_signal\n {20}\^\nmarket-mirror: no such table: ai_signal \(did you mean ai_signals\?\), line 1\n$/,
     ],
+    [
+      ['SELECT * FROM ai-signals'],
+      /^ {2}1 \| SELECT \* FROM ai-signals\n {22}\^\nmarket-mirror: near "-": syntax error \(the table is ai_signals\), line 1\n$/,
+    ],
     [['DROP TABLE news'], /DROP is not allowed/],
     [['SELECT 1', '--format', 'xml'], /--format is one of table, json, ndjson, csv, md, not 'xml'/],
     [['SELECT 1', '--limit', 'many'], /whole number/],

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -67,8 +67,24 @@ test('answers those who have a key, while no daemon runs, and makes no call', as
   expect(JSON.parse((await run(['status', '--json'])).stdout).serve).toBeNull();
 });
 
-test('begins before there is a mirror, lets no second one onto its folder, no crowd keep clients out, and no link into its log', async () => {
+test('makes no folder where there is none: 75 and a line', async () => {
   const cwd = temporaryFolder();
+  const { code, stdout, stderr } = await runCli(['serve', '--port', '0'], {}, cwd);
+  expect([code, stdout, readdirSync(cwd)]).toEqual([75, '', []]);
+  expect(stderr).toMatch(
+    /^market-mirror: .*data\/mirror\.db does not exist yet: run \S.* sync or start first, or go to the folder of your mirror \(MIRROR_DIR\)\n$/,
+  );
+});
+
+/** A working folder whose `data/` will have a mirror. */
+function emptyMirror(): string {
+  const cwd = temporaryFolder();
+  mkdirSync(join(cwd, 'data'), { mode: 0o700 });
+  return cwd;
+}
+
+test('begins before there is a mirror, lets no second one onto its folder, no crowd keep clients out, and no link into its log', async () => {
+  const cwd = emptyMirror();
   const running = serving(cwd);
   const url = await urlOf(running);
   expect(running.output()).toMatch(/mirror\.db does not exist yet: run market-mirror sync or start/);
@@ -101,9 +117,9 @@ test('begins before there is a mirror, lets no second one onto its folder, no cr
 
 test('listens where MIRROR_SERVE says; flags go before it, and with a certificate it speaks TLS', async () => {
   const settings = { MIRROR_SERVE: '127.0.0.2:1' };
-  expect(await urlOf(serving(temporaryFolder(), settings))).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
+  expect(await urlOf(serving(emptyMirror(), settings))).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
   const args = ['--host', '0.0.0.0', '--port', '0'];
-  const { port } = new URL(await urlOf(serving(temporaryFolder(), { ...settings, ...tls }, args)));
+  const { port } = new URL(await urlOf(serving(emptyMirror(), { ...settings, ...tls }, args)));
   const asked = request({ port, host: '127.0.0.1', path: '/healthz', rejectUnauthorized: false }).end();
   const [answer] = await once(asked, 'response');
   expect(answer.statusCode).toBe(200);
@@ -116,7 +132,7 @@ test('a port in use ends it with 75 and one line that names who holds it', async
   const { code, stderr } = await runCli(
     ['serve', '--port', String(port)],
     { LOG_LEVEL: 'fatal' },
-    temporaryFolder(),
+    emptyMirror(),
   );
   expect(code).toBe(75);
   expect(stderr).toMatch(

@@ -1,6 +1,6 @@
 /** The daemon: what it does, whom it keeps off, and what becomes of it when it cannot start, is killed, or loses its Redis. */
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Database } from '../../src/store/sqlite.ts';
+import { cliFile } from '../helpers/cli.ts';
 import { CANARY, get, redisServers, setup } from '../helpers/daemon-bench.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
 import { freePort, listenOnLoopback } from '../helpers/loopback.ts';
@@ -206,4 +207,22 @@ describe('SIGTERM', () => {
     expect([0, null], stderr).toContain(code);
     await expect.poll(() => redisServers(cwd)).toEqual([]);
   });
+});
+
+test.each([
+  ['apt-get', 'one of them (apt-get install redis-server)'],
+  ['brew', 'one of them (brew install redis)'],
+  ['ls', 'redis-server or valkey-server'],
+])('without a Redis on a machine with %s it says in one line what to install: %s', (tool, install) => {
+  const PATH = temporaryFolder('mm-path-');
+  writeFileSync(join(PATH, tool), '#!/bin/sh\n', { mode: 0o755 });
+  const settings = { MARKET_API_URL: 'http://127.0.0.1:9', MARKET_API_KEY: CANARY, LOG_LEVEL: 'error' };
+  const options = { cwd: temporaryFolder(), env: { ...settings, PATH }, encoding: 'utf8' } as const;
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cliFile(), 'start'], options);
+  expect([status, stdout]).toEqual([78, '']);
+  expect(stderr).toMatch(
+    /^market-mirror: found neither redis-server nor valkey-server on PATH: install [^\n]+\n$/,
+  );
+  expect(stderr).toContain(`install ${install}, or set REDIS_URL to a Redis of yours; `);
+  expect(stderr).toMatch(/ sync needs none\n$/);
 });

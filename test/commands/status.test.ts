@@ -97,6 +97,59 @@ describe('a dataset that is behind', () => {
     expect(others.dataset('usage')).toMatchObject({ fresh: true, staleAfterSeconds: null });
   });
 
+  it('is one problem with all others where no daemon runs, and another cause is another problem', async () => {
+    const bench = await mirrored();
+    bench.clock.advance(HOUR);
+    bench.tamper(
+      `UPDATE walks SET status = 'failed', error_kind = 'contract', error = 'news: no rows' WHERE job = 'news'`,
+    );
+    const { stdout } = await say(bench);
+    expect(stdout.match(/^[✗!] .*\n.*/gm)).toEqual([
+      '✗ no daemon is running: ai-signals, meme-signals, smart-wallets, usage are stale\n  → run market-mirror start, or market-mirror sync',
+      expect.stringMatching(
+        /^✗ news: has never been complete: its last run failed after page 1 .*: no rows\n/,
+      ),
+    ]);
+    // Programs are told of each dataset, and what they have in common.
+    const { problems } = JSON.parse((await say(bench, ['--json'])).stdout) as Status;
+    expect(problems.map(({ code, job, cause }) => [code, job, cause])).toEqual([
+      ...['ai-signals', 'meme-signals'].map((job) => ['stale', job, 'no-daemon']),
+      ['never-complete', 'news', null],
+      ...['smart-wallets', 'usage'].map((job) => ['stale', job, 'no-daemon']),
+    ]);
+  });
+
+  it('is read by a sync that waits, which is said instead of telling to start one', async () => {
+    const bench = await mirrored();
+    bench.clock.advance(HOUR);
+    const until = '2026-11-21T13:30:00.000Z';
+    bench.tamper(
+      `UPDATE walks SET status = 'waiting', waits_until = '${until}', waits_for = 'quota', pages = 0`,
+    );
+    const release = ['news', 'usage']
+      .map((job) => tryLock(bench.dir, `sync-${job}`))
+      .map((lock) => {
+        if (!isLock(lock)) throw new Error('somebody holds the lock');
+        return lock.release;
+      });
+    const by = `sync \\(process ${process.pid}\\) is waiting`;
+    const { stdout } = await say(bench, [], {
+      MIRROR_SCHEDULE_AI_SIGNALS: 'off',
+      MIRROR_SCHEDULE_MEME_SIGNALS: 'off',
+      MIRROR_SCHEDULE_SMART_WALLETS: 'off',
+    });
+    expect(stdout).toMatch(
+      new RegExp(
+        `^✗ news, usage: .*: the quota is used up\\n  → ${by}; next try in \\d+[mh]; wait, or raise the quota$`,
+        'm',
+      ),
+    );
+    expect(stdout).toMatch(new RegExp(`^no daemon running; ${by}$`, 'm'));
+    expect(stdout).not.toMatch(/market-mirror (sync|start)/);
+    for (const end of release) end();
+    expect((await say(bench)).stdout).toMatch(/^no daemon running$/m);
+  });
+
   it('says that it was never complete, and what to do', async () => {
     const { code, stdout } = await say(await setup({ rows: 5 }));
     expect(code).toBe(75);

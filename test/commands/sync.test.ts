@@ -113,7 +113,7 @@ describe('when the key', () => {
     const again = await sync('usage');
     expect([again.code, model.calls.length]).toEqual([77, calls]);
     expect(again.stderr).toMatch(
-      /refused the key; it is tried again at \S+Z; to try now, .* market-mirror doctor/,
+      /^usage: the API refused the key; it is tried again at \d\d:\d\d:\d\d UTC; to try now, .* market-mirror doctor$/m,
     );
     await clock.sleep(3_600_000);
     await sync('usage');
@@ -123,6 +123,59 @@ describe('when the key', () => {
     expect(model.calls.length).toBe(calls + 2);
     const [{ state }] = read<{ state: string }>(file, 'SELECT state FROM _governor') as [{ state: string }];
     expect(state).not.toContain('canary');
+  });
+
+  test('is refused, that is a call of the walk, as are all that brought no page', async () => {
+    const { sync, key, clock, model, file } = await setup({ rows: 250 });
+    const calls = () =>
+      read<{ api_calls: number; requests: number }>(
+        file,
+        `SELECT api_calls, (SELECT count(*) FROM requests WHERE walk_id = walks.id) AS requests FROM walks`,
+      );
+    key.active = false;
+    await sync('news');
+    expect(calls()).toEqual([{ api_calls: 1, requests: 1 }]);
+    key.active = true;
+    clock.advance(3_600_000);
+    model.faults.push(when({ endpoint: 'news', nth: 2 }, faults.refuse(503)));
+    const { stderr } = await sync('news');
+    expect(calls()).toEqual([{ api_calls: 6, requests: 6 }]);
+    expect(model.callsTo('/api/v1/news')).toHaveLength(6);
+    expect(stderr).toContain('250 rows in 6 calls');
+  });
+
+  test('is refused, all datasets say so once, and no longer once a call with another one was answered', async () => {
+    const { sync, run, key, clock } = await setup({ rows: 5 });
+    expect((await sync('news')).code).toBe(0);
+    key.active = false;
+    clock.advance(3_600_000);
+    const all = await sync();
+    expect(all.code).toBe(77);
+    const named = 'ai-signals, meme-signals, news, smart-wallets, usage';
+    const lines = all.stderr.trim().split('\n');
+    expect(lines).toEqual([expect.stringMatching(/^[\w-]+(, [\w-]+){4}: the API refused the key[:;]/)]);
+    expect(lines[0]?.split(':')[0]?.split(', ').sort().join(', ')).toBe(named);
+
+    const refused = await run(['status']);
+    expect(refused.code).toBe(77);
+    expect(refused.stdout.match(/refuse/g)).toHaveLength(1);
+    expect(refused.stdout).toContain(
+      '✗ the API refuses the key (401)\n  news is stale; ai-signals, meme-signals, smart-wallets, usage have never been complete',
+    );
+    expect(refused.stdout).toMatch(/→ set a valid MARKET_API_KEY.*; next try in 1h$/m);
+
+    key.active = true;
+    clock.advance(3_600_000);
+    expect((await run(['status'])).stdout).toMatch(/→ set a valid MARKET_API_KEY.*; the next run tries it$/m);
+    expect((await sync('usage')).code).toBe(0);
+    const works = await run(['status']);
+    expect(works.stdout).not.toMatch(/refuse|tried again|failed|\d\.\d{3}Z/);
+    expect(works.stdout.match(/^✗ .*\n.*/gm)).toEqual([
+      expect.stringMatching(
+        /^✗ no daemon is running\n {2}news.* stale; ai-signals, meme-signals, smart-wallets have never been complete$/,
+      ),
+    ]);
+    expect(works.code).toBe(75);
   });
 
   test('was refused, a person at a terminal may try it at any time', async () => {
@@ -207,7 +260,7 @@ describe('when the API', () => {
     };
     const { code, stderr } = await sync('ai-signals');
     expect(code).toBe(0);
-    expect(stderr).toMatch(/ai-signals.*waiting until 2026-11-21T12:1\d:.*Z: the API asks to wait/);
+    expect(stderr).toMatch(/ai-signals: waiting until 12:1\d:\d\d UTC: the API asks to wait$/m);
     expect(free).toEqual([true]);
     expect(idsOf(file)).toEqual(truth(model));
   });

@@ -167,7 +167,7 @@ describe('what is shown of the governor', () => {
         job: 'meme-signals',
         until: forbidden?.forbidden?.retryAt,
         reason: 'forbidden',
-        why: 'the key lacks the scope, or may not be used from this address; one call a day tries again, and doctor at once',
+        why: 'the key lacks the scope, or may not be used from this address; one call tries again then, and doctor at once',
       },
       {
         job: 'usage',

@@ -19,6 +19,7 @@ const reasons: Record<Exclude<WaitReason, 'shutdown' | 'account' | 'unreachable'
   concurrency: true,
   key_refused: true,
   unavailable: true,
+  blocked: true,
   forbidden: true,
 };
 const events: Record<Event['type'], true> = {
@@ -112,10 +113,16 @@ const triggers: Record<string, (machine: Machine, from: string) => void> = {
     machine.answer();
   },
   ...Object.fromEntries(
-    [401, 403, 429].map((status) => [`response ${status}`, (machine: Machine) => machine.answer({ status })]),
+    [401, 403, 408, 425, 429].map((status) => [
+      `response ${status}`,
+      (machine: Machine) => machine.answer({ status }),
+    ]),
   ),
   'response 5xx'(machine) {
     machine.answer({ status: 502 });
+  },
+  'response blocked'(machine) {
+    machine.answer({ status: 403, isBlocked: true });
   },
   release: ({ on }) => on({ type: 'release', owner: 'me', permits: 1 }),
   holds: ({ on }) => on({ type: 'holds', owner: 'me', permits: 1, maxInFlight: 1, inFlight: 1 }),
@@ -148,7 +155,7 @@ function account({ state, now }: Machine): string {
 function endpoint({ state, now }: Machine): string {
   const decision = drive(state, now).ask();
   if ('refused' in decision) return 'forbidden';
-  return 'wait' in decision && decision.wait.reason === 'unavailable' ? 'outage' : 'well';
+  return 'wait' in decision && /^(unavailable|blocked)$/.test(decision.wait.reason) ? 'outage' : 'well';
 }
 
 describe.each([

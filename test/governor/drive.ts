@@ -16,6 +16,7 @@ export type Told = {
   othersInFlight?: number;
   responsesBefore?: number;
   latencyMs?: number;
+  isBlocked?: boolean;
 };
 
 export function drive(state: State = initialState(), begin = T0) {
@@ -34,8 +35,9 @@ export function drive(state: State = initialState(), begin = T0) {
   };
   const answer = (told: Told = {}, job = 'news', owner = 'me') => {
     const { status = 200, limit = null, remaining = null, retryAfterMs = null, latencyMs = 50 } = told;
-    const { inFlight = 1, othersInFlight = 0, responsesBefore = known.get(`${owner} ${job}`) ?? 0 } = told;
-    const reply = { status, limit, remaining, retryAfterMs, latencyMs, key: null };
+    const { isBlocked = false, inFlight = 1, othersInFlight = 0 } = told;
+    const { responsesBefore = known.get(`${owner} ${job}`) ?? 0 } = told;
+    const reply = { status, isBlocked, limit, remaining, retryAfterMs, latencyMs, key: null };
     on({ type: 'response', owner, job, inFlight, othersInFlight, responsesBefore, roll: 0.5, ...reply });
   };
   return {

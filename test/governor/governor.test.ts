@@ -36,7 +36,7 @@ describe('the governor', () => {
   it('waits for three seconds exactly, and asks twice', async () => {
     const { clock, governor, shared } = setup();
     const begin = clock.now();
-    const outage = { failures: 1, resumeAt: begin + 3_000, toldAt: begin };
+    const outage = { failures: 1, resumeAt: begin + 3_000, toldAt: begin, isBlocked: false };
     const news = { forbidden: null, outage, seesQuota: false, askedAt: begin };
     shared.state = { ...initialState(), seenAt: begin, jobs: { news } };
     await governor.acquire('news', never);

@@ -3,7 +3,8 @@ import { allowedInFlight } from '../../src/governor/concurrency.ts';
 import { initialState, isNewer, readState } from '../../src/governor/state.ts';
 import { drive, T0 } from './drive.ts';
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 describe('when the key is refused', () => {
@@ -29,12 +30,45 @@ describe('when the key is refused', () => {
     expect(machine.ask()).toHaveProperty(member);
   });
 
-  it('for lack of a scope, that job alone stops, and tries once a day', () => {
+  it('for lack of a scope, that job alone stops, and tries after five minutes, then once a day', () => {
     const machine = drive();
+    const refused = (ms: number) => ({ refused: 'forbidden', until: machine.now + ms });
     machine.call({ status: 403 }, 'news');
-    expect(machine.ask('news')).toMatchObject({ refused: 'forbidden', until: machine.now + DAY });
+    expect(machine.ask('news')).toMatchObject(refused(5 * MINUTE));
     machine.call({}, 'usage');
-    machine.pass(DAY);
+    machine.pass(5 * MINUTE);
+    for (let refusals = 2; refusals <= 4; refusals += 1) {
+      machine.call({ status: 403 }, 'news');
+      expect(machine.ask('news')).toMatchObject(refused(DAY));
+      machine.pass(DAY);
+    }
+    machine.call({}, 'news');
+    machine.call({ status: 403 }, 'news');
+    expect(machine.ask('news')).toMatchObject(refused(5 * MINUTE));
+    machine.pass(5 * MINUTE);
+    machine.call({}, 'news');
+  });
+
+  it('for lack of a scope, calls that were in flight together are one refusal', () => {
+    const machine = drive();
+    machine.ask('news');
+    for (let calls = 0; calls < 3; calls += 1) machine.answer({ status: 403 });
+    expect(machine.ask('news')).toMatchObject({ refused: 'forbidden', until: machine.now + 5 * MINUTE });
+  });
+
+  it('by a firewall, it alone waits: a minute, twice as long each time, an hour at most', () => {
+    const machine = drive();
+    const waits = Array.from({ length: 8 }, () => {
+      machine.call({ status: 403, isBlocked: true }, 'news');
+      const decision = machine.ask('news');
+      if (!('wait' in decision)) throw new Error('it does not wait');
+      expect(decision.wait.reason).toBe('blocked');
+      machine.call({}, 'usage');
+      const waited = decision.wait.until - machine.now;
+      machine.pass(waited);
+      return Math.floor(waited / MINUTE);
+    });
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
     machine.call({}, 'news');
     machine.call({}, 'news');
   });

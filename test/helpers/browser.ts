@@ -39,13 +39,14 @@ export async function launch(): Promise<Browser> {
 
 export type Window = Looker & { context: BrowserContext };
 
-/** A window of its own, which remembers nothing; closed when the test ends. */
+/** A window of its own, which remembers nothing; closed when the test ends. @param hasTouch it can be tapped. */
 export async function openWindow(
   browser: Browser,
   origin: string,
   looks: Partial<Looks> = {},
+  hasTouch = false,
 ): Promise<Window> {
-  const window = await createWindow(browser, origin);
+  const window = await createWindow(browser, origin, hasTouch);
   onTestFinished(() => window.context.close());
   await applyLooks(window.page, looks);
   return window;
@@ -60,8 +61,8 @@ export async function applyLooks(
 }
 
 /** Whoever opens it closes it. */
-export async function createWindow(browser: Browser, origin: string): Promise<Window> {
-  const context = await browser.newContext({ timezoneId: 'Europe/Zurich', locale: 'en-GB' });
+export async function createWindow(browser: Browser, origin: string, hasTouch = false): Promise<Window> {
+  const context = await browser.newContext({ timezoneId: 'Europe/Zurich', locale: 'en-GB', hasTouch });
   // As all deadlines of tests: for what hangs.
   context.setDefaultTimeout(110_000);
   const messages: string[] = [];

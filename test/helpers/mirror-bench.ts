@@ -73,11 +73,7 @@ export type Bench = {
 const declared = loadJobs();
 
 /** Starts a model, on the bench's clock, and opens an empty mirror of it. Close it when done. */
-export async function openBench({
-  jobs: given,
-  walked = [],
-  ...options
-}: BenchOptions = {}): Promise<Bench> {
+export async function openBench({ jobs: given, walked = [], ...options }: BenchOptions = {}): Promise<Bench> {
   // Copies: a test may change one.
   const jobs = given ?? (await declared).map((job) => ({ ...job }));
   const isPlain = !given && Object.keys(options).every((option) => option === 'rows');
@@ -135,7 +131,12 @@ export async function openBench({
       ),
     upstream: (name) => found(model.data[datasetOf[name] as DatasetName], name),
     mirror: (name, progress, signal = new AbortController().signal, kind = 'walk') =>
-      mirror(bench.job(name), { api, store, hints: bench.hints, ...(progress ? { progress } : {}) }, signal, kind),
+      mirror(
+        bench.job(name),
+        { api, store, hints: bench.hints, ...(progress ? { progress } : {}) },
+        signal,
+        kind,
+      ),
     glance: (name, progress, signal) => bench.mirror(name, progress, signal, 'glance'),
     sql<Row>(query: string, ...values: (string | number | null)[]) {
       reader ??= openReadOnly(store.file);

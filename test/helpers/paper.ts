@@ -1,6 +1,12 @@
 /** The walk on paper: its own code over rows in memory, without HTTP or a database. */
 
-import { beginning, type Checkpoint, PAGE_ROWS, type PageFacts, requestOf } from '../../src/walk/checkpoint.ts';
+import {
+  beginning,
+  type Checkpoint,
+  PAGE_ROWS,
+  type PageFacts,
+  requestOf,
+} from '../../src/walk/checkpoint.ts';
 import { takeStep, type WalkEnd } from '../../src/walk.ts';
 
 export type PaperWalk = {

@@ -207,7 +207,9 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
     now = under[kind];
     stop = new AbortController();
     try {
-      const walk = await bench.mirror(job, undefined, stop.signal, kind).finally(bench.sideBySide.allAnswered);
+      const walk = await bench
+        .mirror(job, undefined, stop.signal, kind)
+        .finally(bench.sideBySide.allAnswered);
       const { rows: after, held: heldAfter } = mirrored();
       const passage = { ...now, walk, after, heldAfter };
       life.passages.push(passage);

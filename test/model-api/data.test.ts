@@ -36,6 +36,39 @@ describe('sample data', () => {
   });
 });
 
+describe('what a record says', () => {
+  const epoch = Date.UTC(2026, 0, 1);
+
+  it('has happened: no time lies ahead, but for those until which something holds', async () => {
+    const model = await openModel({ epoch, rows: 400 });
+    const random = seededRandom(3);
+    let at = epoch;
+    for (const name of datasetNames)
+      for (let edit = 0; edit < 60; edit += 1) {
+        at += 1_000;
+        liveEdit(model.data[name], random, at);
+        const ahead = model.data[name].rows.flatMap((row) =>
+          Object.entries(row).filter(([member, value]) => {
+            const time = /(At|timestamp)$/.test(member) ? Date.parse(String(value)) : 0;
+            return time > at;
+          }),
+        );
+        expect([name, edit, ahead]).toEqual([name, edit, []]);
+      }
+  });
+
+  it('names nothing twice in one list', async () => {
+    const model = await openModel({ epoch, rows: 400 });
+    for (const name of datasetNames)
+      for (const row of model.data[name].rows)
+        for (const [member, value] of Object.entries(row))
+          if (Array.isArray(value)) {
+            const texts = value.map((item) => JSON.stringify(item));
+            expect([member, texts]).toEqual([member, [...new Set(texts)]]);
+          }
+  });
+});
+
 describe('data edited between requests', () => {
   it('sends generatedAt as it is set, and leaves it alone otherwise', async () => {
     const model = await openModel();

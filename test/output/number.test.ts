@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Cell, numberSql } from '../../src/output/answer.ts';
 import { csv, json, markdown, ndjson } from '../../src/output/forms.ts';
+import { decimalsOf, valueText } from '../../src/output/numbers.ts';
 import { table } from '../../src/output/table.ts';
 import { Database } from '../../src/store/sqlite.ts';
 
@@ -19,8 +20,8 @@ const rowsOf = (cell: Cell) => {
   return { columns, batches: batches() };
 };
 
+/** All but a table, which is for people. */
 const forms = {
-  table: (cell: Cell) => table(rowsOf(cell), Number.POSITIVE_INFINITY, (_, text) => text, []),
   csv: (cell: Cell) => csv(rowsOf(cell), false, { cells: 0 }),
   json: (cell: Cell) => json(rowsOf(cell)),
   ndjson: (cell: Cell) => ndjson(rowsOf(cell)),
@@ -78,6 +79,47 @@ describe('a number', () => {
   it('that is an integer beyond them keeps its digits', async () => {
     for (const form of Object.keys(forms) as (keyof typeof forms)[])
       expect(await written(form, 9223372036854775807n)).toBe('9223372036854775807');
+  });
+
+  it.each([
+    [800126.23, '800126.23'],
+    [-61868.51, '-61868.51'],
+    [800126.5, '800126.5'],
+    [0.1234, '0.1234'],
+    [99_999_999.9999, '99999999.9999'],
+    [123_456_789.123, '123456789.123'],
+    [0.1 + 0.2, '0.3'],
+    [622_846.390_000_000_1, '622846.39'],
+    [1.08423, '1.08423'],
+    [1.23456789, '1.23457'],
+    [34_482.185_498_977_3, '34482.2'],
+    [123_456_789.123_45, '123456789'],
+    [1_234_567_890_123.5, '1234567890124'],
+    [0.000_012_345_678, '0.0000123457'],
+    [-1.234_567_8e-9, '-1.23457e-9'],
+    [9_007_199_254_740_991, '9007199254740991'],
+    [1e21, '1e+21'],
+    [9223372036854775807n, '9223372036854775807'],
+  ])('%s is %s in a table, as on the page: as it is, or rounded where it is long', async (value, shown) => {
+    const notes: string[] = [];
+    let text = '';
+    for await (const piece of table(rowsOf(value), Number.POSITIVE_INFINITY, (_, text) => text, notes))
+      text += piece;
+    expect(/(\S+) {2}end\n$/.exec(text)?.[1]).toBe(shown);
+    if (typeof value === 'number') {
+      expect(valueText(value).replaceAll(',', '')).toBe(shown);
+      expect(notes.length).toBe(Number(shown) === value ? 0 : 1);
+    }
+  });
+
+  it('of a column has as many digits behind the point as the others, unless it was rounded', () => {
+    const shownAll = (values: number[]) => values.map((value) => valueText(value, decimalsOf(values)));
+    expect(shownAll([800_126.23, 5, 10_588.7])).toEqual(['800,126.23', '5.00', '10,588.70']);
+    expect(shownAll([2.5, 12_345.000_01])).toEqual(['2.5', '12,345']);
+    expect(shownAll([2.5, 12_345.678_91])).toEqual(['2.5', '12,345.7']);
+    expect(shownAll([2.5, 12_345.678, 0.1 + 0.2])).toEqual(['2.500', '12,345.678', '0.3']);
+    expect(shownAll([2.5, 1e-9])).toEqual(['2.5', '1e-9']);
+    expect(shownAll([2.5, 0.000_01])).toEqual(['2.5', '0.00001']);
   });
 
   it('that is none is null', () => {

@@ -126,6 +126,56 @@ describe('by the keyboard,', () => {
   });
 });
 
+describe('on a phone', () => {
+  const phone = { width: 390, height: 844 };
+  const views = ['Overview', 'Changes', 'Problems', 'SQL', 'ai-signals', 'usage', 'Walks', 'Calls', 'Quota'];
+
+  test.each(['light', 'dark'] as const)('a finger opens the menu and each view, %s', async (colorScheme) => {
+    const { page } = await openWindow(lived.browser, lived.url, { ...phone, colorScheme }, true);
+    for (const [search, names] of [
+      ['', views],
+      [`?at=${lived.before}`, ['Walks']],
+    ] as const) {
+      await page.goto(`${lived.url}/datasets/ai-signals${search}`);
+      await settled(page);
+      for (const name of names) {
+        // Wherever one is on the page, and above all far down.
+        await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+        await page.getByRole('button', { name: 'Menu' }).tap();
+        expect([name, await hiddenInMenu(page)]).toEqual([name, []]);
+        await page.getByRole('navigation', { name: 'Page' }).getByRole('link', { name }).tap();
+        await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+        await settled(page);
+        expect(await page.getByRole('heading', { level: 1 }).evaluate(isOnScreen), name).toBe(true);
+      }
+    }
+    await page.getByRole('button', { name: 'Menu' }).tap();
+    await page.getByLabel('Colours').tap();
+    await page.getByLabel('Colours').selectOption('dark');
+    await page.getByRole('button', { name: 'Menu' }).tap();
+    expect(await page.locator('main').evaluate(isOnScreen)).toBe(true);
+  });
+});
+
+/** Entries of the open menu that something else lies upon, or that are off the screen when it opens. */
+async function hiddenInMenu(page: Page): Promise<string[]> {
+  const entries = page.locator('nav.side :is(a, select, .version)');
+  return await entries.evaluateAll((all) =>
+    all.flatMap((entry) => {
+      const { left, right, top, bottom } = entry.getBoundingClientRect();
+      const [x, y] = [(left + right) / 2, (top + bottom) / 2];
+      const isOn = entry.contains(document.elementFromPoint(x, y));
+      return isOn || entry.closest('.brand') ? [] : [`${entry.textContent} at ${x}, ${y}`];
+    }),
+  );
+}
+
+/** Runs in the browser: whether its top is to be seen, below the bar. */
+function isOnScreen(element: Element): boolean {
+  const { top, left } = element.getBoundingClientRect();
+  return element.contains(document.elementFromPoint(left + 20, top + 4));
+}
+
 /** What has the focus, within the editor, too: its name for people, and whether it can be seen to have it. */
 async function focused(page: Page): Promise<{ name: string; isSeen: boolean }> {
   return await page.evaluate(() => {

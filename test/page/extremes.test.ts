@@ -17,6 +17,14 @@ bench.model.data.news.rows = [
   { id: 'n-0', headline: 'Headline 0', reads: 0, publishedAt: '2026-01-02T03:04:05Z' },
 ] as never;
 await bench.mirror('news');
+const amounts = [800_126.23, 622_846.39, -61_868.51, 10_588.7, 5, 1_234.5];
+bench.model.data.smartWallets.rows = amounts.map((amount, at) => ({
+  address: `w-${at}`,
+  pnl: amount,
+  share: amount / 1e6,
+  rate: at === 0 ? 1 / 3 : amount,
+})) as never;
+await bench.mirror('smart-wallets');
 // A walk over so many takes long; all that the page reads of one is what it leaves behind.
 bench.tamper(`
   WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ROWS - 1})
@@ -78,6 +86,22 @@ test('a long value is opened on demand, to its last letter, and 300 columns are 
   await settled(page);
   const heads = page.getByRole('region', { name: 'Rows of meme-signals' }).getByRole('columnheader');
   expect(await heads.count()).toBeGreaterThan(300);
+});
+
+test('money is shown to the cent, and no digit is made up behind one that was rounded', async () => {
+  const { page } = await sight.visit('/datasets/smart-wallets?sort=address');
+  const [heads = [], ...lines] = await tableIn(page, 'Rows of smart-wallets');
+  const shown = (name: string) => lines.map((line) => line[heads.findIndex((head) => head.startsWith(name))]);
+  expect(shown('pnl')).toEqual(['800,126.23', '622,846.39', '-61,868.51', '10,588.70', '5.00', '1,234.50']);
+  expect(shown('share')).toEqual([
+    '0.800126',
+    '0.622846',
+    '-0.0618685',
+    '0.0105887',
+    '0.000005',
+    '0.0012345',
+  ]);
+  expect(shown('rate')).toEqual(['0.333333', '622,846.39', '-61,868.51', '10,588.7', '5', '1,234.5']);
 });
 
 /** Of the rows that are shown. */

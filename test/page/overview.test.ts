@@ -54,6 +54,24 @@ test('each dataset is one line, which opens to its proof, its changes and its wa
   await page.waitForURL(`**/walks/${walks.at(-1)?.id}`);
 });
 
+test('held rows are said beside the rows, now and in the past', async () => {
+  const before = isoTime(lived.bench.clock.now());
+  lived.bench.clock.advance(2_000);
+  lived.bench.tamper(
+    `UPDATE smart_wallets_rows SET _held_since = '${before}', _held_reason = 'unproven' WHERE rowid <= 7`,
+  );
+  onTestFinished(() => {
+    lived.bench.tamper('UPDATE smart_wallets_rows SET _held_since = NULL, _held_reason = NULL');
+    lived.bench.clock.advance(2_000);
+  });
+  for (const path of ['/', `/?at=${isoTime(lived.bench.clock.now())}`]) {
+    const { page } = await lived.visit(path);
+    expect([path, await rowsOf(page, 'smart-wallets').innerText()]).toEqual([path, '130 (7 held)']);
+    expect(await rowsOf(page, 'meme-signals').innerText()).toBe('130');
+    expect(await datasetLine(page, 'smart-wallets').innerText()).not.toContain('_held_since');
+  }
+});
+
 test('a daemon that is down and a dataset that is not fresh are problems: why, what happens next, and the walk', async () => {
   const { page } = await lived.visit('/');
   const problems = page.getByRole('list', { name: 'Problems' });
@@ -331,3 +349,24 @@ async function overviewWith(path: string, edit: (overview: Overview) => void): P
   await settled(page);
   return page;
 }
+
+test('where no daemon runs and all is stale, that is one problem, and on each dataset, too', async () => {
+  lived.bench.clock.advance(24 * 3_600_000);
+  const window = await lived.visit('/');
+  const { page } = window;
+  const problems = page.getByRole('list', { name: 'Problems' }).getByRole('listitem');
+  const noDaemon = problems.filter({ hasText: /no daemon is running/i });
+  expect(await noDaemon.count()).toBe(1);
+  expect(await noDaemon.innerText()).toMatch(
+    /no daemon is running: ai-signals, meme-signals, smart-wallets, usage are stale\s+run market-mirror start/,
+  );
+  expect(await problems.filter({ hasText: 'last complete' }).count()).toBe(1);
+  const badge = page
+    .getByRole('navigation')
+    .getByRole('link', { name: /^Problems/ })
+    .locator('.tag');
+  expect(await badge.innerText()).toBe(String(await problems.count()));
+  await go(window, '/datasets/meme-signals');
+  expect(await noDaemon.count()).toBe(1);
+  expect(await noDaemon.innerText()).toMatch(/meme-signals last complete .*: no daemon is running/);
+});

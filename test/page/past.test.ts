@@ -182,3 +182,16 @@ test('where the walks or the changes of then cannot be asked for, the overview s
     await page.unroute('**/page/query');
   }
 });
+
+test('of a moment before the first walk nothing is claimed of a row, and of a later one whether it was there', async () => {
+  const window = await lived.visit(`/datasets/ai-signals/rows/${lived.added}?at=2026-01-01T00:00:00Z`);
+  const { page } = window;
+  const main = page.locator('main');
+  await page
+    .getByText('Whether this row was there at that moment is not known: it was first seen at')
+    .waitFor();
+  expect(await main.innerText()).not.toContain('was not there');
+  await go(window, `/datasets/ai-signals/rows/${lived.added}?at=${lived.before}`);
+  await page.getByText('This row was not there at that moment: it was first seen at').waitFor();
+  expect(await main.innerText()).not.toContain('not known');
+});

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { checkPage, type KnownOfList, readError, unknownShape } from '../../src/validate.ts';
+import { checkPage, errorInBody, type KnownOfList, unknownShape } from '../../src/validate.ts';
 import { checkSignals, job, pagination, signal, signalPage } from './support.ts';
 
 const breaks = (message: string) =>
@@ -181,7 +181,7 @@ describe('an envelope that is not specified', () => {
 });
 
 describe('an error that is told with status 200', () => {
-  const told = (json: unknown, name = 'news') => readError(json, job(name)) !== undefined;
+  const told = (json: unknown, name = 'news') => errorInBody(json, job(name)) !== undefined;
   const rows = [{ id: 1 }];
 
   it.each<[string, unknown]>([

@@ -27,8 +27,8 @@ describe('whatever happens to a dataset', () => {
 describe('however often it is interrupted', () => {
   const outcomes = ({ passages }: Life) =>
     passages.slice(0, 2).map(({ walk, after }) => {
-      const { verdict, rows, distinctKeys, anomalies, apiCalls, inserted } = walk;
-      return { verdict, rows, distinctKeys, anomalies, apiCalls, inserted, mirrored: after.size };
+      const { verdict, rows, distinctKeys, anomalies, pages, inserted } = walk;
+      return { verdict, rows, distinctKeys, anomalies, pages, inserted, mirrored: after.size };
     });
   const uninterrupted = (scenario: Scenario): Scenario => ({ ...scenario, events: [[], [], []] });
 

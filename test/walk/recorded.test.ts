@@ -140,7 +140,8 @@ function walkOver(
         isComplete: kind === 'walk' && !end.stuck && end.verdict !== 'union',
       },
     };
-  }}
+  }
+}
 
 const WORLDS = 150;
 

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import type { PageCell } from '../../src/serve/ui/wire.ts';
-import { bytes, clockTime, cutAt, cutMiddle, momentOf, number } from '../formats.ts';
+import { bytes, clockTime, cutAt, cutMiddle, momentOf, number, shownNumber, valueText } from '../formats.ts';
 import { prettyJson, webAddress } from '../kinds.ts';
 import { usePreferences } from '../preferences.ts';
 import { Dialog } from './menus.tsx';
@@ -47,34 +47,10 @@ const Nothing = () => (
 
 const grouped = (digits: string) => digits.replace(/\B(?=(\d{3})+$)/g, ',');
 
-/** Six significant digits; all of them in the title where there are more. */
-function NumberText({ value, decimals = 0 }: { value: number; decimals?: number | undefined }) {
-  const short = rounded(value);
-  const text = number(short);
-  const [whole = '', fraction = ''] = text.split('.');
-  const shown =
-    decimals > fraction.length && !text.includes('e') ? `${whole}.${fraction.padEnd(decimals, '0')}` : text;
-  return <span title={short === value ? undefined : number(value)}>{shown}</span>;
-}
-
-/** Whole numbers keep all their digits. */
-function rounded(value: number): number {
-  if (Number.isInteger(value) || !Number.isFinite(value)) return value;
-  return Math.abs(value) >= 1e6 ? Math.round(value) : Number(value.toPrecision(6));
-}
-
-/** Columns of short fractions are easier to compare where all have as many digits behind the point. */
-const MAX_ALIGNED = 3;
-
-/** How many digits behind the point all of these numbers get; 0 where some have too many. */
-export function decimalsOf(values: Iterable<PageCell>): number {
-  let most = 0;
-  for (const value of values) {
-    if (typeof value !== 'number') continue;
-    most = Math.max(most, (String(rounded(value)).split('.')[1] ?? '').length);
-  }
-  return most <= MAX_ALIGNED ? most : 0;
-}
+/** A longer one is rounded, and whole in its title. */
+const NumberText = ({ value, decimals }: { value: number; decimals?: number | undefined }) => (
+  <span title={shownNumber(value) === value ? undefined : number(value)}>{valueText(value, decimals)}</span>
+);
 
 function TextCell({ text, label, times }: { text: string; label: string; times: CellLook['times'] }) {
   const { zone } = usePreferences();

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
-import { clockTime, number, type Zone, zoneName } from '../formats.ts';
+import { clockTime, number, shownNumber, type Zone, zoneName } from '../formats.ts';
 import { usePreferences } from '../preferences.ts';
 import { useMedia } from '../store.ts';
 import { Failed } from './states.tsx';
@@ -358,7 +358,7 @@ function axisNumber(value: number): string {
         : Math.abs(value) >= 1e4
           ? [1e3, 'k']
           : [1, ''];
-  return `${Number((value / size).toPrecision(6))}${unit}`;
+  return `${shownNumber(value / size)}${unit}`;
 }
 
 /** An unfinished bucket would look like a fall. */

@@ -1,29 +1,34 @@
 /** What is wrong, the gravest first, each with what to do and one link to more of it: the same wherever problems are shown. */
 
+import { type FoldedProblem, foldProblems } from '../../src/folded-problems.ts';
 import type { Overview, Problem } from '../../src/serve/ui/wire.ts';
 import { linkTo } from '../router.ts';
 import { pathOf } from '../routes.ts';
 import { PhraseText } from './states.tsx';
 import { Ago } from './time.tsx';
 
-type ShownProblem = Omit<Problem, 'code' | 'message' | 'advice' | 'exitCode'> & {
-  code: Problem['code'] | 'no-daemon';
-};
+type ShownProblem = FoldedProblem<Problem['code'] | 'no-daemon'>;
 
 /** Said before anything is stale. */
 const noDaemon: ShownProblem = {
   level: 'warning',
   code: 'no-daemon',
-  job: null,
+  jobs: [],
+  effect: null,
   messageParts: ['No daemon is running: nothing new is mirrored, and what is shown grows older.'],
   adviceParts: ['market-mirror start runs it, market-mirror sync mirrors everything once'],
 };
 
-/** @param job of this dataset, and those that all have in common. */
+/** One for each cause. @param job of this dataset, and those that all have in common. */
 export function problemsOf({ status }: Overview, job?: string | null): ShownProblem[] {
-  const ofLevel = (level: Problem['level']) => status.problems.filter((problem) => problem.level === level);
-  const all = [...ofLevel('error'), ...(status.daemon === null ? [noDaemon] : []), ...ofLevel('warning')];
-  return all.filter((problem) => !job || problem.job === null || problem.job === job);
+  const { problems, datasets, daemon } = status;
+  const found = problems.filter((problem) => !job || problem.job === null || problem.job === job);
+  const folded: ShownProblem[] = foldProblems(found);
+  const isSaid = found.some(({ cause }) => cause === 'no-daemon');
+  const isSynced = datasets.some(({ doing }) => doing.sync !== null);
+  if (daemon !== null || isSaid || isSynced) return folded;
+  const errors = folded.filter(({ level }) => level === 'error').length;
+  return folded.toSpliced(errors, 0, noDaemon);
 }
 
 type Props = { problems: readonly ShownProblem[]; overview: Overview; label: string };
@@ -33,18 +38,20 @@ export function ProblemList({ problems, overview, label }: Props) {
   return (
     <ul class="problems card" aria-label={label}>
       {problems.map((problem) => (
-        <li key={`${problem.code} ${problem.job}`} class={problem.level}>
+        <li key={`${problem.code} ${problem.jobs}`} class={problem.level}>
           <span class="mark" aria-hidden="true">
             {problem.level === 'error' ? '×' : '!'}
           </span>
           <p class="message">
             <span class="unseen">{problem.level}: </span>
-            {problem.job !== null && (
-              <b>
-                <a href={linkTo(pathOf({ view: 'dataset', job: problem.job }))}>{problem.job}</a>{' '}
+            {problem.jobs.map((job, at) => (
+              <b key={job}>
+                <a href={linkTo(pathOf({ view: 'dataset', job }))}>{job}</a>
+                {at < problem.jobs.length - 1 ? ', ' : ' '}
               </b>
-            )}
+            ))}
             <PhraseText phrase={problem.messageParts} />
+            {problem.effect !== null && `: ${problem.effect}`}
           </p>
           <p class="note">
             <NextTry problem={problem} overview={overview} /> <Action problem={problem} overview={overview} />
@@ -59,13 +66,16 @@ const ofReads: readonly ShownProblem['code'][] = ['stale', 'never-complete', 'fa
 
 /** When the daemon tries again by itself; else the advice. */
 function NextTry({
-  problem: { code, job, adviceParts },
+  problem: { code, jobs, adviceParts },
   overview: { status },
 }: {
   problem: ShownProblem;
   overview: Overview;
 }) {
-  const next = status.datasets.find((dataset) => dataset.job === job)?.nextRun ?? null;
+  // Of several, the one that comes first.
+  const [next = null] = status.datasets
+    .flatMap(({ job, nextRun }) => (jobs.includes(job) ? (nextRun ?? []) : []))
+    .sort();
   const isBySelf = ofReads.includes(code) && status.daemon !== null && status.daemon.queue === null;
   if (isBySelf && next !== null)
     return Date.parse(next) <= Date.parse(status.at) ? (
@@ -80,7 +90,8 @@ function NextTry({
 }
 
 /** The one link to where the page shows more. */
-function Action({ problem: { code, job }, overview }: { problem: ShownProblem; overview: Overview }) {
+function Action({ problem: { code, jobs }, overview }: { problem: ShownProblem; overview: Overview }) {
+  const job = jobs.length === 1 ? jobs[0] : null;
   switch (code) {
     case 'quarantine':
       return <a href={linkTo('/problems', { job })}>See the rows</a>;

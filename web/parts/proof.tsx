@@ -117,6 +117,7 @@ export const waitReasons: Readonly<Record<string, string>> = {
   concurrency: 'for calls in flight',
   retry_after: 'as the API asked',
   unavailable: 'for the API, which is unavailable',
+  blocked: 'for a firewall or proxy, which answers 403',
   unreachable: 'for the API, which is unreachable',
   key_refused: 'for a valid key',
   forbidden: 'for the right to read it',

@@ -3,11 +3,11 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { PageCell } from '../../src/serve/ui/wire.ts';
-import { number, sharedZone } from '../formats.ts';
+import { decimalsOf, number, sharedZone } from '../formats.ts';
 import { type Kind, kindOf } from '../kinds.ts';
 import { usePreferences } from '../preferences.ts';
 import type { Order } from '../sql.ts';
-import { Cell, type CellLook, decimalsOf } from './cell.tsx';
+import { Cell, type CellLook } from './cell.tsx';
 import { Scroll } from './states.tsx';
 
 export type TableColumn = {

@@ -54,6 +54,8 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
   const volatile = new Set(dataset?.volatile);
   const life = useMemo(() => query.value && lifeOf(query.value, at, booleans), [query.value, at]);
   const failed = schema.value ? query.problem : schema.problem;
+  // Until it is told, nobody knows whether anything is known of that moment.
+  const isUnread = dataset !== undefined && at !== null && then.value === null && then.problem === null;
   return (
     <>
       <p class="note">
@@ -68,10 +70,12 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
       <Running query={query} />
       {failed && <Failed problem={failed} again={schema.value ? query.again : schema.again} />}
       {schema.value && !dataset && <Empty>There is no dataset named {job}.</Empty>}
-      {!life && !failed && (query.isLoading || !schema.value) && <Loading what="Reading its life" />}
-      {life && (
+      {(!life || isUnread) && !failed && (query.isLoading || !schema.value || isUnread) && (
+        <Loading what="Reading its life" />
+      )}
+      {life && !isUnread && (
         <>
-          <State life={life} at={at} />
+          <State life={life} at={at} isKnown={at === null || then.value !== null} />
           {query.value?.isCut && life.state !== 'cut' && (
             <p class="note">
               Only the latest {count(MAX_VERSIONS, 'version')} are shown; "Open as SQL" has them all.
@@ -98,14 +102,15 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
 /** Every answer tells what was proven of its dataset then; the rows are not wanted. */
 const provenSql = (table: string) => `SELECT 1 FROM ${name(table)} LIMIT 1`;
 
-/** In one sentence, what became of it. */
-function State({
-  life: { state, versions, all, later, firstSeenAt },
-  at,
-}: {
+type StateProps = {
   life: Life;
   at: string | null;
-}) {
+  /** Whether the mirror knows what was there at that moment. */
+  isKnown: boolean;
+};
+
+/** In one sentence, what became of it. */
+function State({ life: { state, versions, all, later, firstSeenAt }, at, isKnown }: StateProps) {
   const last = versions.at(-1);
   const toNow = later > 0 && (
     <>
@@ -116,7 +121,9 @@ function State({
   if (state === 'not yet')
     return (
       <Empty>
-        This row was not there at that moment:{' '}
+        {isKnown
+          ? 'This row was not there at that moment: '
+          : 'Whether this row was there at that moment is not known: '}
         {firstSeenAt !== null && (
           <>
             it was first seen at <Time at={firstSeenAt} />.

@@ -116,7 +116,7 @@ function Evidence({ read }: { read: Read }) {
           {Number(read('unkeyed')) > 0 && `, ${number(Number(read('unkeyed')))} of them without a key`}
         </Fact>
         <Fact name="Differences from what was expected">{number(Number(read('drifted')))}</Fact>
-        <Fact name="Calls that brought a page">{number(Number(read('api_calls')))}</Fact>
+        <Fact name="Calls">{number(Number(read('api_calls')))}</Fact>
         <Fact name="New rows stood">
           {number(Number(read('new_in_head')))} in the head, {number(Number(read('new_at_tail')))} at the
           tail, {number(Number(read('new_elsewhere')))} elsewhere

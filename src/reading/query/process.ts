@@ -245,7 +245,7 @@ async function sendFile(
   caller: QueryCaller,
 ): Promise<FileEnd> {
   const cutter = cutCells();
-  const judged = judge(opened.sources, asOf, {}, Date.parse(order.exportedAt));
+  const judged = judge(opened.sources, { sql: order.sql, asOf }, {}, Date.parse(order.exportedAt));
   async function* batches() {
     for (const batch of batchesOf(rows)) yield batch.map((row) => cutter.row(row, true));
   }

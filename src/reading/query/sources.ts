@@ -4,8 +4,10 @@ import ms from 'ms';
 import { ageOf, describeAhead, describeSeenAhead, isTooOld } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { Column, Rows } from '../../output/answer.ts';
-import { type Connection, PROOF, SEEN } from '../../store/read.ts';
-import type { Params } from './statement.ts';
+import { count } from '../../output/numbers.ts';
+import { type Connection, PROOF, quoted, SEEN } from '../../store/read.ts';
+import { isHeldColumn } from '../columns.ts';
+import { type Params, tokenize, unquoted } from './statement.ts';
 
 /** `seq` numbers the latest change that the answer can show, see the view `changes`. */
 export type Opened = { columns: Column[]; sources: Source[]; seq: number };
@@ -34,6 +36,8 @@ export type Source = {
   historyFrom: string | null;
   /** Rows refused and not resolved: they are missing from the table. */
   quarantined: number;
+  /** Rows that the last proof did not show, see `_held_since`; 0 where only what became of rows was read. */
+  held: number;
 };
 
 type Proof = {
@@ -80,7 +84,16 @@ export function sourcesOf(
        (SELECT count(*) FROM quarantine
         WHERE job = :job AND first_seen_at <= :until AND coalesce(resolved_at > :until, true)) AS quarantined`,
   );
+  // A version that came later was not held then, and of one that was removed it is not known.
+  const heldIn = (table: string) =>
+    connection
+      .prepare<[{ until: string }], number>(
+        `SELECT count(*) FROM main.${quoted(table)} WHERE _held_since <= :until AND _changed_at <= :until`,
+      )
+      .pluck()
+      .get({ until }) ?? 0;
   const opened = tablesRead(connection, sql, params);
+  const standing = standingRead(connection, sql);
   const read = new Set(opened.map((table) => /^_(.+?)_(history_rows|rows|volatile)$/.exec(table)?.[1]));
   return Object.entries(tables)
     .filter(([table]) => read.has(table))
@@ -100,6 +113,7 @@ export function sourcesOf(
         past,
         historyFrom: opened.includes(`_${past}_rows`) ? historyFrom : null,
         quarantined,
+        held: standing.has(`_${table}_rows`) ? heldIn(`_${table}_rows`) : 0,
       };
     });
 }
@@ -147,16 +161,40 @@ function tablesRead(connection: Connection, sql: string, params: Params): string
     .all(JSON.stringify(roots));
 }
 
+/** Views that tell what became of rows, or that leave out those that are held. */
+const notStanding = /^(freshness|changes)$|_(changes|current)$/;
+
+/** The tables that a statement reads for the rows of a dataset as they stand, through views, too. */
+function standingRead(connection: Connection, sql: string): Set<string> {
+  const isNamed = connection
+    .prepare<[string], string>(
+      `SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE`,
+    )
+    .pluck();
+  const names = new Set(
+    tokenize(sql).flatMap(({ kind, text }) => (kind === 'name' ? (isNamed.get(unquoted(text)) ?? []) : [])),
+  );
+  const tablesOf = (name: string) => {
+    try {
+      return tablesRead(connection, `SELECT * FROM ${quoted(name)}`, {});
+    } catch {
+      // A view of a user that lacks its table, of which only a column has the name.
+      return [];
+    }
+  };
+  return new Set([...names].filter((name) => !notStanding.test(name)).flatMap(tablesOf));
+}
+
 /** How old the data may be, in milliseconds: since it was proven complete, and since new rows were looked for. */
 export type MaxAges = { maxAgeMs?: number | undefined; maxSeenAgeMs?: number | undefined };
 
 /**
- * The sources of an answer for `asOf`, dated, and what to say of them.
+ * The sources of an answer to `sql` for `asOf`, dated, and what to say of them.
  * @throws Failure `usage` where what stood at `asOf` has been dropped, `incomplete` where a source is too old.
  */
 export function judge(
   sources: readonly Source[],
-  asOf: string | null,
+  { sql, asOf }: { sql: string; asOf: string | null },
   { maxAgeMs, maxSeenAgeMs }: MaxAges,
   now: number,
 ): { sources: Source[]; notes: string[] } {
@@ -165,7 +203,7 @@ export function judge(
   if (asOf !== null) refuseForgotten(dated, asOf);
   refuseOlder(dated, proven, maxAgeMs, moment);
   refuseOlder(dated, seen, maxSeenAgeMs, moment);
-  return { sources: dated, notes: notesOn(dated, asOf) };
+  return { sources: dated, notes: [...notesOn(dated, asOf), ...notesOnHeld(dated, sql)] };
 }
 
 /** The sources as of `now`: a walk that began ahead of the clock has no known time. */
@@ -198,6 +236,18 @@ function notesOn(sources: readonly Source[], asOf: string | null): string[] {
         ? [`${past} goes back to ${historyFrom} only: what is older was dropped`]
         : []),
     ];
+  });
+}
+
+/** Whoever names the columns of held rows knows of them. */
+function notesOnHeld(sources: readonly Source[], sql: string): string[] {
+  if (sources.every(({ held }) => held === 0)) return [];
+  if (tokenize(sql).some(({ text }) => isHeldColumn(unquoted(text).toLowerCase()))) return [];
+  return sources.flatMap(({ table, held }) => {
+    if (held === 0) return [];
+    const [are, them] = held === 1 ? ['is', 'it'] : ['are', 'them'];
+    const rows = `${count(held, 'row')} ${are} held, since the last proof did not show ${them}`;
+    return [`${table}: ${rows}: WHERE _held_since IS NULL leaves ${them} out`];
   });
 }
 

@@ -160,18 +160,38 @@ function explainMistake(
   const column = said('column');
   const name = table ?? column ?? said('function');
   if (mistake === 'incomplete input') return mistake + mark(sql, sql.trimEnd().length);
-  if (syntax !== undefined)
-    return (
-      mistake +
-      (syntax === tokens[0]?.text ? nearest(syntax, firstWords) : '') +
-      mark(sql, placeOfSyntaxError(connection, mistake, syntax, sql, tokens))
-    );
+  if (syntax !== undefined) {
+    const at = placeOfSyntaxError(connection, mistake, syntax, sql, tokens);
+    const hint =
+      syntax === tokens[0]?.text ? nearest(syntax, firstWords) : hintOfHyphens(connection, tokens, at);
+    return mistake + hint + mark(sql, at);
+  }
   if (token !== undefined) return mistake + mark(sql, sql.indexOf(token));
   if (name === undefined) return mistake;
   const at = tokens.find((token) => token.kind === 'name' && unquoted(token.text) === name)?.at;
   const hint =
-    column === undefined ? nearest(name, tableNames(connection)) : hintOfColumn(connection, column, tokens);
+    hintOfHyphens(connection, tokens, at ?? -1) ||
+    (column === undefined ? nearest(name, tableNames(connection)) : hintOfColumn(connection, column, tokens));
   return mistake + hint + mark(sql, at ?? -1);
+}
+
+/** A job has hyphens in its name, and SQL takes them for minus: ` (the table is ai_signals)` where a table is meant. */
+function hintOfHyphens(connection: Connection, tokens: readonly Token[], at: number): string {
+  const place = tokens.findIndex((token) => token.at === at);
+  if (place < 0) return '';
+  const isPart = (token: Token | undefined) => token?.kind === 'name' || token?.text === '-';
+  const isJoined = (left: number) => {
+    const [one, next] = [tokens[left], tokens[left + 1]];
+    return isPart(one) && isPart(next) && one && next && one.at + one.text.length === next.at;
+  };
+  let [from, to] = [place, place];
+  while (isJoined(from - 1)) from -= 1;
+  while (isJoined(to)) to += 1;
+  const written = tokens.slice(from, to + 1).map(({ text }) => unquoted(text));
+  if (!written.join('').includes('-')) return '';
+  const meant = written.join('').replaceAll('-', '_').toLowerCase();
+  const table = tableNames(connection).find((name) => name.toLowerCase() === meant);
+  return table === undefined ? '' : ` (the table is ${table})`;
 }
 
 /** Where a column of that name is, if somewhere; and what else may be meant, of the tables that the statement names. */

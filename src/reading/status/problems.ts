@@ -1,14 +1,18 @@
 /** What is wrong, the gravest first, each with what to do about it. */
 
-import { aheadWords, CLOCK_ADVICE } from '../../clock.ts';
+import { lossOf } from '../../api/response.ts';
+import { aheadWords, CLOCK_ADVICE, isoTime } from '../../clock.ts';
 import { exitCodes, waitReasons } from '../../errors.ts';
-import { bytes, duration, number, plural, relative } from '../../output/numbers.ts';
+import { type Cause, type Phrase, phrase, textOf } from '../../folded-problems.ts';
+import { bytes, clockTime, duration, number, plural, relative } from '../../output/numbers.ts';
 import type { Limits } from '../../plan/limits.ts';
 import type { Outage } from '../../queue.ts';
 import { type SinkName, sinkNames, sinks } from '../../sinks.ts';
 import { LONG_LOG_BYTES } from '../../store/read.ts';
 import type { SinkNotes, SinkStatus, SinkStatuses } from './lag.ts';
 import type { DatasetStatus, Doing, LastCall, Silence, Trouble } from './read.ts';
+
+export { phrase, textOf } from '../../folded-problems.ts';
 
 /** Why the limits of a shared account cannot be read, and since when, ISO 8601 UTC. */
 export type OutOfReach = { message: string; advice: string; since: string };
@@ -38,6 +42,8 @@ export type Problem = {
   /** One line each, for a person. */
   message: string;
   advice: string;
+  /** What lies behind it and behind others, too; null where it stands for itself. */
+  cause: Cause | null;
   /** The same with their times apart. */
   messageParts: Phrase;
   adviceParts: Phrase;
@@ -59,6 +65,8 @@ export type Findings = {
   lags: SinkStatuses;
   /** Of the API, where its latest call got no answer. */
   silence: Silence | null;
+  /** Epoch milliseconds. */
+  now: number;
 };
 
 export function findProblems({
@@ -69,18 +77,20 @@ export function findProblems({
   logBytes,
   lags,
   silence,
+  now,
 }: Findings): Problem[] {
   const { account, queue, serve } = daemon ?? {};
-  const isKeyRefused = waits?.some(({ reason }) => reason === 'key_refused') ?? false;
+  const keyRefused = waits?.find(({ reason }) => reason === 'key_refused');
   const found: Problem[] = [];
-  if (isKeyRefused)
+  if (keyRefused)
     found.push(
       problem(
         'key-refused',
         null,
         exitCodes.key,
         phrase`the API refuses the key (401)`,
-        phrase`set a valid MARKET_API_KEY, or put it into the file of MARKET_API_KEY_FILE`,
+        phrase`set a valid MARKET_API_KEY, or put it into the file of MARKET_API_KEY_FILE; ${keyRefused.until > now ? phrase`next try ${{ at: isoTime(keyRefused.until) }}` : 'the next run tries it'}`,
+        'key-refused',
       ),
     );
   if (account)
@@ -102,13 +112,13 @@ export function findProblems({
     const around = {
       daemonLives: daemon !== null,
       isStuck: Boolean(queue),
-      isKeyRefused,
+      isKeyRefused: keyRefused !== undefined,
       isForbidden,
-      isSilent: silence !== null,
+      silence,
       lastCall,
     };
     if (isForbidden) found.push(scopeMissing(job, lastCall()));
-    found.push(...notFresh(dataset, around), ...ofLastWalk(dataset, silence !== null));
+    found.push(...notFresh(dataset, around), ...ofLastWalk(dataset, around));
     if (!silence) found.push(...endpointSilent(dataset, lastCall));
     found.push(...ofRows(dataset));
   }
@@ -133,10 +143,11 @@ function problem(
   exitCode: number,
   messageParts: Phrase,
   adviceParts: Phrase,
+  cause: Cause | null = null,
 ): Problem {
   const level = exitCode === exitCodes.done ? 'warning' : 'error';
   const [message, advice] = [textOf(messageParts), textOf(adviceParts)];
-  return { level, code, job, message, advice, messageParts, adviceParts, exitCode };
+  return { level, code, job, message, advice, cause, messageParts, adviceParts, exitCode };
 }
 
 const warning = (code: Problem['code'], job: string | null, message: Phrase, advice: Phrase) =>
@@ -149,18 +160,21 @@ function queueStuck({ message, advice, since, errors }: Outage, syncsWait: boole
     exitCodes.incomplete,
     phrase`no run of the daemon begins since ${{ at: since }}: ${message} (${errors} ${plural(errors, 'error')})`,
     phrase`${advice}; runs go on by themselves${syncsWait ? '' : ', and market-mirror sync needs no Redis'}`,
+    'queue-stuck',
   );
 }
 
 /** @param job null where the whole API is silent. */
-function unreachable(job: string | null, code: string, since?: string): Problem {
+function unreachable(job: string | null, recorded: string, since?: string): Problem {
   const from = since === undefined ? phrase`at its last call` : phrase`since ${{ at: since }}`;
+  const { what, code, advice } = lossOf(recorded);
   return problem(
     'unreachable',
     job,
     exitCodes.unreachable,
-    phrase`the API cannot be reached or does not answer ${from} (${code})`,
-    phrase`check the network and MARKET_API_URL; the next run tries again`,
+    phrase`${what} ${from} (${code})`,
+    phrase`${advice}; the next run tries again`,
+    job === null ? 'unreachable' : null,
   );
 }
 
@@ -179,11 +193,12 @@ function scopeMissing(job: string, call: LastCall | undefined): Problem {
 function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
   const { job, fresh, completeAsOf, ageSeconds, seenAsOf, staleAfterSeconds, doing } = dataset;
   if (fresh) return [];
-  const { why, advice } = whyNotFresh(dataset, around);
+  const { why, advice, cause } = whyNotFresh(dataset, around);
   const exitCode = doing.exitCode ?? exitCodes.incomplete;
   if (completeAsOf === null) {
     const reason = doing.state === 'never' ? '' : phrase`: ${why}`;
-    return [problem('never-complete', job, exitCode, phrase`has never been complete${reason}`, advice)];
+    const message = phrase`has never been complete${reason}`;
+    return [problem('never-complete', job, exitCode, message, advice, cause)];
   }
   const asOf = { at: completeAsOf };
   if (ageSeconds === null) {
@@ -192,15 +207,17 @@ function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
   }
   const seen = seenAsOf !== null && seenAsOf > completeAsOf ? phrase`, last checked ${{ at: seenAsOf }}` : '';
   const limit = duration((staleAfterSeconds ?? 0) * 1_000);
-  return [
-    problem('stale', job, exitCode, phrase`last complete ${asOf} (limit ${limit})${seen}: ${why}`, advice),
-  ];
+  const message = phrase`last complete ${asOf} (limit ${limit})${seen}: ${why}`;
+  return [problem('stale', job, exitCode, message, advice, cause)];
 }
 
-/** How the last run failed. A dataset that is not fresh says it there, and a silent API once for all. */
-function ofLastWalk({ job, doing, fresh }: DatasetStatus, isSilent: boolean): Problem[] {
+/** How the last run failed. A dataset that is not fresh says it there, and a silent API or a refused key once for all. */
+function ofLastWalk(dataset: DatasetStatus, { silence, isKeyRefused }: Around): Problem[] {
+  const { job, doing, fresh } = dataset;
   const { exitCode, message, state, kind } = doing;
-  if (fresh && exitCode !== null && !(isSilent && exitCode === exitCodes.unreachable)) {
+  const isSaid =
+    (silence !== null && exitCode === exitCodes.unreachable) || (isKeyRefused && exitCode === exitCodes.key);
+  if (fresh && exitCode !== null && !isSaid) {
     const isGlance = kind === 'glance';
     return [
       problem(
@@ -208,7 +225,7 @@ function ofLastWalk({ job, doing, fresh }: DatasetStatus, isSilent: boolean): Pr
         job,
         // No proof rests on a glance.
         isGlance ? exitCodes.done : exitCode,
-        phrase`its last ${isGlance ? 'glance' : 'run'} failed: ${message ?? 'no reason was noted'}`,
+        phrase`its last ${isGlance ? 'glance' : 'run'} failed: ${messageOf(dataset)}`,
         phrase`the next run resumes at its checkpoint; market-mirror doctor finds out what is wrong`,
       ),
     ];
@@ -307,31 +324,41 @@ export type Around = {
   isStuck: boolean;
   isKeyRefused: boolean;
   isForbidden: boolean;
-  /** The API cannot be reached. */
-  isSilent: boolean;
+  /** Of the whole API. */
+  silence: Silence | null;
   /** Of this dataset. */
   lastCall: () => LastCall | undefined;
 };
 
+type Reason = { why: Phrase; advice: Phrase; cause?: Cause | null };
+
 /** Why it is not fresh, and what to do. */
-export function whyNotFresh(dataset: DatasetStatus, around: Around): { why: Phrase; advice: Phrase } {
+export function whyNotFresh(dataset: DatasetStatus, around: Around): Reason {
   const { doing, nextRun, job } = dataset;
-  const { daemonLives, isStuck, isKeyRefused, isForbidden, isSilent } = around;
-  if (isKeyRefused) return { why: phrase`the API refuses the key`, advice: phrase`set a valid key` };
+  const sync = doing.sync ? `sync (process ${doing.sync})` : null;
+  const { daemonLives, isStuck, isKeyRefused, isForbidden, silence } = around;
+  if (isKeyRefused)
+    return {
+      why: phrase`the API refuses the key`,
+      advice: phrase`set a valid key`,
+      cause: 'key-refused',
+    };
   if (isForbidden)
     return {
       why: phrase`the API refuses this dataset to the key`,
       advice: phrase`give the key the scope, or ask the provider`,
     };
   // Said once, for all datasets alike.
-  if (isSilent && isOfSilence(doing))
+  if (silence && isOfSilence(doing))
     return {
-      why: phrase`the API cannot be reached`,
+      why: phrase`${lossOf(silence.code).what}`,
       advice: daemonLives
         ? phrase`the daemon goes on by itself`
-        : phrase`when it can be reached, run market-mirror start, or market-mirror sync`,
+        : phrase`when it answers again, run market-mirror start, or market-mirror sync`,
+      cause: 'unreachable',
     };
-  const goesOn = nextStep(job, nextRun, around);
+  const goesOn = nextStep(job, nextRun, sync, around);
+  const cause = daemonLives || sync !== null ? null : 'no-daemon';
   switch (doing.state) {
     case 'running':
       return {
@@ -342,29 +369,44 @@ export function whyNotFresh(dataset: DatasetStatus, around: Around): { why: Phra
     case 'waiting':
       return {
         why: phrase`${whyWaiting(doing, around)}${doing.pages === 0 ? '' : `, ${placeOf(doing)}`}`,
-        advice: daemonLives
-          ? phrase`next try ${timeOf(doing.until)}; ${isOfQuota(doing.reason) ? 'wait, or raise the quota' : 'nothing to do'}`
-          : phrase`run market-mirror start, or market-mirror sync ${job}; next try ${timeOf(doing.until)}`,
+        advice:
+          daemonLives || sync !== null
+            ? phrase`${sync === null ? '' : `${sync} is waiting; `}next try ${timeOf(doing.until)}; ${isOfQuota(doing.reason) ? 'wait, or raise the quota' : 'nothing to do'}`
+            : phrase`run market-mirror start, or market-mirror sync ${job}; next try ${timeOf(doing.until)}`,
       };
     case 'failed':
       return {
-        why: phrase`its last ${runOf(doing)} failed ${placeOf(doing)}: ${doing.message ?? 'no reason was noted'}`,
+        why: phrase`its last ${runOf(doing)} failed ${placeOf(doing)}: ${messageOf(dataset)}`,
         advice: phrase`${goesOn}; market-mirror doctor finds out what is wrong`,
       };
     case 'stopped':
       return {
         why: phrase`its last ${runOf(doing)} stopped ${placeOf(doing)}${stoppedBy(doing, daemonLives)}`,
         advice: goesOn,
+        cause: doing.message === null || doing.waited !== null ? cause : null,
       };
     case 'never':
       return {
-        why: daemonLives ? phrase`it was not read yet` : phrase`no daemon is running`,
+        why: cause === null ? phrase`it was not read yet` : phrase`no daemon is running`,
         advice: goesOn,
+        cause,
       };
     case 'idle':
-      return { why: whyIdle(doing, daemonLives, isStuck), advice: goesOn };
+      if (isStuck) return { why: phrase`no run of the daemon begins`, advice: goesOn, cause: 'queue-stuck' };
+      if (cause !== null) return { why: phrase`no daemon is running`, advice: goesOn, cause };
+      return {
+        why:
+          doing.message === null
+            ? phrase`its next run has not come yet`
+            : phrase`its last walk proved nothing: ${doing.message}`,
+        advice: goesOn,
+      };
   }
 }
+
+/** What its last run noted, without its own name. */
+const messageOf = ({ job, doing: { message } }: DatasetStatus): string =>
+  (message ?? 'no reason was noted').replace(`${job}: `, '');
 
 const isOfSilence = ({ state, exitCode }: Doing) =>
   state === 'waiting' || state === 'stopped' || (state === 'failed' && exitCode === exitCodes.unreachable);
@@ -389,6 +431,7 @@ const reasonOf = (reason: string | null): string =>
 /** The reason, with the last response of the API where that was a refusal. */
 function whyWaiting({ reason }: Doing, { lastCall }: Around): string {
   const { status = 200 } = lastCall() ?? {};
+  if (reason === 'blocked') return reasonOf(reason);
   if (status === null) return `${reasonOf(reason)} (its last call got no response)`;
   if (status < 400) return reasonOf(reason);
   return reason === 'unavailable' ? `the API answers ${status}` : `${reasonOf(reason)} (${status})`;
@@ -401,16 +444,14 @@ function stoppedBy({ waited, message }: Doing, daemonLives: boolean): Phrase {
   return daemonLives ? phrase`: its process ended` : phrase`: its process ended, and no daemon is running`;
 }
 
-function whyIdle({ message }: Doing, daemonLives: boolean, isStuck: boolean): Phrase {
-  if (isStuck) return phrase`no run of the daemon begins`;
-  if (!daemonLives) return phrase`no daemon is running`;
-  return message === null
-    ? phrase`its next run has not come yet`
-    : phrase`its last walk proved nothing: ${message}`;
-}
-
 /** What brings the next run. */
-function nextStep(job: string, nextRun: string | null, { daemonLives, isStuck }: Around): Phrase {
+function nextStep(
+  job: string,
+  nextRun: string | null,
+  sync: string | null,
+  { daemonLives, isStuck }: Around,
+): Phrase {
+  if (sync !== null) return phrase`${sync} is running; nothing to do`;
   if (!daemonLives) return phrase`run market-mirror start, or market-mirror sync ${job}`;
   if (isStuck) return phrase`mend what keeps the runs waiting, or market-mirror sync ${job}`;
   const next =
@@ -420,39 +461,12 @@ function nextStep(job: string, nextRun: string | null, { daemonLives, isStuck }:
   return phrase`${next}; market-mirror plan shows whether the quota is enough`;
 }
 
-/** Words for people, with times kept apart, so that the page can show them as times. `at`: ISO 8601 UTC. */
-export type Phrase = readonly (string | { readonly at: string })[];
-
-type Part = string | number | { readonly at: string } | Phrase;
-
-const isPhrase = (part: Part): part is Phrase => Array.isArray(part);
-
-/** A template whose parts are texts, times and other phrases. */
-export function phrase(texts: readonly string[], ...parts: readonly Part[]): Phrase {
-  const joined: (string | { readonly at: string })[] = [];
-  const add = (piece: string | { readonly at: string }) => {
-    const last = joined.at(-1);
-    if (typeof piece === 'string' && typeof last === 'string') joined[joined.length - 1] = last + piece;
-    else if (piece !== '') joined.push(piece);
-  };
-  texts.forEach((text, at) => {
-    add(text);
-    const part = parts[at] ?? '';
-    if (isPhrase(part)) part.forEach(add);
-    else add(typeof part === 'number' ? String(part) : part);
-  });
-  return joined;
-}
-
-export const textOf = (said: Phrase): string =>
-  said.map((piece) => (typeof piece === 'string' ? piece : piece.at)).join('');
-
-/** The same with times as a person at a terminal reads them: how long until then, or since. */
+/** A phrase with times as a person at a terminal reads them: how long until then, or since. */
 export const relativeTextOf = (said: Phrase, now: number): string =>
   said
     .map((piece, at) => {
       if (typeof piece === 'string') return piece;
       const isPoint = /(since|until|as of|at) $/.test(textOf(said.slice(0, at)));
-      return isPoint ? piece.at : relative(piece.at, now);
+      return isPoint ? clockTime(Date.parse(piece.at), now) : relative(piece.at, now);
     })
     .join('');

@@ -39,6 +39,8 @@ export type Doing = {
   message: string | null;
   /** Of one that is `failed`: the exit code that `sync` has for it; else null. */
   exitCode: number | null;
+  /** The process of a `sync` that is at work on the dataset, or waits to be; null where there is none. */
+  sync: number | null;
 };
 
 export type DatasetStatus = {
@@ -94,7 +96,7 @@ export function readDataset(
   connection: Connection,
   { name: job, table, rows: stored, schedule }: Dataset,
   { rows, head, graded, everySeconds }: DatasetPlan,
-  walking: boolean,
+  { walking, sync }: { walking: boolean; sync: number | null },
   now: number,
 ): DatasetStatus {
   const walk = readWalk(connection, job, `kind = 'walk'`);
@@ -104,7 +106,8 @@ export function readDataset(
   const seenAgeMs = look ? ageOf(Date.parse(look.startedAt), now) : null;
   const interval = everySeconds === null ? intervalOf(schedule, now) : everySeconds * 1_000;
   const staleAfterMs = Math.max(interval * STALE_AFTER.intervals, STALE_AFTER.ms);
-  const doing = doingNow(walk, readWalk(connection, job, 'true'), walking, now);
+  const found = { ...doingNow(walk, readWalk(connection, job, 'true'), walking, now), sync };
+  const doing = isPastRefusal(connection, found) ? afterRefusal(found, proof !== undefined) : found;
   const total = readTotal(connection, job);
   const { lastSeq, nextRun, quarantined, drifts, held, heldBack } = readCounts(connection, job, stored);
   return {
@@ -178,13 +181,36 @@ function readCounts(connection: Connection, job: string, stored: string): Counts
 }
 
 /** A glance counts while it is under way or has failed; otherwise the walk does. */
-function doingNow(walk: Walk | undefined, latest: Walk | undefined, walking: boolean, now: number): Doing {
+function doingNow(walk: Walk | undefined, latest: Walk | undefined, walking: boolean, now: number): Found {
   const isGlance = latest?.kind === 'glance' && latest.finishedAt === null;
   const glance = isGlance ? doingOf(latest, walking, now) : undefined;
   return glance && glance.state !== 'stopped' ? glance : doingOf(walk, walking, now);
 }
 
-function doingOf(walk: Walk | undefined, walking: boolean, now: number): Doing {
+/** By the walks alone. */
+type Found = Omit<Doing, 'sync'>;
+
+/** A refusal of the key, in the words of the API client or of the governor. */
+const KEY_REFUSED = /^(?:[\w-]+: )?the API refused the key\b/;
+
+/** Whether the run failed by a key that the API has accepted since. */
+function isPastRefusal(connection: Connection, { exitCode, message }: Found): boolean {
+  if (exitCode !== exitCodes.key || !KEY_REFUSED.test(message ?? '')) return false;
+  const latest = connection.prepare<[], number>(
+    'SELECT status FROM requests WHERE status IN (200, 401) ORDER BY at DESC, id DESC LIMIT 1',
+  );
+  return latest.pluck().get() === 200;
+}
+
+/** As if that run had not been. */
+const afterRefusal = (doing: Doing, isProven: boolean): Doing => ({
+  ...doing,
+  state: isProven ? 'idle' : 'never',
+  message: null,
+  exitCode: null,
+});
+
+function doingOf(walk: Walk | undefined, walking: boolean, now: number): Found {
   if (!walk)
     return {
       ...{ kind: null, state: 'never', pages: 0, rows: 0, total: null },

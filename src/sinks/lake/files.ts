@@ -55,7 +55,11 @@ export function writeParquet(
   spool: Spool,
 ): Written {
   const statement = connection.prepare<[], unknown[]>(sql).raw().safeIntegers();
-  const surveyed = surveyRows(statement.iterate(), columns.length);
+  function* read() {
+    for (const row of statement.iterate())
+      yield row.map((value, at) => valueAs(value, columns[at]?.holds ?? 'text'));
+  }
+  const surveyed = surveyRows(read(), columns.length);
   const fileColumns = columns.map(
     ({ name, holds }, at): Column => ({
       name,
@@ -78,8 +82,8 @@ export function writeParquet(
     batch = [];
   };
   const total = () => Number(connection.prepare(`SELECT count(*) FROM (${sql})`).pluck().get());
-  for (const row of reportingRows(statement.iterate(), about.job, total)) {
-    batch.push(row.map((value, at) => valueAs(value, fileColumns[at]?.holds ?? 'text')));
+  for (const row of reportingRows(read(), about.job, total)) {
+    batch.push(row);
     if (batch.length === BATCH) flush();
   }
   flush();
@@ -198,8 +202,9 @@ export function stableColumns(connection: Connection, job: ListedJob): LakeColum
   );
 }
 
-/** The value as such a column holds it: null for a text that is no time. */
+/** The value as such a column holds it: null for a text that is no time, and a whole number as one also where JSON writes it as `1.0`. */
 export function valueAs(value: unknown, holds: Holding): Cell {
+  if (holds === 'integer' && Number.isSafeInteger(value)) return BigInt(value as number);
   if (holds !== 'timestamp') return value as Cell;
   if (typeof value !== 'string') return null;
   const cut = value.replace(/(\.\d{6})\d+/, '$1');

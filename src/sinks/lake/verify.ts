@@ -52,12 +52,16 @@ export type Difference = {
   mended: boolean;
 };
 
-/** A dataset with its course, and what is found. */
-type Verification = DatasetParts & { course: LatestCourse | undefined; verified: Verified };
+/** A dataset with its course, and what is found. `comparesRows`: with the mirror, or only files with their receipts. */
+type Verification = DatasetParts & {
+  comparesRows: boolean;
+  course: LatestCourse | undefined;
+  verified: Verified;
+};
 
-async function beginVerification(parts: DatasetParts): Promise<Verification> {
+async function beginVerification(parts: DatasetParts, comparesRows: boolean): Promise<Verification> {
   const verified = { job: parts.job.name, files: 0, rows: 0, older: 0, differences: [] };
-  return { ...parts, course: await latestCourse(parts.storage, parts.job), verified };
+  return { ...parts, comparesRows, course: await latestCourse(parts.storage, parts.job), verified };
 }
 
 function addDifference({ verified }: Verification, file: string, message: string, mended = false): void {
@@ -66,18 +70,18 @@ function addDifference({ verified }: Verification, file: string, message: string
 
 /** Looks at the files of one dataset; puts there again what is missing and still known. */
 export async function verifyDataset(parts: DatasetParts): Promise<Verified> {
-  const verification = await beginVerification(parts);
+  const verification = await beginVerification(parts, true);
   await verifyChanges(verification);
   await verifySnapshots(verification);
   return verification.verified;
 }
 
-/** Looks at them without writing. What is proven and not there yet differs, too. */
+/** Compares them with their receipts, without writing. What is proven and not there yet differs, too. */
 export async function checkDataset(parts: DatasetParts): Promise<Verified> {
   const { connection, job, identity } = parts;
   const nothing = async () => undefined;
   const storage: Storage = { ...parts.storage, put: nothing, replace: nothing, remove: nothing };
-  const verification = await beginVerification({ ...parts, storage });
+  const verification = await beginVerification({ ...parts, storage }, false);
   const { course, verified } = verification;
   const folder = courseFolder(job, course?.number ?? 1);
   if (course && course.epoch !== identity.epoch) {
@@ -159,7 +163,7 @@ async function verifyFile(
   path: string,
   expectedRows: (receipt: Receipt) => ExpectedRows | undefined,
 ): Promise<Receipt | undefined> {
-  const { storage, connection, verified } = verification;
+  const { storage, connection, comparesRows, verified } = verification;
   const differs = (message: string) => addDifference(verification, path, message);
   verified.files += 1;
   const data = await storage.read(path);
@@ -178,6 +182,7 @@ async function verifyFile(
     );
     return receipt;
   }
+  if (!comparesRows) return receipt;
   const compared = await compareRows(connection, data, () => expectedRows(receipt));
   if (!compared) verified.older += 1;
   else if (isDifferent(compared)) differs(`its rows differ from the mirror's: ${differenceWords(compared)}`);
@@ -191,6 +196,14 @@ type ExpectedRows = {
   columns: readonly Pick<LakeColumn, 'name' | 'holds'>[];
   /** The columns by which rows are told apart. */
   key: readonly string[];
+};
+
+const text = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** Times in full, and texts with a U+FEFF at their beginning, which the reader of Parquet would drop. */
+const parsers = {
+  timestampFromMicroseconds: (micros: bigint) => micros,
+  stringFromBytes: (bytes: Uint8Array | undefined) => bytes && text.decode(bytes),
 };
 
 const MAX_KEYS_NAMED = 5;
@@ -233,7 +246,7 @@ async function compareRows(
     const rows = await parquetReadObjects({
       ...{ file, metadata, columns: names, rowStart: from },
       rowEnd: Math.min(from + ROWS_AT_ONCE, Number(metadata.num_rows)),
-      parsers: { timestampFromMicroseconds: (micros: bigint) => micros },
+      parsers,
     });
     const all = Number(metadata.num_rows);
     reportProgress({ what: 'comparing a file', unit: 'rows', done: from, total: all });
@@ -278,6 +291,8 @@ function digestOf(row: readonly unknown[]): string {
 function inType(value: unknown, type: string | undefined): unknown {
   if (value === null || value === undefined) return null;
   if (type === 'DOUBLE') return Number(value);
+  // A column that has become wider shows `1.0` and `-0` as JSON has them.
+  if (type === 'INT64' && Number.isSafeInteger(Number(value))) return String(Number(value));
   if (type === 'BOOLEAN') return value === 1n || value === 'true';
   if (type === 'TIMESTAMP_MICROS') return microsOf(value as string) ?? null;
   return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value);

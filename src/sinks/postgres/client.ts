@@ -161,11 +161,17 @@ const meanings: readonly [RegExp, FailureKind, string][] = [
   [/^P0/, 'incomplete', 'cannot take the rows: a trigger or function that was added there refuses them'],
   [/^22/, 'disk', 'cannot hold a value as a column, an index or a trigger there wants it'],
   [/^53100/, 'disk', 'has no room left on its disk'],
+  [/^54011/, 'disk', 'takes no more columns in a table: dropped ones count, too'],
+  [
+    /^54000/,
+    'disk',
+    'cannot hold a row: it is wider than a page there, or a value longer than an index takes',
+  ],
   [/^(53|58|XX)/, 'disk', 'cannot keep it'],
 ];
 
 /** Codes whose messages name tables, columns and rights, and no value of a row. */
-const NAMES_ALONE = /^(0A|23|2BP01|42|55)/;
+const NAMES_ALONE = /^(0A|23|2BP01|42|54|55)/;
 
 /** An error of Postgres or of the connection, as a Failure: no value of a row is in its message. What is neither stays as it is. */
 export function failureOf(thrown: unknown, name: string): unknown {

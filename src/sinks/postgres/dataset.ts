@@ -33,6 +33,7 @@ import {
   tablesOfJob,
   updateSql,
 } from './tables.ts';
+import { openUnheld } from './unheld.ts';
 
 export type PostgresLoad = {
   job: string;
@@ -49,7 +50,7 @@ export type PostgresLoad = {
   problems: string[];
 };
 
-type DatasetParts = Sides & {
+type DatasetParts = Omit<Sides, 'unheld'> & {
   identity: Identity;
   schema: string;
   job: ListedJob;
@@ -58,8 +59,9 @@ type DatasetParts = Sides & {
 
 /** @param compare both sides, whatever the position says. */
 export async function loadDataset(parts: DatasetParts, compare: boolean): Promise<PostgresLoad> {
+  const sides = { ...parts, unheld: openUnheld() };
   return await parts.postgres.transaction(() =>
-    lockAndBeginRead(parts, (there) => loadFrom(there, parts, compare)),
+    lockAndBeginRead(parts, (there) => loadFrom(there, sides, compare)),
   );
 }
 
@@ -69,14 +71,15 @@ export type PostgresCheck = Pick<PostgresLoad, 'job' | 'problems'> & { differenc
 /** Compares both sides in a transaction that is rolled back: nothing of it stays. */
 export async function checkDataset(parts: DatasetParts): Promise<PostgresCheck> {
   const { postgres, job } = parts;
+  const sides = { ...parts, unheld: openUnheld() };
   const rolledBack = new Error('rolled back');
   const check: PostgresCheck = { job: job.name, differences: [], problems: [] };
   const compare = async () => {
     await lockAndBeginRead(parts, async () => {
-      const { tables, problems } = await makeJobTables(parts, job);
-      check.problems = problems;
+      const { tables, problems } = await makeJobTables(sides, job);
       for (const table of Object.values(tables))
-        if (table) check.differences.push(await compareTable(parts, table));
+        if (table) check.differences.push(await compareTable(sides, table));
+      check.problems = [...sides.unheld.lines(), ...problems];
     });
     throw rolledBack;
   };
@@ -100,15 +103,21 @@ async function lockAndBeginRead<T>(
   }
 }
 
-async function loadFrom(there: SinkPosition, parts: DatasetParts, compare: boolean): Promise<PostgresLoad> {
-  const { postgres, connection, identity, schema, job, now } = parts;
+async function loadFrom(
+  there: SinkPosition,
+  parts: DatasetParts & Sides,
+  compare: boolean,
+): Promise<PostgresLoad> {
+  const { postgres, connection, identity, schema, job, now, unheld } = parts;
   const here = positionOf(connection, job);
   const { tables, shape, isNew, isChanged, problems } = await makeJobTables(parts, job);
+  // What Postgres could not hold then is looked for anew, and named again.
+  const wasUnheld = there.shape === `${shape}${UNHELD}`;
   // Whether the changes after the position are all in which both sides differ.
   const isReliable =
     !isChanged &&
     there.epoch === identity.epoch &&
-    there.shape === shape &&
+    (there.shape === shape || wasUnheld) &&
     here.knows(there.seq) &&
     there.lastWalk === lastWalkOf(connection, job.name, there.lastWalk);
   const loaded: PostgresLoad = {
@@ -118,7 +127,7 @@ async function loadFrom(there: SinkPosition, parts: DatasetParts, compare: boole
     to: here.seq,
     sent: 0,
     mended: [],
-    problems,
+    problems: [],
   };
   if (there.seq !== null && isReliable) {
     const changed = here.seq > there.seq ? changedAfter(connection, job, there.seq) : undefined;
@@ -131,7 +140,8 @@ async function loadFrom(there: SinkPosition, parts: DatasetParts, compare: boole
     await loadWalks(parts, tables.walks, there.walksFrom, there.seq);
     for (const table of [tables.fields, tables.datasets]) await replace(parts, table);
   } else loaded.how = there.seq === null ? 'first' : 'compared';
-  if (loaded.how !== 'changes' || compare) {
+  // What Postgres cannot hold must not stay there as it was before.
+  if (loaded.how !== 'changes' || compare || wasUnheld || !unheld.isEmpty()) {
     const all = [tables.history, tables.rows, tables.volatile, tables.walks, tables.fields, tables.datasets];
     for (const table of all)
       if (table) loaded.mended.push(await (isNew(table) ? fillNewTable : mendTable)(parts, table));
@@ -140,18 +150,26 @@ async function loadFrom(there: SinkPosition, parts: DatasetParts, compare: boole
     );
     loaded.sent += ofDataset.reduce((sum, { missing, changed }) => sum + missing + changed, 0);
   }
+  loaded.problems = [...unheld.lines(), ...problems];
   const { seq, volatile, walksFrom, historyFrom } = here;
   const lastWalk = lastWalkOf(connection, job.name);
   const { epoch } = identity;
-  const reached = { seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom };
-  await movePosition(postgres, { job: job.name, schema, now }, reached);
+  const reached = { seq, epoch, volatile, walksFrom, lastWalk, historyFrom };
+  await movePosition(
+    postgres,
+    { job: job.name, schema, now },
+    { ...reached, shape: unheld.isEmpty() ? shape : `${shape}${UNHELD}` },
+  );
   return loaded;
 }
+
+/** Behind the shape of a position where Postgres could not hold all. */
+const UNHELD = ' unheld';
 
 type Tables = SplitTables & { history: Table | undefined; walks: Table; fields: Table; datasets: Table };
 
 /** Makes the tables of the job, with the columns that the mirror has now as far as Postgres lets it, and the view over two of them. */
-async function makeJobTables(sides: Sides, job: ListedJob) {
+async function makeJobTables(sides: Omit<Sides, 'unheld'>, job: ListedJob) {
   const { rows: shown, history } = tablesOfJob(sides.connection, job);
   const wanted = { ...splitVolatile(job, shown), history, ...ownTables(sides.connection, job.name) };
   const all = Object.values(wanted).filter((table) => table !== undefined);

@@ -3,11 +3,11 @@
 import { Failure } from '../../errors.ts';
 import { count, number } from '../../output/numbers.ts';
 import { reportingRows } from '../../progress.ts';
-import type { Column } from '../../reading/columns.ts';
 import { type Connection, quoted } from '../../store/read.ts';
 import { differenceWords, type RowDifference } from '../follow.ts';
 import type { Postgres } from './client.ts';
 import type { Table } from './tables.ts';
+import { tooWideFor, type Unheld } from './unheld.ts';
 import {
   copyField,
   digestOf,
@@ -15,13 +15,19 @@ import {
   digestTextSql,
   rangeOf,
   rangeSql,
+  type SentText,
   type StoredValue,
   sentKey,
   textMakerOf,
 } from './values.ts';
 
 /** Both sides of a comparison: the mirror at one moment, and Postgres in a transaction. */
-export type Sides = { readonly postgres: Postgres; readonly connection: Connection };
+export type Sides = {
+  readonly postgres: Postgres;
+  readonly connection: Connection;
+  /** Rows that Postgres cannot hold are sent and compared nowhere; they are noted here, and values that it cannot hold. */
+  readonly unheld: Unheld;
+};
 
 /** How a table differs, or differed until it was mended. */
 export type TableDifference = RowDifference & { table: string };
@@ -34,7 +40,7 @@ const MAX_KEYS_NAMED = 10;
  * @throws Failure `incomplete` where both sides still differ: something else changes rows there.
  */
 export async function mendTable(sides: Sides, table: Table): Promise<TableDifference> {
-  const here = rangesOf(sides.connection, table);
+  const here = rangesOf(sides, table);
   const ranges = await differingRanges(sides.postgres, table, here);
   if (ranges.length === 0) return { table: table.name, missing: 0, extra: 0, changed: 0, keys: [] };
   const mended = await mendRanges(sides, table, ranges);
@@ -50,11 +56,19 @@ export async function mendTable(sides: Sides, table: Table): Promise<TableDiffer
   return { ...mended, table: table.name };
 }
 
-/** What differs; nothing is mended. */
+/** What differs, also where Postgres could not hold it; nothing is mended. */
 export async function compareTable(sides: Sides, table: Table): Promise<TableDifference> {
-  const ranges = await differingRanges(sides.postgres, table, rangesOf(sides.connection, table));
+  const ranges = await differingRanges(sides.postgres, table, rangesOf(sides, table));
   const difference = ranges.length > 0 && (await compareRanges(sides, table, ranges));
-  return { ...(difference || { missing: 0, extra: 0, changed: 0, keys: [] }), table: table.name };
+  const { missing, extra, changed, keys } = difference || { missing: 0, extra: 0, changed: 0, keys: [] };
+  const { rows, values } = sides.unheld.keysOf(table.name);
+  return {
+    table: table.name,
+    missing: missing + rows.length,
+    extra,
+    changed: changed + values.length,
+    keys: [...keys, ...rows, ...values].slice(0, MAX_KEYS_NAMED),
+  };
 }
 
 const refusedRows = (postgres: Postgres, { name }: Pick<Table, 'name'>, how: string) =>
@@ -114,7 +128,7 @@ export async function load(
 ): Promise<number> {
   const list = table.columns.map(({ name }) => quoted(name)).join(', ');
   let sent = 0;
-  const lines = linesOf(sides.connection, table, which, () => {
+  const lines = linesOf(sides, table, which, () => {
     sent += 1;
   });
   const kept = await sides.postgres.copy(`${quoted(into)} (${list}) FROM STDIN ${how}`, lines);
@@ -127,12 +141,14 @@ function expectAll(postgres: Postgres, table: Table, kept: number, sent: number)
   throw refusedRows(postgres, table, `took ${number(kept)} of ${count(sent, 'row')}`);
 }
 
-/** Loads rows into the temporary table `stage`, which is made anew, and dropped at the end of the transaction. @returns how many. */
+/**
+ * Loads rows into the temporary table `stage`, which is made anew, and dropped at the end of the transaction. Its rows are as wide as those
+ * of the table. @returns how many.
+ */
 export async function loadStage(sides: Sides, table: Table, which: RowFilter = {}): Promise<number> {
-  const list = table.columns.map(({ name }) => quoted(name)).join(', ');
   await sides.postgres.run(
     `DROP TABLE IF EXISTS pg_temp.stage;
-     CREATE TEMP TABLE stage ON COMMIT DROP AS SELECT ${list} FROM ${quoted(table.name)} WITH NO DATA`,
+     CREATE TEMP TABLE stage ON COMMIT DROP AS SELECT * FROM ${quoted(table.name)} WITH NO DATA`,
   );
   return await load(sides, table, 'stage', which);
 }
@@ -217,20 +233,17 @@ const PIECE_LETTERS = 64 * 1024;
 
 /** In the text form of COPY, many rows in a piece. @param count called for each row. */
 function* linesOf(
-  connection: Connection,
+  sides: Sides,
   table: Table,
   { where, ranges }: RowFilter,
   count: () => void,
 ): Generator<Buffer> {
-  const types = table.columns.map(({ type }) => type);
-  const senders = table.columns.map(sender);
-  const keyOf = keyIn(table);
   let piece = '';
-  for (const row of valuesOf(connection, table, where)) {
-    if (ranges && !ranges.has(rangeOf(keyOf(row)))) continue;
-    for (let at = 0; at < senders.length; at += 1) {
+  for (const { texts, range } of sentRows(sides, table, where)) {
+    if (ranges && !ranges.has(range())) continue;
+    for (let at = 0; at < texts.length; at += 1) {
       if (at > 0) piece += '\t';
-      piece += copyField(row[at] ?? null, types[at] ?? 'text', senders[at] ?? sentKey);
+      piece += copyField(texts[at] ?? null);
     }
     piece += '\n';
     count();
@@ -244,18 +257,40 @@ function* linesOf(
 /** How many rows a range has, and the sum of their digests. */
 type Range = { rows: number; sum: bigint };
 
-function rangesOf(connection: Connection, table: Table): Map<string, Range> {
+function rangesOf(sides: Sides, table: Table): Map<string, Range> {
   const types = table.columns.map(({ type }) => type);
-  const senders = table.columns.map(sender);
-  const keyOf = keyIn(table);
   const ranges = new Map<string, Range>();
-  for (const row of valuesOf(connection, table)) {
-    const name = rangeOf(keyOf(row));
-    const range = ranges.get(name) ?? { rows: 0, sum: 0n };
-    const sent = senders.map((send, at) => send(row[at] ?? null));
-    ranges.set(name, { rows: range.rows + 1, sum: range.sum + digestOf(sent, types) });
+  for (const { texts, range } of sentRows(sides, table)) {
+    const name = range();
+    const known = ranges.get(name) ?? { rows: 0, sum: 0n };
+    ranges.set(name, { rows: known.rows + 1, sum: known.sum + digestOf(texts, types) });
   }
   return ranges;
+}
+
+/** A row as it is sent: the texts of its values, and the name of its range. */
+type SentRow = { texts: readonly SentText[]; range: () => string };
+
+/** The rows that Postgres can hold; what it cannot is noted. */
+function* sentRows({ connection, unheld }: Sides, table: Table, where?: string): Generator<SentRow> {
+  const { columns, key } = table;
+  const senders = columns.map(({ name, type }) => (name === '_key' ? sentKey : textMakerOf(type)));
+  const isTooWide = tooWideFor(table);
+  const keyAt = key.map((name) => columns.findIndex((column) => column.name === name));
+  for (const row of valuesOf(connection, table, where)) {
+    const texts = senders.map((send, at) => send(row[at] ?? null));
+    const [first = '', ...others] = keyAt.map((at) => texts[at] ?? '');
+    const name = () => ({ id: [first, ...others].join(' '), key: first });
+    if (isTooWide(texts)) {
+      unheld.addRow(table, name());
+      continue;
+    }
+    columns.forEach((column, at) => {
+      const isLost = texts[at] === null && row[at] !== null && !column.isDerived;
+      if (isLost) unheld.addValue(table, column, name());
+    });
+    yield { texts, range: () => rangeOf(first) };
+  }
 }
 
 function valuesOf(
@@ -277,14 +312,4 @@ function valuesOf(
         )
       : null,
   );
-}
-
-const sender = ({ name, type }: Pick<Column, 'name' | 'type'>) =>
-  name === '_key' ? sentKey : textMakerOf(type);
-
-/** The value that decides to which range a row belongs. */
-function keyIn({ columns, key: [first] }: Table): (row: readonly StoredValue[]) => string {
-  const at = columns.findIndex(({ name }) => name === first);
-  const send = sender(columns[at] ?? { name: '', type: 'text' });
-  return (row) => send(row[at] ?? null) ?? '';
 }

@@ -22,6 +22,8 @@ export type Table = Mirrored & {
   job?: string;
   /** All its rows are written again and again. */
   isRewritten?: true;
+  /** The names of all columns over there, as they lie in a row; those of `columns` where it was made just now. */
+  layout?: readonly string[];
 };
 
 /** The tables of a dataset as they are named and read: its rows, and its history where it has one. */
@@ -156,7 +158,9 @@ async function makeTable(
         columns.push({ ...column, type, from: type === 'numeric' ? column.from : column.plain });
     }
   }
-  return { table: { ...table, columns }, isNew: false, isChanged, problems };
+  const added = columns.map(({ name }) => name).filter((name) => !present.has(name));
+  const layout = [...present.keys(), ...added];
+  return { table: { ...table, columns, layout }, isNew: false, isChanged, problems };
 }
 
 /** Adds a column, or changes its type. @param type that it has there. @returns why Postgres refuses that; undefined where it is done. */

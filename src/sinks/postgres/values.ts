@@ -7,13 +7,13 @@ import { type ColumnType, utcOf } from '../../reading/columns.ts';
 export type StoredValue = string | number | bigint | null | Buffer;
 
 /** The text of a value; null also where the value does not fit the type. */
-type SentText = string | null;
+export type SentText = string | null;
 
 const forms: Readonly<Record<ColumnType, (value: NonNullable<StoredValue>) => SentText>> = {
   text: (value) => withoutNul(String(value)),
   json: (value) => (typeof value === 'string' ? plainJson(value) : String(value)),
   boolean: (value) => (value === 1n ? 'true' : value === 0n ? 'false' : null),
-  bigint: (value) => (typeof value === 'bigint' ? String(value) : null),
+  bigint: (value) => (isWhole(value) ? String(value) : null),
   numeric: (value) => sentNumeric(String(value)),
   'double precision': (value) => (typeof value === 'string' ? null : sentDouble(Number(value))),
   'timestamp with time zone': (value) => (typeof value === 'string' ? utcOf(value) : null),
@@ -21,6 +21,9 @@ const forms: Readonly<Record<ColumnType, (value: NonNullable<StoredValue>) => Se
 
 export const sent = (value: StoredValue, type: ColumnType): SentText =>
   value === null || Buffer.isBuffer(value) ? null : forms[type](value);
+
+/** JSON may write a whole number as `100.0` or `1e3`: SQLite then has a double. */
+const isWhole = (value: StoredValue) => typeof value === 'bigint' || Number.isSafeInteger(value);
 
 /** The same for a column: rows that follow each other often have the same time, which is formed once. */
 export function textMakerOf(type: ColumnType): (value: StoredValue) => SentText {
@@ -58,10 +61,18 @@ const UNSENDABLE = '\uFFFD';
 /** Postgres holds no NUL in text. */
 const withoutNul = (text: string) => (text.includes('\0') ? text.replaceAll('\0', UNSENDABLE) : text);
 
-/** Keys that differ in what cannot be sent stay different. */
+/** A row of an index takes no more than 2,704 bytes: the key, and in a history the time beside it. */
+const MAX_KEY_BYTES = 2_000;
+/** Of a longer key; three bytes each at most. */
+const KEPT_CHARACTERS = 500;
+
+/** A key that Postgres cannot hold gets a digest: it stays another than all others. */
 export function sentKey(key: StoredValue): string {
   const text = String(key);
-  return text.includes('\0') ? `${withoutNul(text)}#${hash('sha256', text).slice(0, 16)}` : text;
+  const isLong = Buffer.byteLength(text) > MAX_KEY_BYTES;
+  if (!isLong && !text.includes('\0')) return text;
+  const kept = isLong ? text.slice(0, KEPT_CHARACTERS).toWellFormed() : text;
+  return `${withoutNul(kept)}#${hash('sha256', text).slice(0, 16)}`;
 }
 
 /** JSON whose texts Postgres can extract: an escaped NUL or half of a surrogate pair would fail the reader of the column. */
@@ -77,7 +88,10 @@ const sentDouble = (value: number): SentText => (Number.isFinite(value) ? String
 
 const MAX_DIGITS = 1_000;
 
-/** A number as JSON writes it, without an exponent: the form in which Postgres gives it back. */
+/**
+ * A number as JSON writes it, without an exponent: the form in which Postgres gives it back. Of one with very many digits those of the
+ * double that the mirror shows.
+ */
 function sentNumeric(text: string): SentText {
   const {
     sign = '',
@@ -86,7 +100,8 @@ function sentNumeric(text: string): SentText {
     power = '0',
   } = /^(?<sign>-?)(?<whole>\d+)(?:\.(?<part>\d+))?(?:[eE](?<power>[+-]?\d+))?$/.exec(text)?.groups ?? {};
   const shift = Number(power);
-  if (whole === '' || whole.length + part.length + Math.abs(shift) > MAX_DIGITS) return null;
+  if (whole === '') return null;
+  if (whole.length + part.length + Math.abs(shift) > MAX_DIGITS) return sentNumeric(String(Number(text)));
   const digits = `${whole}${part}`;
   const point = whole.length + shift;
   const before =
@@ -100,18 +115,11 @@ function sentNumeric(text: string): SentText {
   return /[1-9]/.test(number) ? `${sign}${number}` : number;
 }
 
-/** A value as a field in the text form of COPY. @param send as `textMakerOf` gives it for the type. */
-export function copyField(
-  value: StoredValue,
-  type: ColumnType,
-  send: (value: StoredValue) => SentText,
-): string {
-  const isText = type === 'text' || type === 'json';
-  // Most values are text in which nothing is to be replaced or escaped: one look at it is enough.
-  if (isText && typeof value === 'string' && !/[\0\\\t\n\r]/.test(value)) return value;
-  const text = send(value);
+/** The text of a value as a field in the text form of COPY. */
+export function copyField(text: SentText): string {
   if (text === null) return '\\N';
-  return isText ? text.replace(/[\\\t\n\r]/g, (letter) => escapes[letter] ?? letter) : text;
+  // Most texts hold nothing that is to be escaped: one look at it is enough.
+  return /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, (letter) => escapes[letter] ?? letter) : text;
 }
 
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };

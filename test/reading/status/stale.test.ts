@@ -15,6 +15,7 @@ const idle: Doing = {
   waited: null,
   message: null,
   exitCode: null,
+  sync: null,
 };
 
 const well: Around = {
@@ -22,7 +23,7 @@ const well: Around = {
   isStuck: false,
   isKeyRefused: false,
   isForbidden: false,
-  isSilent: false,
+  silence: null,
   lastCall: () => ({ status: 200, errorCode: null, requestId: null, isUnanswered: 0 }),
 };
 

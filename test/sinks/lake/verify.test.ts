@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Database } from '../../../src/store/sqlite.ts';
 import { edit } from '../edit.ts';
+import { publishRaw } from '../raw.ts';
 import { duckdb, expectEqual, setup } from './bench.ts';
 
 /** Files of changes of one dataset, and what `lake --verify` says of it. */
@@ -57,6 +58,10 @@ test('files that are damaged, that somebody made or whose rows differ are named,
     [() => cpSync(second, join(second, `../0${basename(second)}`)), 'is no file of the lake'],
   ] as const) {
     spoil();
+    expect(await bench.lake('ai-signals', '--check')).toMatchObject({
+      code: 75,
+      stdout: expect.stringContaining(said),
+    });
     const { code, differences } = await verify();
     expect([code, differences]).toEqual([
       74,
@@ -98,10 +103,14 @@ test('files that are damaged, that somebody made or whose rows differ are named,
   await bench.lake();
   await expectEqual(file, there);
 
-  // Where file and receipt agree, only the mirror's rows can tell.
+  // Where file and receipt agree, only the mirror's rows can tell: --check does not read them.
   const mirror = new Database(file);
   mirror.exec(`UPDATE _ai_signals_history_rows SET asset = 'another' WHERE rowid = 1`);
   mirror.close();
+  expect(await bench.lake('ai-signals', '--check')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^ai-signals: \d+ files with \d+ rows as their receipts say\n/),
+  });
   const { code, differences } = await verify();
   expect(code).toBe(74);
   expect(differences[0]).toMatchObject({
@@ -123,6 +132,26 @@ test('what the mirror has forgotten is proven by its digest alone', async () => 
   expect(await look()).toMatchObject({ code: 0, stdout: expect.stringContaining('by digest alone') });
   renameSync(files[1], `${files[1]}.away`);
   expect(await look()).toMatchObject({ code: 74, stdout: expect.stringContaining('are missing\n') });
+});
+
+test('a file is right whatever its texts begin with and however its whole numbers are written, also once their column is wider', async () => {
+  const bench = await setup();
+  const rows = ['1', '2.0', '3e1', '-0', '-0.0', '1e-400'].map(
+    (whole, at) => `{"id": "\\ufeff${at}", "text": "\ufeff\ufeffin front", "whole": ${whole}}`,
+  );
+  for (const further of ['1', '1.5', '9007199254740993', '"a text"']) {
+    publishRaw(bench.model, 'news', [...rows, `{"id": "another", "whole": ${further}}`]);
+    bench.clock.advance(25 * 3_600_000);
+    await bench.sync('news');
+    expect(await bench.lake('news')).toMatchObject({ code: 0 });
+    expect(await bench.lake('news', '--check')).toMatchObject({ code: 0 });
+    expect(await bench.lake('news', '--verify')).toMatchObject({ code: 0 });
+    if (further !== '1') continue;
+    const [schema] = await duckdb<{ type: string }>(
+      `SELECT type FROM parquet_schema('${bench.there}/news/changes/*/*/*.parquet') WHERE name = 'whole'`,
+    );
+    expect(schema).toEqual({ type: 'INT64' });
+  }
 });
 
 test('a column whose values have had every type is whole, in the files of each time', async () => {

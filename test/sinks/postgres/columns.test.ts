@@ -56,6 +56,22 @@ test('a whole number becomes one with a part, then one with every digit', async 
   ]);
 });
 
+test('the times beside a field stay those of its texts when it gets other values, too', async () => {
+  const bench = await setup(12);
+  const times = async () =>
+    await bench.there.query('SELECT strength AS text, strength_utc AS time FROM news ORDER BY _key LIMIT 3');
+  const time = (day: number) => `2026-10-0${day}T02:00:00+02:00`;
+  const shown = (day: number) => ({ text: time(day), time: new Date(Date.UTC(2026, 9, day)) });
+  bench.model.data.news.rows.sort((one, other) => (String(one['id']) < String(other['id']) ? -1 : 1));
+  await publish(bench, [time(1), time(2), time(3)]);
+  await bench.ship('news');
+  expect(await times()).toEqual([shown(1), shown(2), shown(3)]);
+  await publish(bench, [time(1), 5.0, time(4)]);
+  await bench.ship('news');
+  expect(await times()).toEqual([shown(1), { text: '5', time: null }, shown(4)]);
+  expect((await bench.ship('news', '--check')).code).toBe(0);
+});
+
 test('a column on which a view of somebody rests keeps its type, and is named; all else goes on', async () => {
   const bench = await setup(12);
   await publish(bench, [1, 2]);

@@ -25,6 +25,8 @@ const cases: readonly [StoredValue, ColumnType, string | null][] = [
   [0n, 'boolean', 'false'],
   [2n, 'boolean', null],
   [9223372036854775807n, 'bigint', '9223372036854775807'],
+  [64000, 'bigint', '64000'],
+  [-0, 'bigint', '0'],
   [0.5, 'bigint', null],
   ['123456789012345678901234567890', 'numeric', '123456789012345678901234567890'],
   ['-12.50', 'numeric', '-12.50'],
@@ -33,6 +35,11 @@ const cases: readonly [StoredValue, ColumnType, string | null][] = [
   ['-0', 'numeric', '0'],
   ['-0.0', 'numeric', '0.0'],
   ['1e400000', 'numeric', null],
+  ['-1e-2000', 'numeric', '0'],
+  [`1.${'5'.repeat(1_000)}`, 'numeric', '1.5555555555555556'],
+  ['soon', 'numeric', null],
+  ['', 'numeric', null],
+  ['0x10', 'numeric', null],
   [0.1, 'double precision', '0.1'],
   [-0, 'double precision', '0'],
   [5n, 'double precision', '5'],
@@ -88,8 +95,13 @@ describe('a key', () => {
   test('is sent as it is', () => expect(sentKey('BTC\n')).toBe('BTC\n'));
 
   test('that Postgres cannot hold stays another than all others', () => {
-    expect(new Set([sentKey('a\0'), sentKey('a\uFFFD'), sentKey('a\0\0')]).size).toBe(3);
-    expect(sentKey('a\0')).not.toContain('\0');
+    const long = 'é'.repeat(1_001);
+    const keys = ['a\0', 'a\uFFFD', 'a\0\0', long, `${long}e`, `${long}\0`, '📈'.repeat(501)].map(sentKey);
+    expect(new Set(keys).size).toBe(keys.length);
+    for (const key of keys) {
+      expect(key).not.toContain('\0');
+      expect(Buffer.byteLength(key)).toBeLessThanOrEqual(2_000);
+    }
   });
 });
 

@@ -17,6 +17,8 @@ type LineProps = {
   verdict: DatasetStatus['verdict'];
   /** Null while it is not known. */
   rows: number | null;
+  /** Those of them that the last proof did not show. */
+  held: number;
   day: Pick<DatasetDay, 'walks' | 'changes'> | null;
   /** The time at which the day ends; null for now. */
   at: string | null;
@@ -51,7 +53,7 @@ export function DatasetTable({ children }: { children: ComponentChildren }) {
   );
 }
 
-export function DatasetLine({ job, verdict, rows, day, at, state, age, children }: LineProps) {
+export function DatasetLine({ job, verdict, rows, held, day, at, state, age, children }: LineProps) {
   const [isOpen, setOpen] = useState(false);
   const added = day ? sumOf(day, 'inserted') - sumOf(day, 'deleted') : 0;
   return (
@@ -73,7 +75,15 @@ export function DatasetLine({ job, verdict, rows, day, at, state, age, children 
         <td class="how">{state}</td>
         <td class="age">{age}</td>
         <td class="number rows">
-          <span>{rows === null ? '–' : number(rows)}</span>
+          <span>
+            {rows === null ? '–' : number(rows)}
+            {held > 0 && (
+              <span class="note" title="The last proof did not show them; they stay until another agrees.">
+                {' '}
+                ({number(held)} held)
+              </span>
+            )}
+          </span>
           <span class="note delta" title="more or fewer rows than 24 hours before">
             {day && (added === 0 ? '±0' : `${added > 0 ? '+' : '−'}${number(Math.abs(added))}`)}
           </span>
@@ -141,13 +151,14 @@ function Ticks({ job, walks }: { job: string; walks: readonly WalkMark[] }) {
 type Props = { dataset: DatasetStatus; day: DatasetDay | undefined; hasDaemon: boolean };
 
 export function PresentDataset({ dataset, day, hasDaemon }: Props) {
-  const { job, rows, verdict, completeAsOf, seenAsOf, lastChange, doing } = dataset;
+  const { job, rows, held, verdict, completeAsOf, seenAsOf, lastChange, doing } = dataset;
   const isSeenLater = seenAsOf !== null && (completeAsOf === null || seenAsOf > completeAsOf);
   return (
     <DatasetLine
       job={job}
       verdict={verdict}
       rows={rows}
+      held={held}
       day={day ?? null}
       at={null}
       state={

@@ -47,9 +47,9 @@ type PastProps = {
 
 /** Each asks for itself: the past of one may be dropped while that of another is there. */
 function PastDataset({ job, table, at, day }: PastProps) {
-  const sql = `SELECT count(*) AS "rows" FROM ${name(table)}`;
+  const sql = `SELECT count(*) AS "rows", count(_held_since) AS held FROM ${name(table)}`;
   const { value, problem, isLoading } = useAnswer({ sql, asOf: at, limit: 1 });
-  const rows = value?.rows[0]?.[0];
+  const [rows, held] = value?.rows[0] ?? [];
   const source = value?.sources.find((one) => one.job === job);
   const completeAsOf = source?.completeAsOf ?? null;
   return (
@@ -57,6 +57,7 @@ function PastDataset({ job, table, at, day }: PastProps) {
       job={job}
       verdict={source?.proof?.verdict ?? null}
       rows={typeof rows === 'number' ? rows : null}
+      held={Number(held ?? 0)}
       day={day}
       at={at}
       state={

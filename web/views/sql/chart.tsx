@@ -2,7 +2,7 @@
 
 import { useMemo, useState } from 'preact/hooks';
 import type { PageCell } from '../../../src/serve/ui/wire.ts';
-import { number } from '../../formats.ts';
+import { number, valueText } from '../../formats.ts';
 import type { Kind } from '../../kinds.ts';
 import { Cell } from '../../parts/cell.tsx';
 import { Chart } from '../../parts/chart.tsx';
@@ -173,7 +173,7 @@ function Bars({ columns, rows, choice, cut }: Omit<Props, 'kinds'> & { choice: C
                       style={{ width: share(Math.abs(value)), marginLeft: share(Math.min(value, 0) - least) }}
                     />
                   </span>
-                  <span>{number(value, 6)}</span>
+                  <span>{valueText(value)}</span>
                 </div>
               </td>
             </tr>

@@ -1,0 +1,147 @@
+/** An API that answers in broken HTTP: it is there, and answers badly. */
+
+import type { Socket } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { startCli } from '../helpers/cli.ts';
+import { pageFor, setupRaw } from '../helpers/upstream.ts';
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
+
+/** The page that a request asks for, as whole HTTP. */
+function whole(request: string): string {
+  const [, url = ''] = /^GET (\S+)/.exec(request) ?? [];
+  const body = pageFor({ url }, 250);
+  return `${OK}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
+const ends = (text: string) => (socket: Socket) => void socket.end(text, 'latin1');
+const writes = (text: string) => (socket: Socket) => void socket.write(text, 'latin1');
+const resets = (text: string) => (socket: Socket) =>
+  void socket.write(text, 'latin1', () => setTimeout(() => socket.resetAndDestroy(), 20));
+
+const broken: [string, (socket: Socket) => void][] = [
+  ['a control character in a header', writes(`${OK}Set-Cookie: a\x01b\r\nContent-Length: 2\r\n\r\n{}`)],
+  ['a NUL in a header', writes(`${OK}X-A: a\0b\r\nContent-Length: 2\r\n\r\n{}`)],
+  ['a space in the name of a header', writes(`${OK}X A: b\r\nContent-Length: 2\r\n\r\n{}`)],
+  ['a folded header', writes(`${OK}X-A: b\r\n c\r\nContent-Length: 2\r\n\r\n{}`)],
+  [
+    'Content-Length before chunked',
+    writes(`${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`),
+  ],
+  [
+    'Content-Length behind chunked',
+    writes(`${OK}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\n{}\r\n0\r\n\r\n`),
+  ],
+  ['two Content-Lengths', writes(`${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`)],
+  ['a negative Content-Length', writes(`${OK}Content-Length: -2\r\n\r\n{}`)],
+  ['an unasked 100 Continue', writes(`HTTP/1.1 100 Continue\r\n\r\n${OK}Content-Length: 2\r\n\r\n{}`)],
+  ['a storm of 100 Continue', writes('HTTP/1.1 100 Continue\r\n\r\n'.repeat(1_000))],
+  [
+    'an unasked upgrade',
+    writes('HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n'),
+  ],
+  ['a body that is cut', ends(`${OK}Content-Length: 200\r\n\r\n{"rows":[`)],
+  ['a body that is cut by a reset', resets(`${OK}Content-Length: 200\r\n\r\n{"rows":[`)],
+  ['a last body that is cut', ends(`${OK}Connection: close\r\nContent-Length: 200\r\n\r\n{"rows":[`)],
+  ['chunks that are cut', ends(`${OK}Transfer-Encoding: chunked\r\n\r\n20\r\n{"rows":[`)],
+  ['chunks without an end', ends(`${OK}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`)],
+  ['a chunk of no length', writes(`${OK}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}`)],
+  ['headers that are cut', ends('HTTP/1.1 200 OK\r\nConte')],
+  ['headers that are cut by a reset', resets('HTTP/1.1 200 OK\r\nConte')],
+  ['headers without an end', writes(`HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(100_000)}`)],
+  ['the text of HTTP/0.9', ends('<html>Hello</html>')],
+  ['another protocol', ends('SSH-2.0-OpenSSH_9.2\r\n')],
+  ['a version that there is not', ends('HTTP/9.9 200 OK\r\nContent-Length: 2\r\n\r\n{}')],
+  ['a status that is none', ends('HTTP/1.1 OK\r\n\r\n')],
+  ['the status 000', ends('HTTP/1.1 000 X\r\nContent-Length: 2\r\n\r\n{}')],
+];
+
+describe('an API that answers with', () => {
+  test.each(broken)(
+    '%s is said to answer badly: 69, in bounded calls, until it is well',
+    async (_, answer) => {
+      const bench = await setupRaw(answer);
+      const { code, stderr } = await bench.sync();
+      expect([code, stderr]).toEqual([69, expect.stringMatching(/news: the API answers badly \(.+\)/)]);
+      expect(stderr).not.toMatch(/cannot be reached|MARKET_API_URL/);
+      expect(bench.requests).toBeLessThanOrEqual(4);
+      expect((await bench.sync('--no-wait')).code).toBe(69);
+
+      const { problems, exitCode } = await bench.status();
+      expect(exitCode).toBe(69);
+      expect(problems.find((problem) => problem.code === 'unreachable')?.message).toMatch(
+        /^the API answers badly since .+Z \(.+\)$/,
+      );
+      const text = (await bench.run('status')).stdout;
+      expect(text).not.toContain('cannot be reached');
+
+      bench.reply = (socket, __, request) => void socket.write(whole(request));
+      bench.clock.advance(3_600_000);
+      expect((await bench.sync()).code).toBe(0);
+      expect(bench.rows()).toBe(250);
+      expect((await bench.status()).problems.map((problem) => problem.code)).not.toContain('unreachable');
+    },
+  );
+
+  test.each(broken)('%s once is asked again', async (_, answer) => {
+    const bench = await setupRaw((socket, nth, request) => {
+      if (nth === 2) answer(socket);
+      else socket.write(whole(request));
+    });
+    expect((await bench.sync()).code).toBe(0);
+    expect(bench.rows()).toBe(250);
+  });
+
+  test('more than its Content-Length is read up to that', async () => {
+    const bench = await setupRaw((socket, _, request) => void socket.write(`${whole(request)}more`));
+    expect((await bench.sync()).code).toBe(0);
+    expect(bench.rows()).toBe(250);
+  });
+
+  test('less by its Content-Length than by its JSON breaks the contract: 65', async () => {
+    const bench = await setupRaw((socket) => void socket.write(`${OK}Content-Length: 9\r\n\r\n{"rows":[]}`));
+    const { code, stderr } = await bench.sync();
+    expect([code, stderr]).toEqual([65, expect.stringContaining('not valid JSON')]);
+  });
+
+  test.each([
+    ['103 first', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'],
+    ['102 twice first', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(2)],
+  ])('%s is read', async (_, before) => {
+    const bench = await setupRaw((socket, __, request) => void socket.write(before + whole(request)));
+    expect((await bench.sync()).code).toBe(0);
+  });
+});
+
+test('a daemon goes on by itself when the API is well again', async () => {
+  const bench = await setupRaw((socket, nth, request) => {
+    if (nth <= 4) socket.end('<html>Hello</html>');
+    else socket.write(whole(request));
+  });
+  const off = Object.fromEntries(
+    ['AI_SIGNALS', 'MEME_SIGNALS', 'SMART_WALLETS', 'USAGE'].map((job) => [`MIRROR_SCHEDULE_${job}`, 'off']),
+  );
+  const daemon = startCli(
+    ['start'],
+    { ...bench.environment, ...off, MIRROR_SCHEDULE_NEWS: 'every 2s' },
+    bench.cwd,
+  );
+  await expect.poll(() => /"job":"news".*the API answers badly/.test(daemon.output())).toBe(true);
+  await expect.poll(() => bench.rows(), { interval: 200 }).toBe(250);
+  daemon.child.kill('SIGTERM');
+  expect((await daemon.ended).code).toBe(0);
+});
+
+test('an API that says nothing before it hangs up cannot be reached, as before', async () => {
+  const bench = await setupRaw((socket) => void socket.end());
+  const { code, stderr } = await bench.sync();
+  expect([code, stderr]).toEqual([69, expect.stringContaining('cannot be reached or does not answer')]);
+});
+
+test('doctor says that the API answers badly, once, and asks no further', async () => {
+  const bench = await setupRaw(ends('<html>Hello</html>'));
+  const { code, stdout } = await bench.run('doctor', '--all');
+  expect(stdout).toMatch(/problem\s+usage\s+the API answers badly/);
+  expect(stdout).toMatch(/skipped\s+news\s+not asked, since the API answers badly/);
+  expect([code, bench.requests]).toEqual([69, 1]);
+});
