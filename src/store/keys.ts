@@ -10,6 +10,7 @@ import {
   digestOf,
   fieldsToLeaveOut,
   findKey,
+  identify,
   type KeyedRow,
   keyedRow,
   keyOf,
@@ -44,9 +45,25 @@ export function concludeKey(
   if (keyIsTold || walk.pages.size === 0) return { ...shape, isKeyContradicted: false };
   const isLacking = walk.withoutKeyField > walk.pages.size / 2;
   if (shape.key !== null && !shape.isKeyContradicted && !isLacking) return shape;
-  const key = findKey(readRowsOfWalk(connection, job, walk));
-  const found = { ...shape, key, hasLookedForKey: true, isKeyContradicted: false };
+  const rows = readRowsOfWalk(connection, job, walk);
+  const doubted = doubt(shape, rows);
+  const key = findKey(
+    rows,
+    doubted.map((one) => one.key),
+  );
+  const found = { ...shape, key, doubted, hasLookedForKey: true, isKeyContradicted: false };
   return key === null ? { ...found, leftOut: leaveOut(connection, job, found, walk) } : found;
+}
+
+/** Whole walks in a row over which a key has to be unique again. */
+const WALKS_TO_BELIEVE = 3;
+
+/** The keys that are not believed for now: one that two rows shared would else come back, and go, with each such row. */
+function doubt({ key, isKeyContradicted, doubted }: DiscoveredShape, rows: readonly RowOfWalk[]) {
+  const waiting = doubted
+    .map((one) => ({ ...one, calmWalks: identify(rows, one.key) ? one.calmWalks + 1 : 0 }))
+    .filter(({ calmWalks }) => calmWalks < WALKS_TO_BELIEVE);
+  return isKeyContradicted && key ? [...waiting, { key, calmWalks: 0 }] : waiting;
 }
 
 function readRowsOfWalk(connection: Connection, job: Job, { pages, shownAgain }: RowsOfWalk): RowOfWalk[] {

@@ -86,6 +86,8 @@ export type DiscoveredShape = {
   hasLookedForKey: boolean;
   /** Two different rows had one key at once, or most rows had none: the key is found anew as a whole walk ends. */
   isKeyContradicted: boolean;
+  /** Keys that two rows have shared, with the whole walks in a row since then over which each was unique. */
+  doubted: readonly { key: readonly FieldPath[]; calmWalks: number }[];
   /** Keys under which the last walk met different rows one after the other, with their digests. */
   twins: readonly (readonly [key: string, digests: readonly string[]])[];
   /** Fields without which rows are still told apart: no part of a key that is a digest; they keep their versions. */

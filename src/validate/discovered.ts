@@ -21,6 +21,7 @@ export const unknownShape: DiscoveredShape = {
   key: null,
   hasLookedForKey: false,
   isKeyContradicted: false,
+  doubted: [],
   twins: [],
   leftOut: [],
   ages: [],

@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import canonicalize from 'canonicalize';
 import type { FieldPath } from './checked.ts';
 import { sliceMember } from './json-text.ts';
@@ -112,12 +113,17 @@ export type RowOfWalk = KeyedRow & {
 /**
  * The fields that identify the rows of a whole walk: there in every row, unique over them, each row counted once as it was shown
  * last. Null where none does.
+ * @param doubted keys that are not believed for now.
  */
-export function findKey(rows: readonly RowOfWalk[]): readonly FieldPath[] | null {
+export function findKey(
+  rows: readonly RowOfWalk[],
+  doubted: readonly (readonly FieldPath[])[] = [],
+): readonly FieldPath[] | null {
   const names = Object.keys(rows[0]?.record ?? {});
   const believed = names.filter((name) => believedNames.test(name)).map((name) => [[name]]);
   const guessed = rows.length < LEAST_ROWS ? [] : guessedKeys(names);
-  return [...believed, ...guessed].find((fields) => identify(rows, fields)) ?? null;
+  const isDoubted = (fields: readonly FieldPath[]) => doubted.some((key) => isDeepStrictEqual(key, fields));
+  return [...believed, ...guessed].find((fields) => !isDoubted(fields) && identify(rows, fields)) ?? null;
 }
 
 function guessedKeys(names: readonly string[]): FieldPath[][] {
@@ -130,7 +136,8 @@ function guessedKeys(names: readonly string[]): FieldPath[][] {
   return [...candidates.map((name) => [[name]]), ...pairs];
 }
 
-function identify(rows: readonly RowOfWalk[], fields: readonly FieldPath[]): boolean {
+/** Whether these fields identify the rows of a whole walk. */
+export function identify(rows: readonly RowOfWalk[], fields: readonly FieldPath[]): boolean {
   const met = new Set<string>();
   for (const row of rows) {
     const key = textKeyOf(row, fields) ?? keyOf(row, fields);

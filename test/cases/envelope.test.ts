@@ -186,7 +186,7 @@ describe('MIRROR_ROWS_…', () => {
     {
       it: 'fails where there is no list, and names the setting; a wrong one is refused',
       steps: [
-        ...[upstream(list), syncs(65, { says: 'MIRROR_ROWS_NEWS', settings: { MIRROR_ROWS_NEWS: 'data' } })],
+        ...[upstream(list), runs('sync news', 65, 'MIRROR_ROWS_NEWS', { MIRROR_ROWS_NEWS: 'data' })],
         syncs(0),
         runs('sync news', 78, 'MIRROR_ROWS_AI_SIGNALS', { MIRROR_ROWS_AI_SIGNALS: 'rows' }),
         runs('sync news', 78, 'MIRROR_ROWS_NEWS', { MIRROR_ROWS_NEWS: 'a..b' }),
