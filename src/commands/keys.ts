@@ -12,7 +12,6 @@ import { relative } from '../output/numbers.ts';
 import { type Paint, paintFor, renderTable, type TableColumn } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import { readService } from '../reading/status.ts';
-import { millisecondsOf } from '../schedule.ts';
 import { serveFile } from '../serve/service/database.ts';
 import {
   type Account,
@@ -35,6 +34,7 @@ import {
   renderRate,
 } from '../serve/service/limits.ts';
 import { linkPath, openSessions } from '../serve/ui/sessions.ts';
+import { millisecondsOf } from '../time.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 

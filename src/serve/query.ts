@@ -9,6 +9,7 @@ import { type Clock, isoTime, isTooOld } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { ListedJob } from '../job-list.ts';
 import { isHeldColumn } from '../reading/columns.ts';
+import { describeBeginning } from '../time.ts';
 import { accountOwner } from './fair-shares.ts';
 import type { Call, Route } from './http/handler.ts';
 import {
@@ -145,7 +146,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const form = formOf(call.headers.accept);
     const isCounted = countPreference(call) !== undefined;
     const present = presentState(open, job);
-    const point = pointOf(request, present);
+    const point = pointOf(job, request, present);
     const sourceAt = sourceFinder(open, job, call.params['key']);
     const maxRows = request.limit === null ? DEFAULT_MAX_ROWS : null;
     const questionAt = (at: string | null): DatasetQuestion => {
@@ -157,7 +158,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
     return planAnswer(open, call, { ...present, seq: point.seq }, form, async () => {
       const gone = abortSignalOf(call);
       let answer = await ask<RowsAnswer>(gone, caller.account, question);
-      const shown = pointOf(request, answer.state);
+      const shown = pointOf(job, request, answer.state);
       // A proof has begun to remove rows since: it shows with its end, all at once.
       if (shown.at !== point.at) answer = await ask<RowsAnswer>(gone, caller.account, questionAt(shown.at));
       refuseUnpayable(answer.returned, caller);
@@ -183,7 +184,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
     if (kept) return planKept(kept, call);
     const key = call.params['key'] ?? '';
     const request = parseRequest(call.query, clock.now());
-    const { seq, at } = pointOf(request, present);
+    const { seq, at } = pointOf(job, request, present);
     const make = () => rowsSql(rowOf(sourceFinder(open, job)(at)), request, 1);
     const isUsual = at === null && request.select === null;
     const { rows, count, columns } = isUsual ? open.kept(`row ${job.table}`, make) : make();
@@ -204,7 +205,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
           `there is no row ${JSON.stringify(key.slice(0, 60))} in ${job.table}`,
         );
       const total = countPreference(call) === undefined ? null : 1;
-      const shown = pointOf(request, answer.state);
+      const shown = pointOf(job, request, answer.state);
       return rowsResponse({ ...shownAt(answer, shown.seq), total }, request, accepted, call);
     };
     return planAnswer(open, call, { ...present, seq }, accepted, read, isUsual ? keep : undefined);
@@ -533,7 +534,11 @@ function responseTo(thrown: unknown) {
 }
 
 /** @returns the point in time that is shown, and `at`, by which its rows are read: null for those of the table as it is. */
-function pointOf({ at }: ReadRequest, present: DatasetState): { seq: number; at: string | null } {
+function pointOf(
+  job: ListJob,
+  { at }: ReadRequest,
+  present: DatasetState,
+): { seq: number; at: string | null } {
   if (at === null) return { seq: present.seq, at: present.isRemoving ? isoTime(present.seq) : null };
   const wanted = 'seq' in at ? at.seq : Date.parse(at.time);
   if ('seq' in at && wanted > present.seq)
@@ -541,13 +546,14 @@ function pointOf({ at }: ReadRequest, present: DatasetState): { seq: number; at:
   // A time after the latest change shows the rows as that change left them.
   const seq = Math.min(wanted, present.seq);
   const time = isoTime(present.isRemoving ? seq : wanted);
-  const isForgotten = present.historyFrom !== null && time < present.historyFrom;
-  if (isForgotten || seq < (present.readSeq ?? 0))
+  if (seq < (present.readSeq ?? 0))
+    throw new QueryError(410, 'MIRROR410', describeBeginning(job.name, isoTime(present.readSeq ?? 0)));
+  if (present.historyFrom !== null && time < present.historyFrom)
     throw new QueryError(
       410,
       'MIRROR410',
       'That moment is no longer kept.',
-      `Moments are kept from ${present.historyFrom ?? isoTime(present.readSeq ?? 0)} on.`,
+      `Moments are kept from ${present.historyFrom} on.`,
     );
   return { seq, at: time };
 }

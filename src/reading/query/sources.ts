@@ -5,6 +5,7 @@ import { ageOf, describeAhead, describeSeenAhead, isTooOld } from '../../clock.t
 import { Failure } from '../../errors.ts';
 import type { Column, Rows } from '../../output/answer.ts';
 import { type Connection, PROOF, SEEN } from '../../store/read.ts';
+import { describeBeginning } from '../../time.ts';
 import type { Params } from './statement.ts';
 
 /** `seq` numbers the latest change that the answer can show, see the view `changes`. */
@@ -120,10 +121,7 @@ export function refuseUnread(connection: Connection, sources: readonly Source[],
       'incomplete',
       `${job} was not mirrored at ${asOf}, and no walk of it has ended yet: run market-mirror sync ${job}`,
     );
-  throw new Failure(
-    'usage',
-    `${asOf} lies before the first walk of ${job} (${firstWalkAt}): the mirror does not know what was there then; ask for that time or a later one`,
-  );
+  throw new Failure('usage', describeBeginning(job, firstWalkAt ?? ''));
 }
 
 /** The number of the latest change in the mirror, or the last that one at `asOf` can have. */

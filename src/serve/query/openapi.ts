@@ -54,7 +54,10 @@ const query = (name: string, description: string, schema: Schema = text) => ({
 
 const moments = [
   query('seq', 'The `X-Mirror-Seq` of an earlier answer: the rows as they were then.', whole),
-  query('as_of', 'The rows as they were at this time.', { type: 'string', format: 'date-time' }),
+  query(
+    'as_of',
+    'The rows as they were at this time, in UTC unless it says otherwise, or so long ago (`2h`).',
+  ),
 ];
 const select = query(
   'select',

@@ -3,6 +3,8 @@
  * column exists, and what it can be compared with.
  */
 
+import { isoTime } from '../../clock.ts';
+import { parsePastTime } from '../../time.ts';
 import { badParameter, QueryError } from './errors.ts';
 
 /** What is asked of a dataset. */
@@ -94,7 +96,7 @@ export function parseRequest(query: URLSearchParams, now: number): ReadRequest {
     order: parseOrder(once('order') ?? ''),
     limit: wholeNumber('limit', once('limit')) ?? null,
     offset: wholeNumber('offset', once('offset')) ?? 0,
-    at: parseTime(once('seq'), once('as_of'), now),
+    at: pointIn(once('seq'), once('as_of'), now),
   };
 }
 
@@ -108,15 +110,14 @@ function wholeNumber(name: string, text: string | undefined): number | undefined
   throw badParameter(`${name} must be a whole number, 0 or more`);
 }
 
-function parseTime(seq: string | undefined, asOf: string | undefined, now: number): PointInTime | null {
+function pointIn(seq: string | undefined, asOf: string | undefined, now: number): PointInTime | null {
   if (seq !== undefined && asOf !== undefined) throw badParameter('give seq or as_of, not both');
   const number = wholeNumber('seq', seq);
   if (number !== undefined) return { seq: number };
   if (asOf === undefined) return null;
-  const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(asOf) ? Date.parse(asOf) : Number.NaN;
-  if (Number.isNaN(at)) throw badParameter('as_of must be a time such as 2026-03-01T12:00:00Z');
-  if (at > now) throw badParameter('as_of is yet to come');
-  return { time: new Date(at).toISOString() };
+  const at = parsePastTime(asOf, now);
+  if ('problem' in at) throw badParameter(`as_of: ${at.problem}`);
+  return { time: isoTime(at.ms) };
 }
 
 /** A text that is read from its beginning. */

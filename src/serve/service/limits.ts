@@ -4,7 +4,7 @@
  */
 
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../../clock.ts';
-import { millisecondsOf } from '../../schedule.ts';
+import { millisecondsOf } from '../../time.ts';
 
 export type Limits = {
   readonly quota: Quota | null;

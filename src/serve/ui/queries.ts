@@ -40,13 +40,7 @@ export async function respondToQuery(
   const body = await readJson(call);
   const limit = readLimit(body);
   const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': 'no-store' };
-  let question: ReturnType<typeof readQuestion>;
-  try {
-    question = readQuestion(body, clock.now());
-  } catch (thrown) {
-    if (!(thrown instanceof Failure)) throw thrown;
-    return { status: 200, headers, body: lineOf(failedLine(thrown)) };
-  }
+  const question = readQuestion(body, clock.now());
   const turn = await turns.take(call, viewer);
   if ('status' in turn) return turn;
   return {
