@@ -70,12 +70,12 @@ export function daysOfMonth(year: number, month: number): number {
 
 /**
  * Says to someone who asked for an earlier time from when on there is something to show.
- * @param what the dataset, or whatever it is a copy of.
+ * @param what such as `The copy of news`.
  * @param beginning ISO 8601 UTC; shown as the next whole second, which can be asked for.
  */
 export function describeBeginning(what: string, beginning: string): string {
   const second = new Date(Math.ceil(Date.parse(beginning) / 1_000) * 1_000).toISOString();
-  return `The copy of ${what} begins at ${second.slice(0, 19).replace('T', ' ')} UTC. Choose that time or later.`;
+  return `${what} begins at ${second.slice(0, 19).replace('T', ' ')} UTC. Choose that time or later.`;
 }
 
 const MAX_SHOWN_LETTERS = 60;

@@ -547,7 +547,11 @@ function pointOf(
   const seq = Math.min(wanted, present.seq);
   const time = isoTime(present.isRemoving ? seq : wanted);
   if (seq < (present.readSeq ?? 0))
-    throw new QueryError(410, 'MIRROR410', describeBeginning(job.name, isoTime(present.readSeq ?? 0)));
+    throw new QueryError(
+      410,
+      'MIRROR410',
+      describeBeginning(`The copy of ${job.name}`, isoTime(present.readSeq ?? 0)),
+    );
   if (present.historyFrom !== null && time < present.historyFrom)
     throw new QueryError(
       410,
