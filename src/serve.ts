@@ -35,7 +35,7 @@ export type ServiceParts = {
   requestId?: () => string;
   /** Of the page's files; that of the build unless given. */
   pageFolder?: string;
-  /** How long a query of the page may take; a minute unless given. */
+  /** How long a query may take; a minute on the page and five seconds in `/mirror/v1` unless given. */
   questionMs?: number;
   /** How long a question of `/mirror/v1` waits for its turn. */
   turnMs?: number;
@@ -108,6 +108,7 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
           return isRefused(caller) && caller.status !== 503;
         },
         turnMs: rest.turnMs,
+        questionMs: rest.questionMs,
       })
     : undefined;
   const ui = openUi({

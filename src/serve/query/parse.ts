@@ -68,6 +68,9 @@ const parameterNames = ['select', 'order', 'limit', 'offset', 'seq', 'as_of'] as
 const treeNames = ['and', 'or', 'not.and', 'not.or'];
 
 const MAX_CONDITIONS = 100;
+/** Of all conditions together. */
+const MAX_VALUES = 1_000;
+const MAX_COLUMNS = 1_000;
 const MAX_DEPTH = 3;
 const MAX_ORDER_TERMS = 100;
 
@@ -81,6 +84,7 @@ export function parseRequest(query: URLSearchParams, now: number): ReadRequest {
   const select = once('select');
   const filters: Filter[] = [];
   let conditions = 0;
+  let values = 0;
   for (const [name, value] of query) {
     if ((parameterNames as readonly string[]).includes(name)) continue;
     if (value.includes('\0')) throw badParameter(`${name}: no value has a NUL character`);
@@ -88,6 +92,9 @@ export function parseRequest(query: URLSearchParams, now: number): ReadRequest {
     conditions += conditionsIn(filter);
     if (conditions > MAX_CONDITIONS)
       throw badParameter(`a question has ${MAX_CONDITIONS} conditions at most`, undefined, 'Use in.(…).');
+    values += valuesIn(filter);
+    if (values > MAX_VALUES)
+      throw badParameter('a question has 1,000 values at most', undefined, 'Ask in several questions.');
     filters.push(filter);
   }
   return {
@@ -102,6 +109,11 @@ export function parseRequest(query: URLSearchParams, now: number): ReadRequest {
 
 function conditionsIn(filter: Filter): number {
   return 'members' in filter ? filter.members.reduce((sum, each) => sum + conditionsIn(each), 0) : 1;
+}
+
+function valuesIn(filter: Filter): number {
+  if ('members' in filter) return filter.members.reduce((sum, each) => sum + valuesIn(each), 0);
+  return filter.operator === 'in' ? filter.values.length : 1;
 }
 
 function wholeNumber(name: string, text: string | undefined): number | undefined {
@@ -186,7 +198,10 @@ function parseSelect(text: string): SelectItem[] {
   const items: SelectItem[] = [];
   for (;;) {
     if (reader.sees(/^\s*\.\.\./)) throw unsupported('No datasets are embedded.');
-    items.push(reader.take(/^\s*\*\s*(?=$|,)/) === undefined ? readSelectItem(reader) : '*');
+    const item = reader.take(/^\s*\*\s*(?=$|,)/) === undefined ? readSelectItem(reader) : '*';
+    // All columns once more are none more.
+    if (item !== '*' || !items.includes('*')) items.push(item);
+    if (items.length > MAX_COLUMNS) throw badParameter('select has 1,000 columns at most');
     if (reader.isDone()) return items;
     reader.expect(',');
   }

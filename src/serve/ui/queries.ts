@@ -198,7 +198,7 @@ export function openQueryTurns(
         const loan = await processes.take(owner, abortSignalOf(call), enterFirst);
         return loan ? turnOf(loan, permit) : busyResponse('questions');
       } catch (thrown) {
-        permit?.giveBack();
+        permit?.refund();
         permit?.leave();
         if (thrown instanceof LimitError) {
           const { status, body, retryAfter, limit } = thrown.refusal;
@@ -227,7 +227,7 @@ function turnOf({ giveBack, explain, ...loan }: Loan, permit: Permit | undefined
     explain(thrown) {
       const failure = explain(thrown);
       // A mistake in the query costs nothing, as an error of the API.
-      if (failure instanceof Failure && failure.kind === 'usage') permit?.giveBack();
+      if (failure instanceof Failure && failure.kind === 'usage') permit?.refund();
       return failure;
     },
     end() {
