@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { Clock } from './clock.ts';
+import { mayHaveProxy } from './config.ts';
 import { type Failure, toError } from './errors.ts';
 import { datasetsOf, type ListedJob } from './job-list.ts';
 import type { Log } from './log.ts';
@@ -156,7 +157,7 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
   const handle = createHandler({
     routes,
     isOurHost: hostNames(settings.host, settings.hosts),
-    originOf: (request) => originOf(request, addressOf),
+    originOf: (request) => originOf(request, addressOf, mayHaveProxy(settings)),
     requestId: rest.requestId ?? randomUUID,
     clock,
     notFound: (call) =>

@@ -285,7 +285,7 @@ const LOCK_WAIT_MS = 5_000;
  * @throws Failure `incomplete` where no serve runs on the folder, `usage` where a link would open nothing.
  */
 export function linkToPage(dir: string, now: number): Link {
-  const { url, page } = readService(dir) ?? {};
+  const { url, page, links } = readService(dir) ?? {};
   if (!url)
     throw new Failure(
       'incomplete',
@@ -297,6 +297,11 @@ export function linkToPage(dir: string, now: number): Link {
       `the service at ${url} runs with MIRROR_SERVE_PAGE=off: it has no page to which a link could lead`,
     );
   const address = onThisMachine(url);
+  if (page === 'token' && links === false)
+    throw new Failure(
+      'usage',
+      `serve at ${url} may be called through a proxy (MIRROR_SERVE_TRUST or MIRROR_SERVE_HOSTS), so nobody counts as on its machine: its page opens by a key, which market-mirror keys create --name me --scope ${PAGE_SCOPE} makes`,
+    );
   if (page === 'open') return { url: `${address}/`, expiresAt: null };
   const sessions = openSessions(dir, LOCK_WAIT_MS);
   try {

@@ -153,14 +153,17 @@ describe('requests are counted', () => {
 
 describe('/metrics', () => {
   test('needs no key on this machine, and elsewhere one that may read it', async () => {
+    const here = await setupServe({ rows: 5, walked: [] });
+    expect((await getter(here.url)('/metrics')).status).toBe(200);
     const { url, issue } = await setupServe({ rows: 5, walked: [], settings: { trusted: ['127.0.0.0/8'] } });
     const from = async (address: string | null, key?: string) =>
       (await getter(url, key)('/metrics', address === null ? {} : { 'x-forwarded-for': address })).status;
-    expect(await from(null)).toBe(200);
     expect(await from('192.0.2.7')).toBe(401);
     expect(await from('192.0.2.7', issue({ scopes: ['news:read'] }).key)).toBe(403);
     const key = issue({ name: 'watcher', scopes: [METRICS_SCOPE], addresses: ['192.0.2.0/24'] }).key;
     expect([await from('192.0.2.7', key), await from('198.51.100.7', key)]).toEqual([200, 403]);
+    // A proxy that forgets its header shows nobody's address.
+    expect([await from(null), await from('127.0.0.1')]).toEqual([401, 401]);
     for (const path of ['/healthz', '/readyz'])
       expect((await getter(url)(path, { 'x-forwarded-for': '192.0.2.7' })).status).not.toBe(401);
   });
