@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { faults } from '../../model-api/index.ts';
 import { declaredMetrics } from '../../scripts/docs/pages.ts';
 import { initialState } from '../../src/governor/state.ts';
@@ -84,6 +85,17 @@ describe('what Prometheus reads', () => {
     expect(samplesIn(await read()).get(rows)).toBe(30);
     expect((await scrape()).get(rows)).toBe(33);
   });
+});
+
+test('an idle service sleeps: nothing samples the event loop, whose lag is measured when it is asked for', async () => {
+  const hooks = createRequire(import.meta.url)('node:perf_hooks') as typeof import('node:perf_hooks');
+  const sampling = vi.spyOn(hooks, 'monitorEventLoopDelay');
+  onTestFinished(() => void sampling.mockRestore());
+  const { scrape } = await setupWatched({ walked: [] });
+  const names = [...(await scrape()).keys()].filter((name) => name.startsWith('nodejs_eventloop_lag'));
+  expect(names).toEqual(['nodejs_eventloop_lag_seconds']);
+  const everyMs = sampling.mock.calls.map(([options]) => options?.resolution ?? 10);
+  expect(Math.min(...everyMs)).toBeGreaterThan(86_400_000);
 });
 
 describe('without a mirror that can be read', () => {
