@@ -38,8 +38,8 @@ const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:
 
 /** Epoch milliseconds of a text that is a moment, else null: a time without a zone names none. */
 export function momentOf(text: string): number | null {
-  const at = moment.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(at) ? null : at;
+  const time = moment.test(text) ? parseTime(text, Number.NaN) : null;
+  return time === null || 'problem' in time ? null : time.ms;
 }
 
 export type Exactness = 'day' | 'minute' | 'second' | 'millisecond';
