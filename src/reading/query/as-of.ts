@@ -20,7 +20,7 @@ export function lookBack(connection: Connection, tables: readonly string[], asOf
   for (const [table, time] of Object.entries(datedBy))
     connection.exec(`CREATE TEMP VIEW ${table} AS SELECT * FROM main.${table} WHERE ${time} <= ${until}`);
   // A view leaves no trace in the program of a statement. By this table, `refuseUndated` finds who reads it.
-  connection.exec('CREATE TEMP TABLE freshness AS SELECT * FROM main.freshness LIMIT 0');
+  connection.exec(`CREATE TEMP TABLE freshness (${columnNames(connection, 'freshness').map(quoted)})`);
   for (const definition of views(connection, [...tables, ...tables.map(historyOf)]))
     connection.exec(definition.replace(/^CREATE VIEW/, 'CREATE TEMP VIEW'));
   connection.pragma('query_only = 1');
