@@ -373,6 +373,7 @@ function readServe(given: Environment, jobs: readonly string[]): ServeSettings {
   }
   const tls = certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined;
   const serve = { ...others, maxAgeMs: maxAgesOf(maxAges, jobs), tls, hosts, trusted };
+  refuseOpenProxy(serve);
   if (serve.address) refuseOpenAddress(serve.address, serve);
   return serve;
 }
@@ -390,6 +391,26 @@ function maxAgesOf(maxAges: MaxAges | undefined, jobs: readonly string[]): Recor
       const age = byJob.get(job) ?? all;
       return age === undefined ? [] : [[job, age]];
     }),
+  );
+}
+
+/**
+ * Whether there may be a proxy. One that adds no header passes on the calls of everybody as if they came from this machine: so
+ * nobody counts as on this machine then.
+ */
+export const mayHaveProxy = ({ hosts, trusted }: Pick<ServeSettings, 'hosts' | 'trusted'>): boolean =>
+  hosts.length > 0 || trusted.length > 0;
+
+/** @throws Failure `config` where everybody behind a proxy might see the page. */
+function refuseOpenProxy({ page, hosts, trusted }: Pick<ServeSettings, 'page' | 'hosts' | 'trusted'>): void {
+  if (page !== 'open' || !mayHaveProxy({ hosts, trusted })) return;
+  const sign =
+    trusted.length > 0
+      ? `${settings.serve.trusted.name} names a proxy`
+      : `${settings.serve.hosts.name} names a host of others`;
+  throw new Failure(
+    'config',
+    `MIRROR_SERVE_PAGE is open, and ${sign}: whoever comes through it might see the page; set MIRROR_SERVE_PAGE to token, by which a key is asked for`,
   );
 }
 

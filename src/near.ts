@@ -17,10 +17,10 @@ export function nearest(name: string, known: readonly string[], prefix = ''): st
 export function didYouMean(name: string, known: readonly string[], prefix = ''): string {
   const written = name.toLowerCase();
   const possible = known
+    // A name can be as long as anybody likes: what differs so much in length is not compared.
+    .filter((candidate) => Math.abs(name.length - candidate.length) <= mostSlips(name, candidate))
     .map((candidate) => ({ candidate, away: slips(written, candidate.toLowerCase()) }))
-    .filter(
-      ({ away, candidate }) => away <= Math.max(1, Math.floor(Math.max(name.length, candidate.length) / 3)),
-    )
+    .filter(({ away, candidate }) => away <= mostSlips(name, candidate))
     .sort((a, b) => a.away - b.away);
   const near = possible
     .filter(({ away }) => away <= (possible[0]?.away ?? 0) + MAX_EXTRA_DISTANCE)
@@ -28,6 +28,9 @@ export function didYouMean(name: string, known: readonly string[], prefix = ''):
     .map(({ candidate }) => prefix + candidate);
   return near.length > 0 ? `did you mean ${near.join(' or ')}?` : '';
 }
+
+const mostSlips = (written: string, meant: string) =>
+  Math.max(1, Math.floor(Math.max(written.length, meant.length) / 3));
 
 /** Letters in the wrong order are the commonest slip, and one. */
 function slips(written: string, meant: string): number {

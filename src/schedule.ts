@@ -1,8 +1,8 @@
 /** When a job runs: `every 2m`, a cron pattern, or `off`. */
 
 import { Cron } from 'croner';
-import ms from 'ms';
 import { DAY_MS } from './clock.ts';
+import { millisecondsOf } from './time.ts';
 
 export type Schedule = { every: number } | { cron: string } | 'off';
 
@@ -18,12 +18,6 @@ export function parseSchedule(text: string): Schedule {
   if (written === 'off') return 'off';
   const interval = /^every\s+(.+)$/.exec(written)?.[1];
   return interval === undefined ? parseCron(written) : parseInterval(interval);
-}
-
-/** Milliseconds of a duration such as `10m` or `2h`; undefined for a text that is none. */
-export function millisecondsOf(text: string): number | undefined {
-  const length = /^[\d.]{1,20}\s*[a-z]{1,20}$/i.test(text) ? ms(text as ms.StringValue) : undefined;
-  return length !== undefined && length >= 0 ? length : undefined;
 }
 
 function parseInterval(text: string): Schedule {

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { Clock } from './clock.ts';
+import { mayHaveProxy } from './config.ts';
 import { type Failure, toError } from './errors.ts';
 import { datasetsOf, type ListedJob } from './job-list.ts';
 import type { Log } from './log.ts';
@@ -35,7 +36,7 @@ export type ServiceParts = {
   requestId?: () => string;
   /** Of the page's files; that of the build unless given. */
   pageFolder?: string;
-  /** How long a query of the page may take; a minute unless given. */
+  /** How long a query may take; a minute on the page and five seconds in `/mirror/v1` unless given. */
   questionMs?: number;
   /** How long a question of `/mirror/v1` waits for its turn. */
   turnMs?: number;
@@ -108,6 +109,7 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
           return isRefused(caller) && caller.status !== 503;
         },
         turnMs: rest.turnMs,
+        questionMs: rest.questionMs,
       })
     : undefined;
   const ui = openUi({
@@ -155,7 +157,7 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
   const handle = createHandler({
     routes,
     isOurHost: hostNames(settings.host, settings.hosts),
-    originOf: (request) => originOf(request, addressOf),
+    originOf: (request) => originOf(request, addressOf, mayHaveProxy(settings)),
     requestId: rest.requestId ?? randomUUID,
     clock,
     notFound: (call) =>

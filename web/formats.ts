@@ -1,6 +1,7 @@
 /** Numbers, durations and times as people read them: pure, the same in every browser. */
 
 import { exactDuration } from '../src/output/numbers.ts';
+import { parseTime, type TimeOrProblem } from '../src/time.ts';
 
 export { bytes, count, decimalsOf, number, plural, shownNumber, valueText } from '../src/output/numbers.ts';
 
@@ -37,8 +38,8 @@ const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:
 
 /** Epoch milliseconds of a text that is a moment, else null: a time without a zone names none. */
 export function momentOf(text: string): number | null {
-  const at = moment.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(at) ? null : at;
+  const time = moment.test(text) ? parseTime(text, Number.NaN) : null;
+  return time === null || 'problem' in time ? null : time.ms;
 }
 
 export type Exactness = 'day' | 'minute' | 'second' | 'millisecond';
@@ -75,13 +76,21 @@ export function sharedZone(times: Iterable<unknown>, zone: Zone): string | null 
   return names.size === 1 ? name : null;
 }
 
+/** What was typed where a clock of this zone is shown: without a zone of its own it is by that clock. */
+export function parseTyped(text: string, zone: Zone, now: number): TimeOrProblem {
+  const time = parseTime(text, now);
+  if ('problem' in time || time.hasZone || zone === 'utc') return time;
+  return { ...time, ms: Date.parse(new Date(time.ms).toISOString().replace('Z', '')) };
+}
+
 /** A day, or a time with minutes or seconds, as clocks show it: `2026-11-22 15:20`. In epoch milliseconds; null for no time. */
 export function fromClock(text: string, zone: Zone): number | null {
-  const [, day, time = '00:00'] =
-    /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}(?::\d{2})?))?$/.exec(text.trim()) ?? [];
-  const at = day === undefined ? Number.NaN : Date.parse(`${day}T${time}${zone === 'utc' ? 'Z' : ''}`);
-  return Number.isNaN(at) ? null : at;
+  const time = parseTyped(text, zone, Number.NaN);
+  return 'problem' in time ? null : time.ms;
 }
+
+/** A line of the service as a sentence of the page. */
+export const sentence = (line: string): string => `${line.charAt(0).toUpperCase()}${line.slice(1)}.`;
 
 /** Whole ones: before there were zones, each place had its own time, to the second. */
 const offsetMinutes = (at: number, zone: Zone) =>

@@ -1,5 +1,7 @@
 /** The address of the page: the view of its path, and the moment that every view shows, which all links keep. */
 
+import { parseTime } from '../src/time.ts';
+import { serviceNow } from './clock.ts';
 import { type Route, routeOf } from './routes.ts';
 import type { Sql } from './sql.ts';
 import { store, useStore } from './store.ts';
@@ -8,13 +10,14 @@ type PageAddress = {
   /** Null for a path that is none of the page's. */
   route: Route | null;
   path: string;
+  /** With its times as ISO 8601 UTC. */
   search: URLSearchParams;
   /** Behind the `#`, which the service never sees. */
   hash: URLSearchParams;
   /** The moment to show, ISO 8601 UTC with milliseconds; null for now. */
   at: string | null;
-  /** The text given instead of a moment; null where it is one, or there is none. */
-  wrongAt: string | null;
+  /** The first parameter that was to be a time, and why it is none; null where all are. */
+  wrongTime: { name: string; problem: string } | null;
 };
 
 export type Search = Readonly<Record<string, string | number | null | undefined>>;
@@ -84,14 +87,32 @@ function addressOf(path: string, present: URLSearchParams, changes: Search): str
 function readAddress(): PageAddress {
   const { pathname: path, search: query, hash } = location;
   const search = new URLSearchParams(query);
-  const written = search.get('at');
-  const at = Date.parse(written ?? '');
+  const route = routeOf(path);
+  const wrongTime = readTimes(search, timesOf(route));
   return {
-    route: routeOf(path),
+    route,
     path,
     search,
     hash: new URLSearchParams(hash.slice(1)),
-    at: Number.isNaN(at) ? null : new Date(at).toISOString(),
-    wrongAt: Number.isNaN(at) ? written : null,
+    at: wrongTime?.name === 'at' ? null : search.get('at'),
+    wrongTime,
   };
+}
+
+/** The parameters that are times. `from` is the first row that a dataset shows. */
+function timesOf(route: Route | null): string[] {
+  return route?.view === 'dataset' ? ['at'] : ['at', 'from', 'to'];
+}
+
+/** An address may have been written by hand. */
+function readTimes(search: URLSearchParams, names: readonly string[]): PageAddress['wrongTime'] {
+  let wrong: PageAddress['wrongTime'] = null;
+  for (const name of names) {
+    const written = search.get(name);
+    if (written === null) continue;
+    const time = parseTime(written, serviceNow());
+    if ('problem' in time) wrong ??= { name, problem: time.problem };
+    else search.set(name, new Date(time.ms).toISOString());
+  }
+  return wrong;
 }

@@ -3,6 +3,7 @@
 import type { ComponentChildren, FunctionComponent } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { DatasetStatus } from '../src/serve/ui/wire.ts';
+import { sentence } from './formats.ts';
 import { useLive } from './live.ts';
 import { Late } from './parts/late.tsx';
 import { problemsOf } from './parts/problems.tsx';
@@ -17,7 +18,7 @@ import { signOut } from './service.ts';
 import { Overview } from './views/overview.tsx';
 
 export function Shell() {
-  const { route, path, at, wrongAt } = usePageAddress();
+  const { route, path, at, wrongTime } = usePageAddress();
   return (
     <div class={`shell${at === null ? '' : ' past'}`}>
       <a class="skip button" href="#content">
@@ -33,14 +34,16 @@ export function Shell() {
           </div>
         </header>
         <main id="content" tabIndex={-1}>
-          {wrongAt !== null && (
+          {wrongTime !== null && (
             <Empty title="No such time">
-              “{wrongAt}” is no time. Write it as <code>2026-03-01T12:00:00Z</code>, or choose one above.{' '}
-              <a href={linkHere({ at: null })}>Show now</a>
+              {sentence(wrongTime.problem)}{' '}
+              <a href={linkHere({ [wrongTime.name]: null })}>
+                {wrongTime.name === 'at' ? 'Show now' : `Leave out “${wrongTime.name}”`}
+              </a>
             </Empty>
           )}
-          {wrongAt === null && route && <View key={path} route={route} />}
-          {wrongAt === null && !route && (
+          {wrongTime === null && route && <View key={path} route={route} />}
+          {wrongTime === null && !route && (
             <Empty title="Nothing here">
               There is nothing at this address. <a href={linkTo('/')}>Overview</a>
             </Empty>

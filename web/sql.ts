@@ -8,6 +8,16 @@ export type Value = string | number | null | { integer: string };
 /** An identifier, whatever letters it has. */
 export const name = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`;
 
+const END_SEQ = 'CAST(round((julianday("_valid_to") - 2440587.5) * 86400000) AS INTEGER)';
+
+/**
+ * The walk that proved that a row of `table` was gone at its `_valid_to`. A walk that removes much has a number for each thousand
+ * rows, of which it keeps the first and the last.
+ */
+export const removerSql = (table: string): string =>
+  `(SELECT id FROM walks WHERE last_seq >= ${END_SEQ} AND first_seq <= ${END_SEQ}
+    AND kind = 'walk' AND replace(job, '-', '_') = '${table.replaceAll("'", "''")}' ORDER BY last_seq LIMIT 1)`;
+
 export type Comparison = '=' | '<>' | '<' | '<=' | '>' | '>=' | 'contains' | 'starts' | 'null' | 'not null';
 
 export type Condition =

@@ -27,9 +27,9 @@ import { withProgressLine } from './live-lines.ts';
 import {
   askMirror,
   type Input,
-  parseTime,
   type QueryOptions,
   readAsOf,
+  readPastTime,
   readSql,
   withQueryOptions,
 } from './query.ts';
@@ -177,7 +177,7 @@ const LATEST_TIME_MS = 8.64e15;
 const LEAST_SEQ = 1e12;
 
 function parseSince(text: string, now: number): string {
-  if (!/^\d+$/.test(text)) return parseTime(text, '--since', now);
+  if (!/^\d+$/.test(text)) return readPastTime(text, '--since', now);
   const seq = Number(text);
   if (seq > 0 && seq < LEAST_SEQ)
     throw new Failure('usage', `--since ${text} is no seq of a receipt; write a day as 2026-03-01`);

@@ -12,7 +12,6 @@ import { relative } from '../output/numbers.ts';
 import { type Paint, paintFor, renderTable, type TableColumn } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import { readService } from '../reading/status.ts';
-import { millisecondsOf } from '../schedule.ts';
 import { serveFile } from '../serve/service/database.ts';
 import {
   type Account,
@@ -35,6 +34,7 @@ import {
   renderRate,
 } from '../serve/service/limits.ts';
 import { linkPath, openSessions } from '../serve/ui/sessions.ts';
+import { millisecondsOf } from '../time.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
@@ -285,7 +285,7 @@ const LOCK_WAIT_MS = 5_000;
  * @throws Failure `incomplete` where no serve runs on the folder, `usage` where a link would open nothing.
  */
 export function linkToPage(dir: string, now: number): Link {
-  const { url, page } = readService(dir) ?? {};
+  const { url, page, links } = readService(dir) ?? {};
   if (!url)
     throw new Failure(
       'incomplete',
@@ -297,6 +297,11 @@ export function linkToPage(dir: string, now: number): Link {
       `the service at ${url} runs with MIRROR_SERVE_PAGE=off: it has no page to which a link could lead`,
     );
   const address = onThisMachine(url);
+  if (page === 'token' && links === false)
+    throw new Failure(
+      'usage',
+      `serve at ${url} may be called through a proxy (MIRROR_SERVE_TRUST or MIRROR_SERVE_HOSTS), so nobody counts as on its machine: its page opens by a key, which market-mirror keys create --name me --scope ${PAGE_SCOPE} makes`,
+    );
   if (page === 'open') return { url: `${address}/`, expiresAt: null };
   const sessions = openSessions(dir, LOCK_WAIT_MS);
   try {

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { DAY_MS, isoTime } from '../clock.ts';
+import { isoTime } from '../clock.ts';
 import { readLocalConfig } from '../config.ts';
 import { Failure } from '../errors.ts';
 import { type ListedJob, listJobs, tablesOf } from '../job-list.ts';
@@ -16,7 +16,7 @@ import {
   type RunQuery,
   withQueryProcess,
 } from '../reading/query.ts';
-import { millisecondsOf } from '../schedule.ts';
+import { millisecondsOf, parsePastTime } from '../time.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
@@ -189,38 +189,14 @@ export function parseDuration(text: string | undefined, option: string): number 
   return duration;
 }
 
-/** The time to answer for; null for now. */
+/** The time to answer for, ISO 8601 UTC with milliseconds; null for now. */
 export function readAsOf({ asOf }: QueryOptions, { clock }: Context): string | null {
-  return asOf === undefined ? null : parseTime(asOf, '--as-of', clock.now());
+  return asOf === undefined ? null : readPastTime(asOf, '--as-of', clock.now());
 }
 
-const ISO_TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)\s?(Z|[+-]\d{2}:?\d{2})?)?$/i;
-
-/**
- * A time that is past, as ISO 8601 UTC with milliseconds: `2026-03-01`, `2026-03-01T12:00`, with an offset or in UTC,
- * or how long ago, such as `2h`.
- * @param option for the error.
- */
-export function parseTime(text: string, option: string, now: number): string {
-  const [, day, time = '00:00', zone = 'Z'] = ISO_TIME.exec(text.trim()) ?? [];
-  const ago = day ? undefined : millisecondsOf(text.replace(/\s*ago$/, ''));
-  if (!day && ago === undefined) {
-    const yesterday = isoTime(now - DAY_MS).slice(0, 10);
-    throw new Failure(
-      'usage',
-      `${option}: '${text}' is no time: give one such as ${yesterday} or ${yesterday}T12:00Z (UTC), or how long ago, such as 2h or 1d`,
-    );
-  }
-  const at = ago === undefined ? Date.parse(`${day}T${time}${zone}`) : now - ago;
-  // Of a time that is too long ago for JavaScript, too, a date says NaN.
-  if (Number.isNaN(new Date(at).getTime()) || (day && !isDay(day)))
-    throw new Failure('usage', `${option}: there is no time '${text}'`);
-  if (at > now) throw new Failure('usage', `${option}: ${isoTime(at)} is yet to come`);
-  return isoTime(at);
-}
-
-/** `Date.parse` takes 30 February for 2 March. */
-function isDay(text: string): boolean {
-  const at = Date.parse(text);
-  return !Number.isNaN(at) && isoTime(at).startsWith(text);
+/** @param option for the error. */
+export function readPastTime(text: string, option: string, now: number): string {
+  const time = parsePastTime(text, now);
+  if ('problem' in time) throw new Failure('usage', `${option}: ${time.problem}`);
+  return isoTime(time.ms);
 }

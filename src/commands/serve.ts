@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
 import { isoTime } from '../clock.ts';
-import { readHost, readServeConfig, refuseOpenAddress, type ServeAddress } from '../config.ts';
+import { mayHaveProxy, readHost, readServeConfig, refuseOpenAddress, type ServeAddress } from '../config.ts';
 import { Failure, toError } from '../errors.ts';
 import { listJobs, ownSchedules } from '../job-list.ts';
 import type { Log } from '../log.ts';
@@ -78,14 +78,23 @@ async function serve(options: Options, context: Context): Promise<void> {
       return listening.end();
     });
     const { url } = listening;
-    const note: ServeNote = { url, since: isoTime(clock.now()), page: serve.page };
+    const note: ServeNote = {
+      ...{ url, since: isoTime(clock.now()), page: serve.page },
+      ...(mayHaveProxy(serve) && { links: false }),
+    };
     try {
       service.note(JSON.stringify(note));
     } catch (thrown) {
       log.warn({ err: toError(thrown).message }, 'status cannot be told where this serves');
     }
     log.info({ url }, `serving ${dir} at ${url}`);
-    if (serve.page !== 'off') announcePage(context, { ...address, url, link: service.linkToPage, log });
+    if (serve.page !== 'off')
+      announcePage(context, {
+        url,
+        isOpen: isLoopback(address.host) && !mayHaveProxy(serve),
+        link: service.linkToPage,
+        log,
+      });
     reportToDaemon(context, { serving: url });
     if (!signal.aborted) await once(signal, 'abort');
     log.info({}, 'ending once the responses in flight are sent');
@@ -106,12 +115,15 @@ async function refuseWithoutMirror(dir: string): Promise<void> {
     );
 }
 
-/** A link opens the page to every reader: so it is shown to the person at the terminal, and no log keeps it. */
+/**
+ * A link opens the page to every reader: so it is shown to the person at the terminal, and no log keeps it.
+ * @param isOpen whether links, or all of this machine, open it.
+ */
 function announcePage(
   { stderr, sendToParent }: Context,
-  { host, url, link, log }: { host: string; url: string; link(): string | null; log: Log },
+  { url, isOpen, link, log }: { url: string; isOpen: boolean; link(): string | null; log: Log },
 ): void {
-  if (!isLoopback(host)) log.info({}, `the page at ${url} opens by a key with the scope ${PAGE_SCOPE}`);
+  if (!isOpen) log.info({}, `the page at ${url} opens by a key with the scope ${PAGE_SCOPE}`);
   else if (stderr.isTTY && !sendToParent) stderr.write(`\nThe page: ${url}${link() ?? ''}\n\n`);
   else log.info({}, 'market-mirror keys page prints a link to the page');
 }

@@ -211,7 +211,7 @@ export const settings = {
     ),
     page: preset(
       'MIRROR_SERVE_PAGE',
-      'who sees the page of `serve`. `token`: who has its link or a key; `open`: everybody on this machine; `off`: nobody',
+      'who sees the page of `serve`. `token`: who has its link or a key; `open`: everybody on this machine, unless a proxy or host is named; `off`: nobody',
       'token',
       oneOf(['token', 'open', 'off'], 'is none of token, open and off'),
     ),

@@ -7,7 +7,7 @@ import { DAY_MS } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { isLoopback, parseNetwork } from '../networks.ts';
 import { printable } from '../printable.ts';
-import { millisecondsOf } from '../schedule.ts';
+import { millisecondsOf } from '../time.ts';
 
 export function refuse(problem: string): never {
   throw new Failure('config', problem);

@@ -1,5 +1,7 @@
 /** An answer: its columns, what they hold, and its rows in batches, so that a large result takes no more memory than a small one. */
 
+import { daysOfMonth } from '../time.ts';
+
 /** A value of SQLite: an integer beyond the safe ones of JavaScript is a bigint, a blob bytes. */
 export type Cell = string | number | bigint | Uint8Array | null;
 
@@ -93,10 +95,10 @@ const rfc3339 =
 type Time = { local: string; hasSpace: boolean; fraction: string; offsetMs: number | null };
 
 /** An RFC 3339 time, of a day that there is and without a leap second; undefined for any other text. */
-export function parseTime(text: string): Time | undefined {
+export function parseRfc3339(text: string): Time | undefined {
   const [found, year, month, day, between, clock, fraction = '', sign, hours, minutes] =
     rfc3339.exec(text) ?? [];
-  if (found === undefined || Number(day) > daysOf(Number(year), Number(month))) return undefined;
+  if (found === undefined || Number(day) > daysOfMonth(Number(year), Number(month))) return undefined;
   const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1);
   return {
     local: `${year}-${month}-${day}T${clock}`,
@@ -106,14 +108,9 @@ export function parseTime(text: string): Time | undefined {
   };
 }
 
-function daysOf(year: number, month: number): number {
-  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
-  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
-}
-
 /** Microseconds since 1970 in UTC; undefined for no RFC 3339 time, for one with a space or finer than a microsecond, and for a leap second. */
 export function microsOf(text: string): bigint | undefined {
-  const time = parseTime(text);
+  const time = parseRfc3339(text);
   if (!time || time.hasSpace || time.fraction.length > 6) return undefined;
   const { local, fraction, offsetMs } = time;
   return BigInt(Date.parse(`${local}Z`) - (offsetMs ?? 0)) * 1_000n + BigInt(fraction.padEnd(6, '0'));

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { ListedJob, Schema } from '../job-list.ts';
-import { parseTime } from '../output/answer.ts';
+import { parseRfc3339 } from '../output/answer.ts';
 import { type Connection, quoted } from '../store/read.ts';
 import type { FieldType } from '../validate/checked.ts';
 
@@ -206,7 +206,7 @@ function showsTime(example: string | null = null): boolean {
 
 /** An RFC 3339 time as `2026-11-22T01:02:03.004000Z`, cut at the microsecond. Null for other text, a second of 60 and the year 0, which Postgres lacks. */
 export function utcOf(text: string): string | null {
-  const time = parseTime(text);
+  const time = parseRfc3339(text);
   if (!time) return null;
   const { local, fraction, offsetMs } = time;
   const micros = fraction.length === 6 ? fraction : fraction.slice(0, 6).padEnd(6, '0');

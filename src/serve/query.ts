@@ -1,14 +1,15 @@
 /**
  * The second surface, `/mirror/v1`: questions in PostgREST's read syntax. A question goes the way of every call (`service.ts`):
- * the key, what the response would cost, the limits, the rows. What differs is here: the question is parsed and becomes SQL, and
- * a query process, which can be killed, reads the rows.
+ * the key, the limits, what the response may cost, the rows. What differs is here: the question is parsed and becomes SQL, and a
+ * query process, which can be killed, reads the rows.
  */
 
-import { byteCache } from '../byte-cache.ts';
 import { type Clock, isoTime, isTooOld } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { ListedJob } from '../job-list.ts';
 import { isHeldColumn } from '../reading/columns.ts';
+import { quoted } from '../store/read.ts';
+import { describeBeginning } from '../time.ts';
 import { accountOwner } from './fair-shares.ts';
 import type { Call, Route } from './http/handler.ts';
 import {
@@ -22,13 +23,21 @@ import {
   type StreamedResponse,
 } from './http/response.ts';
 import { abortSignalOf, EVENT_STREAM } from './http/stream.ts';
-import { epochOf, type FeedAnswer, type FeedDataset, type Position, readPosition } from './query/changes.ts';
+import {
+  epochOf,
+  type FeedAnswer,
+  type FeedDataset,
+  feedStates,
+  type Position,
+  readPosition,
+  refusePosition,
+} from './query/changes.ts';
 import { describeDataset } from './query/describe.ts';
 import { badParameter, errorResponse, isQueryPath, QueryError, toErrorBody } from './query/errors.ts';
 import { feedBody, openFeedStreams } from './query/feed.ts';
 import { parseRequest, type ReadRequest } from './query/parse.ts';
 import type { DatasetAnswer, DatasetQuestion } from './query/process.ts';
-import { type DatasetState, type Form, type RowsAnswer, readRows, stateOf } from './query/read.ts';
+import { type DatasetState, type Form, type RowsAnswer, type RowsQuestion, stateOf } from './query/read.ts';
 import {
   type Column,
   columnsOf,
@@ -40,7 +49,7 @@ import {
   type Source,
   versionsOfRow,
 } from './query/sql.ts';
-import type { Caller } from './service/admission.ts';
+import type { Caller, Charge } from './service/admission.ts';
 import {
   ageOfProof,
   BUSY_SECONDS,
@@ -54,7 +63,7 @@ import {
 import type { OpenMirror, WatchedMirror } from './service/mirror.ts';
 import type { AnswerCall } from './service.ts';
 import type { Loan, QueryProcesses } from './ui/query-processes.ts';
-import { type Kept, untilCommit } from './until-commit.ts';
+import { type Kept, prepared, untilCommit } from './until-commit.ts';
 
 export type QueryParts = {
   dir: string;
@@ -67,7 +76,9 @@ export type QueryParts = {
   clock: Pick<Clock, 'now' | 'after'>;
   /** Whether the key of a call is no longer valid. */
   hasLostKey(call: Call): boolean;
+  /** How long a question waits for its turn, and how long it may take then. */
   turnMs?: number | undefined;
+  questionMs?: number | undefined;
 };
 
 type QuerySurface = {
@@ -81,21 +92,19 @@ type QuerySurface = {
 /** With what is kept of it while a call is planned. */
 type KeptMirror = Pick<OpenMirror, 'connection' | 'name'> & { readonly kept: Kept };
 
-/** An answer, but for its age and its encoding. */
-type WholeAnswer = {
-  readonly response: PlannedResponse & { readonly body: Uint8Array | string };
-  readonly state: DatasetState;
-  readonly etag: string;
+/** Whether a query process has been at work for an answer: then an error costs a call, too. */
+type Effort = { wasRead: boolean };
+
+type WholeResponse = PlannedResponse & { readonly body: Uint8Array | string };
+
+/** What rows are asked for, and by whom. @property point as of `pointOf`. */
+type RowsRequest = {
+  readonly job: ListJob;
+  readonly request: ReadRequest;
+  readonly point: ReturnType<typeof pointOf>;
+  readonly call: Call;
+  readonly caller: Caller;
 };
-
-const MAX_KEPT_BYTES = 16 * 1024 ** 2;
-
-const keptAnswers = () => byteCache<WholeAnswer>(MAX_KEPT_BYTES, ({ response }) => response.body.length);
-
-const inBytes = ({ response, ...rest }: WholeAnswer): WholeAnswer => ({
-  ...rest,
-  response: { ...response, body: Buffer.from(response.body) },
-});
 
 /** All of a call that its answer depends on. */
 const questionOf = (call: Call, form: Form) => [call.incoming.url, form, countPreference(call)];
@@ -109,7 +118,16 @@ const QUESTION_MS = 5_000;
 const TURN_MS = 20_000;
 
 export function openQuery(parts: QueryParts): QuerySurface {
-  const { dir, jobs, answerCall, mirror, maxAgeMs, clock, turnMs = TURN_MS } = parts;
+  const {
+    dir,
+    jobs,
+    answerCall,
+    mirror,
+    maxAgeMs,
+    clock,
+    turnMs = TURN_MS,
+    questionMs = QUESTION_MS,
+  } = parts;
   const lists = jobs.filter((job): job is ListJob => job.history !== null && job.versions !== null);
   const streams = openFeedStreams();
 
@@ -140,28 +158,50 @@ export function openQuery(parts: QueryParts): QuerySurface {
     },
   });
 
+  /** The rows of a dataset, or the versions of one. */
   function planRows(open: KeptMirror, job: ListJob, call: Call, caller: Caller): Plan {
     const request = parseRequest(call.query, clock.now());
     const form = formOf(call.headers.accept);
     const isCounted = countPreference(call) !== undefined;
     const present = presentState(open, job);
-    const point = pointOf(request, present);
+    const point = pointOf(job, request, present);
     const sourceAt = sourceFinder(open, job, call.params['key']);
+    const limit = request.limit ?? DEFAULT_MAX_ROWS;
+    // One more row shows that there are more.
     const maxRows = request.limit === null ? DEFAULT_MAX_ROWS : null;
-    const questionAt = (at: string | null): DatasetQuestion => {
-      const rows = rowsSql(sourceAt(at), request, request.limit ?? DEFAULT_MAX_ROWS + 1);
-      const { name, rows: stored } = job;
-      return { dir, dataset: { name, rows: stored }, rows: { rows, form, maxRows, isCounted, at } };
-    };
-    const question = questionAt(point.at);
-    return planAnswer(open, call, { ...present, seq: point.seq }, form, async () => {
-      const gone = abortSignalOf(call);
-      let answer = await ask<RowsAnswer>(gone, caller.account, question);
-      const shown = pointOf(request, answer.state);
-      // A proof has begun to remove rows since: it shows with its end, all at once.
-      if (shown.at !== point.at) answer = await ask<RowsAnswer>(gone, caller.account, questionAt(shown.at));
-      refuseUnpayable(answer.returned, caller);
-      return rowsResponse(shownAt(answer, shown.seq), request, form, call);
+    const read = rowsReader({ job, request, point, call, caller }, (at) => ({
+      ...{ form, maxRows, isCounted, at },
+      rows: rowsSql(sourceAt(at), request, maxRows === null ? limit : limit + 1),
+    }));
+    const calls = mostCalls(caller, limit, () => countRows(open, job, point.at, call.params['key']));
+    return planAnswer(open, call, { ...present, seq: point.seq }, form, calls, async (effort) =>
+      rowsResponse(await read(effort), request, form, call),
+    );
+  }
+
+  /** One row, looked up by its key. */
+  function planRow(open: KeptMirror, job: ListJob, call: Call, caller: Caller): Plan {
+    refuseOthers(call, ['select', 'seq', 'as_of']);
+    const request = parseRequest(call.query, clock.now());
+    const accepted = formOf(call.headers.accept);
+    const key = call.params['key'] ?? '';
+    const present = presentState(open, job);
+    const point = pointOf(job, request, present);
+    const sourceAt = sourceFinder(open, job);
+    const read = rowsReader({ job, request, point, call, caller }, (at) => ({
+      ...{ form: accepted === 'json' ? 'object' : accepted, maxRows: null, isCounted: false, at },
+      rows: rowsSql(rowOf(sourceAt(at), key), request, 1),
+    }));
+    return planAnswer(open, call, { ...present, seq: point.seq }, accepted, 1, async (effort) => {
+      const answer = await read(effort);
+      if (answer.returned === 0)
+        throw new QueryError(
+          404,
+          'PGRST116',
+          `there is no row ${JSON.stringify(key.slice(0, 60))} in ${job.table}`,
+        );
+      const total = countPreference(call) === undefined ? null : 1;
+      return rowsResponse({ ...answer, total }, request, accepted, call);
     });
   }
 
@@ -172,42 +212,27 @@ export function openQuery(parts: QueryParts): QuerySurface {
     return (at) => (at === null ? presentRows(job, columns) : pastRows(job, columns, at));
   }
 
-  /** One row, looked up by its key: so cheap that the service reads it itself. It is kept until somebody commits. */
-  function planRow(open: KeptMirror, job: ListJob, call: Call): Plan {
-    refuseOthers(call, ['select', 'seq', 'as_of']);
-    const accepted = formOf(call.headers.accept);
-    const present = presentState(open, job);
-    const answers = open.kept('rows', keptAnswers);
-    const question = JSON.stringify(questionOf(call, accepted));
-    const kept = answers.get(question);
-    if (kept) return planKept(kept, call);
-    const key = call.params['key'] ?? '';
-    const request = parseRequest(call.query, clock.now());
-    const { seq, at } = pointOf(request, present);
-    const make = () => rowsSql(rowOf(sourceFinder(open, job)(at)), request, 1);
-    const isUsual = at === null && request.select === null;
-    const { rows, count, columns } = isUsual ? open.kept(`row ${job.table}`, make) : make();
-    const { sql, params } = rows;
-    const one = { rows: { sql, params: { ...params, key } }, count, columns };
-    const form = accepted === 'json' ? 'object' : accepted;
-    const keep = (answer: WholeAnswer) => answers.set(question, inBytes(answer));
-    const read = async () => {
-      const encode = mirror.read(({ connection }) =>
-        readRows(connection, job, { rows: one, form, maxRows: null, isCounted: false, at }),
-      );
-      if (!encode) throw busy();
-      const answer = await encode();
-      if (answer.returned === 0)
-        throw new QueryError(
-          404,
-          'PGRST116',
-          `there is no row ${JSON.stringify(key.slice(0, 60))} in ${job.table}`,
-        );
-      const total = countPreference(call) === undefined ? null : 1;
-      const shown = pointOf(request, answer.state);
-      return rowsResponse({ ...shownAt(answer, shown.seq), total }, request, accepted, call);
+  /**
+   * @param questionAt the question at a point in time, as of `pointOf`.
+   * @returns what reads the rows and the state that they show.
+   */
+  function rowsReader(
+    { job, request, point, call, caller }: RowsRequest,
+    questionAt: (at: string | null) => RowsQuestion,
+  ): (effort: Effort) => Promise<RowsAnswer> {
+    const dataset = { name: job.name, rows: job.rows };
+    // A mistake in it shows before anything is read.
+    const question = questionAt(point.at);
+    return async (effort) => {
+      const gone = abortSignalOf(call);
+      const read = (rows: RowsQuestion) =>
+        ask<RowsAnswer>(gone, caller.account, { dir, dataset, rows }, effort);
+      let answer = await read(question);
+      const shown = pointOf(job, request, answer.state);
+      // A proof has begun to remove rows since: it shows with its end, all at once.
+      if (shown.at !== point.at) answer = await read(questionAt(shown.at));
+      return { ...answer, state: { ...answer.state, seq: shown.seq } };
     };
-    return planAnswer(open, call, { ...present, seq }, accepted, read, isUsual ? keep : undefined);
   }
 
   function presentState(open: KeptMirror, job: ListJob): DatasetState {
@@ -221,43 +246,31 @@ export function openQuery(parts: QueryParts): QuerySurface {
     if (isTooOld(ageOfProof(state, clock.now()), maxAgeMs[job.name])) throw unready(job);
   }
 
-  /** What is known before the rows are read: that the client has them already, and the headers. @param keep gets what was read. */
+  /** What is known before the rows are read: that the client has them already, and the headers. @param calls that it costs at most. */
   function planAnswer(
     open: KeptMirror,
     call: Call,
     state: DatasetState,
     form: Form,
-    read: () => Promise<Pick<WholeAnswer, 'response' | 'state'>>,
-    keep?: (answer: WholeAnswer) => void,
+    calls: number,
+    read: (effort: Effort) => Promise<{ response: WholeResponse; state: DatasetState }>,
   ): Plan {
     const epoch = epochOf(open.connection, open.kept);
     const etagFor = ({ seq, volatileSeq }: DatasetState) =>
       digestEtag(JSON.stringify([open.name, epoch, seq, volatileSeq, ...questionOf(call, form)]));
     const known = call.headers['if-none-match'];
-    if (known !== undefined && matchesEtag(known, etagFor(state))) return notModified(state, etagFor(state));
+    if (known !== undefined && matchesEtag(known, etagFor(state)))
+      return finished({ status: 304, headers: headersFor(state, etagFor(state)), body: null });
     return {
-      costsQuota: true,
+      calls,
       read: () =>
-        respondCaught(async () => {
-          const { response, state } = await read();
-          const answer = { response, state, etag: etagFor(state) };
-          keep?.(answer);
-          return await give(answer, call);
+        respondCaught(async (effort) => {
+          const { response, state } = await read(effort);
+          const headers = Object.assign(headersFor(state, etagFor(state)), response.headers);
+          return await encoded({ ...response, headers }, call);
         }),
     };
   }
-
-  function planKept(answer: WholeAnswer, call: Call): Plan {
-    const { state, etag } = answer;
-    if (matchesEtag(call.headers['if-none-match'], etag)) return notModified(state, etag);
-    return { costsQuota: true, read: () => give(answer, call) };
-  }
-
-  const notModified = (state: DatasetState, etag: string) =>
-    finished({ status: 304, headers: headersFor(state, etag), body: null });
-
-  const give = ({ response, state, etag }: WholeAnswer, call: Call) =>
-    encoded({ ...response, headers: Object.assign(headersFor(state, etag), response.headers) }, call);
 
   const headersFor = (state: Freshness, etag: string) =>
     Object.assign(freshnessHeaders(state, etag, clock.now()), { Vary });
@@ -266,15 +279,21 @@ export function openQuery(parts: QueryParts): QuerySurface {
     gone: AbortSignal,
     account: string,
     question: DatasetQuestion,
+    effort: Effort,
   ): Promise<Answer> {
     const loan = await processFor(account, gone);
     try {
-      const bounds = { signal: loan.signal, timeoutMs: QUESTION_MS };
+      effort.wasRead = true;
+      const bounds = { signal: loan.signal, timeoutMs: questionMs };
       const answer = await loan.queries.send<DatasetQuestion, DatasetAnswer<Answer>>(question, bounds);
       if ('refused' in answer) throw QueryError.of(answer.refused);
       return answer;
     } catch (thrown) {
-      throw loan.explain(thrown);
+      const shown = loan.explain(thrown);
+      // It had to give way, or the mirror fails: that is not the client's doing.
+      if (shown !== thrown || (thrown instanceof Failure && thrown.kind !== 'incomplete'))
+        effort.wasRead = false;
+      throw shown;
     } finally {
       loan.giveBack();
     }
@@ -326,7 +345,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
       ),
     );
     const headers = { 'Content-Range': `0-${described.length - 1}/${described.length}`, Vary };
-    return { costsQuota: true, read: () => jsonResponse(200, described, headers) };
+    return { calls: 1, read: () => jsonResponse(200, described, headers) };
   }
 
   function planChanges(open: KeptMirror, call: Call, caller: Caller): Plan {
@@ -335,11 +354,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
     if (!isStream && formOf(call.headers.accept) !== 'json')
       throw new QueryError(406, 'PGRST107', 'Changes come as application/json or text/event-stream.');
     const readable = readableBy(caller);
-    const states = readable.map((job) => {
-      const state = stateOf(open.connection, job, null, open.kept);
-      refuseTooOld(job, state);
-      return state;
-    });
+    for (const job of readable) refuseTooOld(job, stateOf(open.connection, job, null, open.kept));
     const datasets = readable.map((job): FeedDataset => {
       const { name, table, rows, history, versions } = job;
       const columns = columnsFor(open, job, table).filter(
@@ -354,53 +369,73 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const text = (isStream && call.headers['last-event-id']) || call.query.get('since');
     const since = text ? readPosition(String(text), name) : null;
     const limit = limitOfChanges(call.query.get('limit'));
-    const read = (gone: AbortSignal, from: Position | null) =>
-      ask<FeedAnswer>(gone, caller.account, { dir, feed: { datasets, since: from, limit } });
-    return {
-      costsQuota: true,
-      read: (takeMore) => respondCaught(() => (isStream ? stream(takeMore) : answer())),
-    };
+    const statesIn = (open: KeptMirror) => feedStates(open.connection, datasets, open.kept);
+    const states = statesIn(open);
+    if (since !== null) refusePosition(open.connection, states, since);
+    const read = (gone: AbortSignal, from: Position | null, limit: number, effort: Effort) =>
+      ask<FeedAnswer>(gone, caller.account, { dir, feed: { datasets, since: from, limit } }, effort);
+    if (isStream)
+      return { calls: 1, read: (takeCall) => respondCaught((effort) => stream(takeCall, effort)) };
 
-    async function answer(): Promise<PlannedResponse> {
-      const found = await read(abortSignalOf(call), since);
+    /** The same as long as the answer is. */
+    const etagFor = (states: readonly DatasetState[]) =>
+      digestEtag(
+        JSON.stringify([
+          ...[open.name, name.epoch, since, limit, datasets.map(({ table, columns }) => [table, columns])],
+          states.map(({ seq, historyFrom }) => [seq, historyFrom]),
+        ]),
+      );
+    if (matchesEtag(call.headers['if-none-match'], etagFor(states))) {
+      // That of the answer, which the client has.
+      const { 'X-Mirror-Seq': _, ...headers } = headersFor(
+        { ...leastProven(states), seq: 0 },
+        etagFor(states),
+      );
+      return finished({ status: 304, headers, body: null });
+    }
+    return { calls: mostCalls(caller, limit), read: () => respondCaught(answer) };
+
+    async function answer(effort: Effort): Promise<PlannedResponse> {
+      const found = await read(abortSignalOf(call), since, limit, effort);
       const { length } = found.changes;
-      refuseUnpayable(length, caller);
-      const json = feedBody(found, name);
-      const etag = digestEtag(json);
-      const headers = headersFor({ ...leastProven(states), seq: found.next.seq }, etag);
-      if (matchesEtag(call.headers['if-none-match'], etag)) return { status: 304, headers, body: null };
-      const shown = {
+      const headers = {
+        ...headersFor({ ...leastProven(found.states), seq: found.next.seq }, etagFor(found.states)),
         'Content-Type': 'application/json',
         'Content-Range': length === 0 ? '*/0' : `0-${length - 1}/*`,
       };
-      const furtherCalls = furtherCallsFor(length);
-      return await encoded(
-        { status: 200, headers: { ...headers, ...shown }, body: json, furtherCalls },
-        call,
-      );
+      const body = feedBody(found, name);
+      return await encoded({ status: 200, headers, body, calls: callsFor(length) }, call);
     }
 
-    /** Each hundred changes, or fewer that come at once, cost a call. */
-    async function stream(takeMore: (calls: number) => boolean): Promise<PlannedResponse> {
+    /** Each hundred changes, or fewer that come at once, cost a call, which is taken before they are read. */
+    async function stream(takeCall: () => Charge | undefined, effort: Effort): Promise<PlannedResponse> {
       const gone = abortSignalOf(call);
-      // A position that is refused is refused before the stream begins.
-      let first: FeedAnswer | undefined = await read(gone, since);
-      refuseUnpayable(first.changes.length, caller);
+      const atOnce = Math.min(limit, ROWS_PER_CALL);
+      // A position that is refused is refused before the stream begins. The call itself pays for the first answer.
+      let first: FeedAnswer | undefined = await read(gone, since, atOnce, effort);
       const body = streams.open({
         ...{ name, account: caller.account, gone, since },
         async read(from) {
-          const answer = first ?? (await read(gone, from).catch(endOfStream));
-          const length = answer?.changes.length ?? 0;
-          // The call itself pays for the first hundred of the first answer.
-          const calls = length === 0 ? 0 : furtherCallsFor(length) + (first ? 0 : 1);
+          const paid = first;
           first = undefined;
-          return calls === 0 || takeMore(calls) ? answer : undefined;
+          if (paid) return paid;
+          const charge = takeCall();
+          const answer = charge && (await read(gone, from, atOnce, effort).catch(endOfStream));
+          if (answer?.changes.length === 0) charge?.refund();
+          return answer;
         },
-        version: () => mirror.read((open) => ({ now: open.version() }))?.now,
+        version: () => mirror.read((open) => ({ now: versionOf(open) }))?.now,
         mayListen: () => !parts.hasLostKey(call),
       });
       if (!body) throw busy('too many follow the changes');
       return { status: 200, headers: { ...EVENT_STREAM.headers, Vary, 'Content-Range': '*/*' }, body };
+    }
+
+    /** Another one where there may be other changes. */
+    function versionOf({ connection, name }: OpenMirror): string {
+      const kept = untilCommit(connection);
+      const states = statesIn({ connection, name, kept });
+      return [name, epochOf(connection, kept), ...states.map(({ seq }) => seq)].join(' ');
     }
   }
 
@@ -470,18 +505,40 @@ function refuseOthers({ query }: Call, known: readonly string[]): void {
   if (names.size < query.size) throw badParameter('a parameter is given more than once');
 }
 
-const furtherCallsFor = (rows: number) => Math.max(0, Math.ceil(rows / ROWS_PER_CALL) - 1);
+const callsFor = (rows: number) => Math.max(1, Math.ceil(rows / ROWS_PER_CALL));
 
-/** Refuses an answer that costs more calls than the quota ever has left: to ask again later would never help. */
-function refuseUnpayable(rows: number, { limits: { quota } }: Caller): void {
-  const calls = 1 + furtherCallsFor(rows);
-  if (!quota || calls <= quota.calls) return;
+/**
+ * How many calls an answer of `limit` rows at most may cost, which are taken before it is read.
+ * @param count how many rows there are at most; asked only where that matters.
+ * @throws QueryError where the quota never has so many left: to ask again later would never help.
+ */
+function mostCalls({ limits: { quota } }: Caller, limit: number, count = () => limit): number {
+  if (!quota || limit <= ROWS_PER_CALL) return 1;
+  const calls = callsFor(Math.min(limit, count()));
+  if (calls <= quota.calls) return calls;
   throw new QueryError(
     400,
     '54000',
-    `the answer costs ${calls} calls, more than the whole quota of the account (${quota.calls})`,
+    `the answer may cost ${calls} calls, more than the whole quota of the account (${quota.calls})`,
     undefined,
     `Ask for ${quota.calls * ROWS_PER_CALL} rows at most (limit).`,
+  );
+}
+
+/** How many rows there are to choose from, without any condition. @param at the point in time; null for the present. */
+function countRows({ connection, kept }: KeptMirror, job: ListJob, at: string | null, key?: string): number {
+  const tables = at === null && key === undefined ? [job.rows] : [job.rows, job.versions];
+  const count = (table: string, where: string, ...values: string[]) =>
+    prepared(connection, `SELECT count(*) FROM ${quoted(table)}${where}`)
+      .pluck()
+      .get(...values) as number;
+  return tables.reduce(
+    (sum, table) =>
+      sum +
+      (key === undefined
+        ? kept(`count ${table}`, () => count(table, ''))
+        : count(table, ' WHERE _key = ?', key)),
+    0,
   );
 }
 
@@ -510,11 +567,14 @@ function planned(plan: () => Plan): Plan {
   }
 }
 
-async function respondCaught(respond: () => Promise<PlannedResponse>): Promise<PlannedResponse> {
+async function respondCaught(
+  respond: (effort: Effort) => Promise<PlannedResponse>,
+): Promise<PlannedResponse> {
+  const effort: Effort = { wasRead: false };
   try {
-    return await respond();
+    return await respond(effort);
   } catch (thrown) {
-    return responseTo(thrown);
+    return { ...responseTo(thrown), calls: effort.wasRead ? 1 : 0 };
   }
 }
 
@@ -533,7 +593,11 @@ function responseTo(thrown: unknown) {
 }
 
 /** @returns the point in time that is shown, and `at`, by which its rows are read: null for those of the table as it is. */
-function pointOf({ at }: ReadRequest, present: DatasetState): { seq: number; at: string | null } {
+function pointOf(
+  job: ListJob,
+  { at }: ReadRequest,
+  present: DatasetState,
+): { seq: number; at: string | null } {
   if (at === null) return { seq: present.seq, at: null };
   const wanted = 'seq' in at ? at.seq : Date.parse(at.time);
   if ('seq' in at && wanted > present.seq)
@@ -541,21 +605,21 @@ function pointOf({ at }: ReadRequest, present: DatasetState): { seq: number; at:
   // A time after the latest change shows the rows as that change left them.
   const seq = Math.min(wanted, present.seq);
   const time = isoTime(wanted);
-  const isForgotten = present.historyFrom !== null && time < present.historyFrom;
-  if (isForgotten || seq < (present.readSeq ?? 0))
+  if (seq < (present.readSeq ?? 0))
+    throw new QueryError(
+      410,
+      'MIRROR410',
+      describeBeginning(`The copy of ${job.name}`, isoTime(present.readSeq ?? 0)),
+    );
+  if (present.historyFrom !== null && time < present.historyFrom)
     throw new QueryError(
       410,
       'MIRROR410',
       'That moment is no longer kept.',
-      `Moments are kept from ${present.historyFrom ?? isoTime(present.readSeq ?? 0)} on.`,
+      `Moments are kept from ${present.historyFrom} on.`,
     );
   return { seq, at: time };
 }
-
-const shownAt = (answer: RowsAnswer, seq: number): RowsAnswer => ({
-  ...answer,
-  state: { ...answer.state, seq },
-});
 
 const forms: readonly (readonly [type: string, form: Form])[] = [
   ['application/json', 'json'],
@@ -586,7 +650,7 @@ function rowsResponse(
   { offset, limit }: Pick<ReadRequest, 'offset' | 'limit'>,
   form: Form,
   call: Call,
-): Pick<WholeAnswer, 'response' | 'state'> {
+): { response: WholeResponse; state: DatasetState } {
   if (total !== null && offset > total)
     throw new QueryError(
       416,
@@ -619,12 +683,11 @@ function rowsResponse(
     'Content-Range': `${range}/${known ?? '*'}`,
     ...(preference && { 'Preference-Applied': preference }),
   };
-  const furtherCalls = furtherCallsFor(returned);
   const status = known !== null && returned < known ? 206 : 200;
-  return { response: { status, headers, body, furtherCalls }, state };
+  return { response: { status, headers, body, calls: callsFor(returned) }, state };
 }
 
-async function encoded(response: WholeAnswer['response'], call: Call): Promise<PlannedResponse> {
+async function encoded(response: WholeResponse, call: Call): Promise<PlannedResponse> {
   const encoding = encodingOf(call.headers['accept-encoding']);
   const { body, headers } = response;
   if (encoding === 'identity' || Buffer.byteLength(body) < MIN_COMPRESSED_BYTES) return response;

@@ -1,6 +1,7 @@
 /**
- * The endpoints of the service. `answerCall` is the story of a GET, in order: the key, what the response would cost, the limits,
- * and then the rows. The key comes first so that nobody learns of a moment that their key may not read.
+ * The endpoints of the service. `answerCall` is the story of a GET, in order: the key, the limits and one call, what the response
+ * may cost, that, and then the rows. So nobody learns of a moment that their key may not read, and nothing is planned or read that
+ * is not paid.
  */
 
 import type { ListedJob } from '../job-list.ts';
@@ -11,6 +12,7 @@ import { onFinished } from './http/stream.ts';
 import {
   type Admission,
   type Caller,
+  type Charge,
   isRefused,
   type QuotaReport,
   type Refusal,
@@ -40,30 +42,43 @@ export function callAnswerer({ admission, draftHeaders: hasDraft, beforeAnswer }
   return async (call, scope, planFor) => {
     const caller = identify(admission, call, scope);
     if (isRefused(caller)) return refusedResponse(call, caller);
-    const { costsQuota, read } = planFor(call, caller);
-    const permit = admission.enter(caller, costsQuota);
+    const permit = admission.enter(caller);
     if (isRefused(permit)) return refusedResponse(call, permit);
     onFinished(call, permit.leave);
-    let response: PlannedResponse;
+    let further: Charge | undefined;
     try {
+      const plan = planFor(call, caller);
+      const more = plan.calls > 1 ? permit.takeMore(plan.calls - 1) : undefined;
+      if (more && isRefused(more)) return refusedResponse(call, { ...more, report: permit.refund() });
+      further = more;
       if (beforeAnswer) await beforeAnswer();
-      response = await read((calls) => !isRefused(permit.takeMore(calls)));
+      const response = await plan.read(() => {
+        const another = permit.takeMore(1);
+        return isRefused(another) ? undefined : another;
+      });
+      // There may have come more rows since they were counted.
+      const unused = Math.max(0, plan.calls - callsOf(response));
+      further?.refund(unused);
+      return withLimits(response, permit.refund(Math.max(0, unused - (plan.calls - 1))));
     } catch (thrown) {
-      permit.giveBack();
+      further?.refund();
+      permit.refund();
       throw thrown;
     }
-    const { status, headers, body, furtherCalls = 0 } = response;
-    const more = furtherCalls > 0 ? permit.takeMore(furtherCalls) : permit;
-    if (isRefused(more)) return refusedResponse(call, { ...more, report: permit.giveBack() });
-    const isFree = status === 304 || status >= 400;
-    const report = costsQuota && isFree ? permit.giveBack() : more;
+  };
+
+  function withLimits(response: PlannedResponse, report: QuotaReport): StreamedResponse {
+    const { status, headers, body } = response;
     if (status >= 400) return response;
     const limits = limitHeaders(report);
     const all = hasDraft ? { ...limits, ...draftHeaders(report) } : limits;
     // One object spread behind another is set member by member: 2 µs.
     return { status, headers: Object.assign({}, headers, all), body };
-  };
+  }
 }
+
+const callsOf = ({ status, calls }: PlannedResponse): number =>
+  calls ?? (status === 304 || status >= 400 ? 0 : 1);
 
 export function identify(admission: Admission, call: Call, scope: string | null): Caller | Refusal {
   const authorization = authorizationOf(call.incoming);
@@ -106,7 +121,7 @@ export function serviceRoutes(parts: ServiceParts): Route[] {
   /** The specification does not show the shape of usage: it is ours. */
   function planUsage(caller: Caller): Plan {
     return {
-      costsQuota: true,
+      calls: 1,
       read() {
         const usage = usageBody(admission, caller, parts.now());
         return isRefused(usage) ? refusalResponse(usage) : jsonResponse(200, usage);

@@ -194,7 +194,7 @@ describe('wrong use ends with 64 and says what is wrong', () => {
     [['SELECT 1', '--since', '1'], /--since goes with a job/],
     [['ai-signals', '--since', '20261126'], /20261126 is no seq of a receipt; write a day as/],
     [['ai-signals', '-o', ''], /-o: the name of the file is empty/],
-    [['ai-signals', '--since', 'soon'], /--since: 'soon' is no time/],
+    [['ai-signals', '--since', 'soon'], /--since: cannot read 'soon' as a time/],
     [['ai-signals', '--since', '99999999999999'], /no change has the number/],
     [['ai-signals', '--since', '99999999999d'], /--since: there is no time '99999999999d'/],
     [['ai-signals', '--json'], /name one with --output/],

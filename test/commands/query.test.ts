@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseDuration, parseTime, queryCommand } from '../../src/commands/query.ts';
+import { parseDuration, queryCommand } from '../../src/commands/query.ts';
 import { isAlive } from '../../src/process-name.ts';
 import { startCli } from '../helpers/cli.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
@@ -99,8 +99,18 @@ describe('what an answer is worth', () => {
   });
 
   it.each([
-    ['the dataset', 'SELECT count(*) FROM news', 64, 'lies before the first walk of news (2026-11-21T12:10'],
-    ['one of the datasets', 'SELECT count(*) FROM ai_signals, news_history', 64, 'the first walk of news ('],
+    [
+      'the dataset',
+      'SELECT count(*) FROM news',
+      64,
+      'The copy of news begins at 2026-11-21 12:10:00 UTC. Choose that time or later.',
+    ],
+    [
+      'one of the datasets',
+      'SELECT count(*) FROM ai_signals, news_history',
+      64,
+      'The copy of news begins at ',
+    ],
     ['a dataset behind a view', 'SELECT count(*) FROM changes', 75, 'no walk of it has ended yet'],
     ['a dataset that has none', 'SELECT count(*) FROM smart_wallets', 75, 'sync smart-wallets'],
   ])('is refused for a time before the first walk of %s', async (_, sql, exitCode, line) => {
@@ -133,11 +143,14 @@ describe('wrong use ends with 64 and says what is wrong', () => {
     [['SELECT 1', '--timeout', '-1s'], /no duration/],
     [
       ['SELECT 1', '--as-of', 'yesterday'],
-      /--as-of: 'yesterday' is no time: give one such as \d{4}-\d\d-\d\d or \S+T12:00Z \(UTC\), or how long ago, such as 2h or 1d\n$/,
+      /^market-mirror: --as-of: cannot read 'yesterday' as a time; write 2026-03-01, [^\n]+, or how long ago, such as 2h\n$/,
     ],
     [['SELECT 1', '--as-of', '2026-02-30'], /there is no time '2026-02-30'/],
     [['SELECT 1', '--as-of', '2099-01-01'], /yet to come/],
-    [['SELECT 1', '--as-of', '99999999999d'], /^market-mirror: --as-of: there is no time '99999999999d'\n$/],
+    [
+      ['SELECT 1', '--as-of', '99999999999d'],
+      /^market-mirror: --as-of: there is no time '99999999999d'[^\n]*\n$/,
+    ],
     [['SELECT 1', '--param', 'x'], /name=value/],
     [['SELECT 1', '--param', 'x:=y'], /no number, null, true or false/],
     [['SELECT :x', '--param', 'x:=9223372036854775808'], /9223372036854775808 is no number of 64 bits/],
@@ -149,25 +162,6 @@ describe('wrong use ends with 64 and says what is wrong', () => {
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
     expect(stderr).toMatch(message);
   });
-});
-
-it.each([
-  ['2026-03-01', '2026-03-01T00:00:00.000Z'],
-  ['2026-03-01T12:30', '2026-03-01T12:30:00.000Z'],
-  ['2026-03-01 12:30:15.5', '2026-03-01T12:30:15.500Z'],
-  ['2026-03-01T12:30+02:00', '2026-03-01T10:30:00.000Z'],
-  ['2026-03-01T00:30:00-0300', '2026-03-01T03:30:00.000Z'],
-  ['2024-02-29', '2024-02-29T00:00:00.000Z'],
-  ['2h', '2026-11-21T10:00:00.000Z'],
-  ['90 minutes ago', '2026-11-21T10:30:00.000Z'],
-  ...['yesterday', '', '2026-13-01', '2026-02-29', '2026-03-01T25:00', '12:00', '-2h', '2026'].map((text) => [
-    text,
-  ]),
-  ['2026-11-21T12:00:01Z'],
-])('a time given as %j is %s', (text = '', time) => {
-  const parsed = () => parseTime(text, '--as-of', Date.parse('2026-11-21T12:00:00Z'));
-  if (time) expect(parsed()).toBe(time);
-  else expect(parsed).toThrow(/^--as-of/);
 });
 
 it.each<[string, number?]>([

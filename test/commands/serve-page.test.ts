@@ -38,6 +38,23 @@ test('where everybody on this machine sees it, the address is enough', async () 
   await expect.poll(said).toMatch(/The page: http:\/\/127\.0\.0\.1:\d+\n/);
 });
 
+test.each([{ MIRROR_SERVE_TRUST: '10.0.0.7' }, { MIRROR_SERVE_HOSTS: 'mirror.example.com' }])(
+  'where a proxy may pass on the calls of everybody, the page opens by a key, and no link is printed: %j',
+  async (settings) => {
+    const dir = await emptyMirror();
+    const { output: said } = serveAtTerminal(dir, settings);
+    const page = () => runMain(['keys', 'page'], { MIRROR_DIR: dir }, virtualClock());
+    // 75 until it serves.
+    await expect.poll(async () => (await page()).code).toBe(64);
+    const { stdout, stderr } = await page();
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(
+      /MIRROR_SERVE_TRUST or MIRROR_SERVE_HOSTS.*keys create --name me --scope page:read/,
+    );
+    expect(said()).not.toContain('token=');
+  },
+);
+
 test('one that the daemon started prints none, nor one without a page', async () => {
   let word: unknown;
   const sendToParent = (told: unknown) => {

@@ -95,6 +95,14 @@ describe('the settings of the service', () => {
     [{ MIRROR_SERVE_TRUST: '10.0.0.0/33' }, /^MIRROR_SERVE_TRUST holds '10.0.0.0\/33', which/],
     [{ MIRROR_SERVE_TRUST: 'proxy' }, /^MIRROR_SERVE_TRUST holds 'proxy', which is no address/],
     [{ MIRROR_SERVE_TRUST: '0.0.0.0/0' }, /^MIRROR_SERVE_TRUST holds .*anybody could claim/],
+    [
+      { MIRROR_SERVE_PAGE: 'open', MIRROR_SERVE_TRUST: '127.0.0.1' },
+      /^MIRROR_SERVE_PAGE is open, and MIRROR_SERVE_TRUST names a proxy: .* set MIRROR_SERVE_PAGE to token/,
+    ],
+    [
+      { MIRROR_SERVE_PAGE: 'open', MIRROR_SERVE_HOSTS: 'mirror.example.com' },
+      /^MIRROR_SERVE_PAGE is open, and MIRROR_SERVE_HOSTS names .* set MIRROR_SERVE_PAGE to token/,
+    ],
     [{ MIRROR_SERVE_RATELIMIT: 'yes' }, /^MIRROR_SERVE_RATELIMIT is neither on nor off/],
     [{ MIRROR_SERVE_HOST: 'a' }, /^MIRROR_SERVE_HOST is no setting \(did you mean MIRROR_SERVE_HOSTS/],
   ] as const)('that are wrong end daemon and sync with 78 and one line: %j', async (wrong, line) => {

@@ -1,11 +1,11 @@
 /** A dataset: its rows, found, chosen, charted and taken along; the life of one. */
 
 import type { Page } from 'playwright-core';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
 import { gate } from '../helpers/gate.ts';
 import { openLived } from './lived.ts';
-import { go, settled, tableIn } from './support.ts';
+import { go, openSight, settled, tableIn } from './support.ts';
 
 const lived = await openLived();
 afterAll(lived.close);
@@ -349,6 +349,38 @@ test('removed rows are shown whatever was asked of held ones, and are sorted by 
   expect(await heads.filter({ hasText: /^removed/ }).getAttribute('aria-sort')).toBe('ascending');
   const link = await page.getByRole('link', { name: 'Open as SQL' }).getAttribute('href');
   expect(new URLSearchParams(link?.split('#')[1]).get('sql')).toContain('ORDER BY "_valid_to" NULLS LAST');
+});
+
+test('every row that one proof removed names its walk, however many they were', async () => {
+  const sight = await openSight({ rows: 1_500, walked: ['ai-signals'] });
+  onTestFinished(sight.close);
+  const { bench } = sight;
+  const { aiSignals } = bench.model.data;
+  aiSignals.rows.splice(0, 1_200);
+  // So many are removed once two proofs agree.
+  for (let proof = 0; proof < 2; proof += 1) {
+    bench.clock.advance(60_000);
+    aiSignals.generatedAt = isoTime(bench.clock.now());
+    await bench.mirror('ai-signals');
+  }
+  const [removed] = bench.sql<{ rows: number; numbers: number }>(
+    `SELECT count(*) AS rows, count(DISTINCT _valid_to) AS numbers FROM ai_signals_history WHERE _ended_by = 'delete'`,
+  );
+  expect(removed).toEqual({ rows: 1_200, numbers: 2 });
+  const [walk] = bench.sql<{ id: number }>('SELECT id FROM walks WHERE deleted > 0');
+  const { page } = await sight.visit('/datasets/ai-signals?show=removed&sort=_valid_to');
+  for (const order of ['ascending', 'descending'] as const) {
+    if (order === 'descending')
+      await page
+        .getByRole('columnheader', { name: /^removed/ })
+        .getByRole('button')
+        .click();
+    await settled(page);
+    const [heads = [], ...rows] = await tableIn(page, 'Removed rows of ai-signals');
+    const at = heads.findIndex((head) => head.startsWith('by walk'));
+    expect(rows.length).toBeGreaterThan(20);
+    expect([order, ...new Set(rows.map((row) => row[at]))]).toEqual([order, String(walk?.id)]);
+  }
 });
 
 test('a version that is being read stays open when a newer one comes', async () => {

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { gate } from '../helpers/gate.ts';
 import { openLived } from './lived.ts';
-import { settled, tableIn } from './support.ts';
+import { go, settled, tableIn } from './support.ts';
 
 const lived = await openLived();
 afterAll(lived.close);
@@ -103,6 +103,33 @@ test('the editor is loaded once SQL is opened, colours what is written, proposes
   await page.getByRole('button', { name: 'Signals by day' }).click();
   await page.getByRole('button', { name: 'Run', exact: true }).first().click();
   await expect.poll(async () => (await answerIn(page))[0]).toEqual(['day', 'signals']);
+});
+
+test('beside a moment stands a query of then, and one of the present alone is refused', async () => {
+  const window = await lived.visit(`/sql?at=${lived.before}`);
+  const { page } = window;
+  expect(await codeIn(page).innerText()).not.toContain('freshness');
+  await page.getByRole('button', { name: 'Run', exact: true }).first().click();
+  await settled(page);
+  const proven = lived.bench.sql<{ job: string; at: string }>(
+    'SELECT job, max(started_at) AS at FROM walks WHERE finished_at <= ? GROUP BY job ORDER BY job',
+    lived.before,
+  );
+  const rows = (await answerIn(page)).slice(1);
+  expect(rows.map(([job]) => job)).toEqual(proven.map(({ job }) => job));
+  expect(await page.getByRole('button', { name: 'Which datasets are fresh' }).count()).toBe(0);
+  await write(page, 'SELECT * FROM freshness');
+  await page
+    .getByRole('alert')
+    .getByText('freshness shows how things stand now: leave out the time')
+    .waitFor();
+  // Back in the present the query that nobody has changed is that of the present.
+  await go(window, '/');
+  await page.evaluate(() => localStorage.clear());
+  await go(window, `/sql?at=${lived.before}`);
+  await page.getByRole('link', { name: 'Back to now' }).click();
+  await expect.poll(() => codeIn(page).innerText()).toContain('FROM freshness');
+  await page.getByRole('button', { name: 'Which datasets are fresh' }).waitFor();
 });
 
 test('the message of a wrong query marks the place, the query stays, and none writes', async () => {

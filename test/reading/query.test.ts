@@ -162,7 +162,7 @@ describe('one process', () => {
     for (let round = 0; round < 2; round += 1) {
       expect(await ask('SELECT count(*) FROM news')).toEqual([[20]]);
       expect(await ask('SELECT count(*) FROM news', { asOf: isoTime(bench.clock.now()) })).toEqual([[20]]);
-      await expect(ask('SELECT * FROM news', past)).rejects.toThrow('lies before the first walk of news');
+      await expect(ask('SELECT * FROM news', past)).rejects.toThrow('The copy of news begins at');
       await expect(ask('SELEC')).rejects.toThrow('near "SELEC": syntax error (did you mean SELECT?)');
       // A mistake that shows only while rows are read.
       await expect(

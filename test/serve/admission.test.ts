@@ -4,7 +4,13 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startModelApi } from '../../model-api/index.ts';
 import type { Failure } from '../../src/errors.ts';
-import { isRefused, type Permit, type Refusal, refusal } from '../../src/serve/service/admission.ts';
+import {
+  type Charge,
+  isRefused,
+  type Permit,
+  type Refusal,
+  refusal,
+} from '../../src/serve/service/admission.ts';
 import { countFailures } from '../../src/serve/service/auth.ts';
 import { openCounts } from '../../src/serve/service/counts.ts';
 import { openServeDatabase, serveFile } from '../../src/serve/service/database.ts';
@@ -230,7 +236,7 @@ describe('trouble with the database', () => {
     renameSync(serveFile(dir), join(dir, 'elsewhere.db'));
     clock.advance(1_000);
     expect([call(key), call(key)]).toEqual(Array(2).fill(refusal('unavailable', 5_000)));
-    expect(before.giveBack(), 'what was let in is answered').toMatchObject({ limit: 1_000_000_000 });
+    expect(before.refund(), 'what was let in is answered').toMatchObject({ limit: 1_000_000_000 });
     before.leave();
     expect(told.map((trouble) => trouble?.message)).toEqual([expect.stringContaining('is gone')]);
     for (const part of ['', '-wal', '-shm']) rmSync(`${serveFile(dir)}${part}`, { force: true });
@@ -337,11 +343,11 @@ test('a full disk is told once; what could not be written then is written when t
   // Until then, days to be forgotten are a reason to write again.
   written.flush();
   connection.pragma(`max_page_count = ${connection.pragma('page_count', { simple: true })}`);
-  const { state } = takeCall(nothingCounted, 1, limits, 0, true);
+  const { state } = takeCall(nothingCounted, 1, limits, 0);
   for (const account of accounts) written.saveState(account, state, 1);
   expect(due, 'all of them are written at once').toHaveLength(1);
   aSecondLater();
-  written.saveState('account 0', takeCall(state, 2, limits, 0, true).state, 2);
+  written.saveState('account 0', takeCall(state, 2, limits, 0).state, 2);
   aSecondLater();
   expect(told).toEqual([
     expect.objectContaining({ kind: 'disk', message: expect.stringContaining('the disk is full') }),
@@ -402,22 +408,37 @@ describe('limits of an account', () => {
     expect([outcome(call(key)), outcome(call(key))]).toEqual(['1000000000 left', 429]);
   });
 
-  test('a call that cost nothing is given back once; one that is known to cost none needs no quota', () => {
+  test('a call that cost nothing is given back once', () => {
     const { create, call } = setupAdmission();
     const { key } = create({}, limitsOf('2/1h'));
     const first = call(key) as Permit;
-    expect(first.giveBack()).toMatchObject({ limit: 2, remaining: 2 });
-    expect(first.giveBack()).toMatchObject({ remaining: 2 });
+    expect(first.refund()).toMatchObject({ limit: 2, remaining: 2 });
+    expect(first.refund()).toMatchObject({ remaining: 2 });
     const second = call(key) as Permit;
-    expect([outcome(call(key)), second.giveBack().remaining, second.giveBack().remaining]).toEqual([
+    expect([outcome(call(key)), second.refund().remaining, second.refund().remaining]).toEqual([
       '0 left',
       1,
       1,
     ]);
     expect([call(key), call(key)].map(outcome)).toEqual(['0 left', 429]);
-    const free = call(key, false) as Permit;
-    expect([outcome(free), free.giveBack().remaining]).toEqual(['0 left', 0]);
   });
+
+  test.each(['9/1h', '9/1h,sliding', '9/1h,refill'])(
+    'of what was taken for more than one call, what is not needed is given back, and never more: %s',
+    (quota) => {
+      const { create, call, clock, restart } = setupAdmission();
+      const { key } = create({}, limitsOf(quota));
+      const permit = call(key) as Permit;
+      clock.advance(30_000);
+      const further = permit.takeMore(6) as Charge;
+      expect(outcome(further as Permit)).toBe('2 left');
+      expect([further.refund(0), further.refund(4), further.refund(4), permit.refund(0)]).toMatchObject(
+        [2, 6, 8, 8].map((remaining) => ({ remaining })),
+      );
+      restart();
+      expect(outcome(call(key))).toBe('7 left');
+    },
+  );
 
   test.each(['5/1h', '5/1h,sliding', '5/1h,refill'])(
     'a call that turns out to cost more takes all of that, or nothing: %s',
@@ -445,7 +466,7 @@ describe('limits of an account', () => {
       const costingThree = () => {
         const permit = call(key) as Permit;
         const more = permit.takeMore(2);
-        if (isRefused(more)) permit.giveBack();
+        if (isRefused(more)) permit.refund();
         return more;
       };
       const { retryAfter } = costingThree() as Refusal;
@@ -459,7 +480,7 @@ describe('limits of an account', () => {
   test('whatever a call turns out to cost, the rate keeps it', () => {
     const { create, call } = setupAdmission();
     const { key } = create({}, limitsOf('9/1h', '2/1h'));
-    (call(key) as Permit).giveBack();
+    (call(key) as Permit).refund();
     (call(key) as Permit).takeMore(1);
     expect(call(key)).toMatchObject({ status: 429, limit: 'rate', report: { remaining: 7 } });
   });
@@ -480,7 +501,7 @@ describe('limits of an account', () => {
     expect(outcome(call(key))).toBe('3 left');
     keyring.setLimits('desk', limitsOf('2/1d'));
     expect(outcome(call(key))).toBe('1 left');
-    expect(before.giveBack().remaining).toBe(1);
+    expect(before.refund().remaining).toBe(1);
     keyring.setLimits('desk', { quota: null });
     expect(outcome(call(key))).toBe('1000000000 left');
   });
@@ -490,7 +511,7 @@ describe('limits of an account', () => {
     const { key } = create({}, limitsOf('5/1h'));
     const before = call(key) as Permit;
     clock.advance(3_600_000);
-    expect([outcome(call(key)), before.giveBack().remaining]).toEqual(['4 left', 4]);
+    expect([outcome(call(key)), before.refund().remaining]).toEqual(['4 left', 4]);
   });
 
   test('are reported without costing a call', () => {

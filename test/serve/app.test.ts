@@ -159,6 +159,29 @@ describe('the address of a client', () => {
   });
 });
 
+describe('behind a proxy that adds no header, nobody is taken for this machine', () => {
+  test.each([
+    ['MIRROR_SERVE_TRUST', { trusted: ['127.0.0.1'] }],
+    ['MIRROR_SERVE_TRUST of a proxy elsewhere', { trusted: ['10.0.0.7'] }],
+    ['MIRROR_SERVE_HOSTS', { hosts: ['mirror.example'] }],
+  ])('where there is %s', async (_, settings) => {
+    const { url, issue } = await setupServe({
+      rows: 5,
+      walked: [],
+      settings: { page: 'token', ...settings },
+    });
+    const watcher = issue({ name: 'watcher', scopes: ['metrics:read'] }).key;
+    expect((await getter(url)('/metrics')).status).toBe(401);
+    expect((await getter(url, watcher)('/metrics')).status).toBe(200);
+    const signIn = await getter(url)('/');
+    expect([signIn.status, String(signIn.bytes)]).toEqual([
+      401,
+      expect.stringContaining('From here it opens by a key'),
+    ]);
+    expect((await getter(url)('/healthz')).status).toBe(200);
+  });
+});
+
 test('where all addresses are listened on, any of them will do as a host, and no name', () => {
   const isOurs = hostNames('0.0.0.0', []);
   expect(['192.0.2.7:4020', '[2001:db8::1]:4020', 'localhost'].map(isOurs)).toEqual([true, true, true]);

@@ -10,17 +10,17 @@ import {
   type Quota,
   quotaAt,
   quotaKinds,
+  refundCalls,
   takeCall,
   takeMore,
-  undoCall,
   unlimited,
 } from '../../src/serve/service/limits.ts';
 
 const START = Date.parse('2026-11-21T12:00:00Z');
 
 /** Takes a call, and says how the quota is then. */
-function ask(before: AccountState, now: number, limits: Limits, running: number, costsQuota: boolean) {
-  const { state, exceeded } = takeCall(before, now, limits, running, costsQuota);
+function ask(before: AccountState, now: number, limits: Limits, running: number) {
+  const { state, exceeded } = takeCall(before, now, limits, running);
   const decision = exceeded
     ? { granted: false as const, ...exceeded }
     : { granted: true as const, ...quotaAt(state, now, limits) };
@@ -47,10 +47,10 @@ function live(limits: Limits, moves: readonly Step[], givesBack = false) {
   const answers = moves.map((move) => {
     now += move.wait;
     const before = quotaAt(state, now, limits).remaining;
-    const asked = ask(state, now, limits, 0, true);
+    const asked = ask(state, now, limits, 0);
     state = asked.state;
     const { decision } = asked;
-    if (decision.granted && givesBack && move.giveBack) state = undoCall(state, now, limits, now);
+    if (decision.granted && givesBack && move.giveBack) state = refundCalls(state, now, limits, now, 1);
     else if (decision.granted) kept.push(now);
     return { now, before, decision };
   });
@@ -87,7 +87,7 @@ describe.each(quotaKinds)('a quota of kind %s', (kind) => {
         const { answers, state } = live(limits, moves);
         const refused = answers.at(-1)?.decision;
         if (!refused || refused.granted) return;
-        const at = (time: number) => ask(state, time, limits, 0, true).decision.granted;
+        const at = (time: number) => ask(state, time, limits, 0).decision.granted;
         expect([at(refused.readyAt - 1), at(refused.readyAt)]).toEqual([false, true]);
       }),
     );
@@ -128,9 +128,9 @@ describe.each(quotaKinds)('a quota of kind %s', (kind) => {
         const limits = { ...unlimited, quota };
         const { state, answers } = live(limits, moves);
         const now = answers.at(-1)?.now ?? START;
-        const { state: taken, decision } = ask(state, now, limits, 0, true);
+        const { state: taken, decision } = ask(state, now, limits, 0);
         if (!decision.granted) return;
-        const after = undoCall(taken, now, limits, now);
+        const after = refundCalls(taken, now, limits, now, 1);
         expect(quotaAt(after, now, limits)).toEqual(quotaAt(state, now, limits));
       }),
     );
@@ -179,7 +179,7 @@ test('a clock that goes back and ahead again grants nothing twice', () => {
         for (const wait of waits) {
           now += wait;
           latest = Math.max(latest, now);
-          const asked = ask(state, now, limits, 0, true);
+          const asked = ask(state, now, limits, 0);
           state = asked.state;
           if (asked.decision.granted) kept.push(latest);
         }
@@ -191,16 +191,16 @@ test('a clock that goes back and ahead again grants nothing twice', () => {
 test('a sliding window of coarser slots counts a call for its whole period, wherever in its slot it came', () => {
   const limits = { ...unlimited, quota: { calls: 1, periodMs: 5_000, kind: 'sliding' as const } };
   for (let into = 0; into < 10; into += 1) {
-    const { state } = ask(nothingCounted, START + into, limits, 0, true);
-    const granted = (at: number) => ask(state, at, limits, 0, true).decision.granted;
+    const { state } = ask(nothingCounted, START + into, limits, 0);
+    const granted = (at: number) => ask(state, at, limits, 0).decision.granted;
     expect([granted(START + into + 4_999), granted(START + into + 5_009)]).toEqual([false, true]);
   }
 });
 
 test('a sliding window of a millisecond a slot is exact: a call is free when its period is over', () => {
   const limits = { ...unlimited, quota: { calls: 1, periodMs: 400, kind: 'sliding' as const } };
-  const { state } = ask(nothingCounted, START, limits, 0, true);
-  expect([399, 400].map((later) => ask(state, START + later, limits, 0, true).decision.granted)).toEqual([
+  const { state } = ask(nothingCounted, START, limits, 0);
+  expect([399, 400].map((later) => ask(state, START + later, limits, 0).decision.granted)).toEqual([
     false,
     true,
   ]);
@@ -217,7 +217,7 @@ test.each([
   (kind, calls, after) => {
     const limits = { ...unlimited, quota: { calls: 3, periodMs: 400, kind } };
     let state: AccountState = nothingCounted;
-    for (let n = 0; n < 3; n += 1) ({ state } = ask(state, START + n * 10, limits, 0, true));
+    for (let n = 0; n < 3; n += 1) ({ state } = ask(state, START + n * 10, limits, 0));
     expect(takeMore(state, START + 30, limits, calls).exceeded?.readyAt).toBe(START + after);
     expect(takeMore(nothingCounted, START + 30, limits, 4).exceeded?.readyAt, 'never all of four').toBe(
       START + 30,
@@ -231,7 +231,7 @@ test('a sliding window of a month holds a few hundred numbers, whatever came in 
     quota: { calls: 1_000_000, periodMs: 30 * 86_400_000, kind: 'sliding' as const },
   };
   let state: AccountState = nothingCounted;
-  for (let n = 0; n < 5_000; n += 1) ({ state } = ask(state, START + n * 500_000, limits, 0, true));
+  for (let n = 0; n < 5_000; n += 1) ({ state } = ask(state, START + n * 500_000, limits, 0));
   expect(JSON.stringify(state).length).toBeLessThan(10_000);
   expect(quotaAt(state, START, limits).remaining).toBe(995_000);
 });
@@ -271,7 +271,7 @@ describe('a refill and a rate', () => {
     let state: AccountState = nothingCounted;
     let granted = 0;
     for (let ms = 0; ms < 20_000; ms += 1) {
-      const asked = ask(state, START + ms, limits, 0, true);
+      const asked = ask(state, START + ms, limits, 0);
       state = asked.state;
       if (asked.decision.granted) granted += 1;
     }
@@ -286,8 +286,7 @@ describe('three limits together', () => {
     rate: { calls: 1, periodMs: 1_000, burst: 1 },
     concurrency: 2,
   };
-  const asking = (state: AccountState, at: number, running = 0, costs = true) =>
-    ask(state, at, limits, running, costs);
+  const asking = (state: AccountState, at: number, running = 0) => ask(state, at, limits, running);
 
   test('take from all or from none: what one refuses costs nothing elsewhere', () => {
     const first = asking(nothingCounted, START);
@@ -308,17 +307,8 @@ describe('three limits together', () => {
     });
   });
 
-  test('let in what costs no quota when there is none left', () => {
-    const first = asking(nothingCounted, START);
-    const second = asking(first.state, START + 1_000);
-    expect(asking(second.state, START + 2_000, 0, false).decision).toMatchObject({
-      granted: true,
-      remaining: 0,
-    });
-  });
-
   test('without a quota both numbers are a thousand million', () => {
-    const { decision } = ask(nothingCounted, START, unlimited, 5, true);
+    const { decision } = ask(nothingCounted, START, unlimited, 5);
     expect(decision).toEqual({ granted: true, limit: NO_QUOTA, remaining: NO_QUOTA, moreAt: null });
     expect(NO_QUOTA).toBe(1_000_000_000);
   });
@@ -326,7 +316,7 @@ describe('three limits together', () => {
   test('a limit that was changed holds for what was counted, one of another period begins anew', () => {
     const quota = { calls: 5, periodMs: 60_000, kind: 'fixed' as const };
     let state: AccountState = nothingCounted;
-    for (let n = 0; n < 4; n += 1) ({ state } = ask(state, START, { ...unlimited, quota }, 0, true));
+    for (let n = 0; n < 4; n += 1) ({ state } = ask(state, START, { ...unlimited, quota }, 0));
     const left = (changes: Partial<Quota>) => {
       const changed = { ...unlimited, quota: { ...quota, ...changes } };
       return quotaAt(state, START, changed).remaining;

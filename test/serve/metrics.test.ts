@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { faults } from '../../model-api/index.ts';
 import { declaredMetrics } from '../../scripts/docs/pages.ts';
 import { initialState } from '../../src/governor/state.ts';
@@ -86,6 +87,17 @@ describe('what Prometheus reads', () => {
   });
 });
 
+test('an idle service sleeps: nothing samples the event loop, whose lag is measured when it is asked for', async () => {
+  const hooks = createRequire(import.meta.url)('node:perf_hooks') as typeof import('node:perf_hooks');
+  const sampling = vi.spyOn(hooks, 'monitorEventLoopDelay');
+  onTestFinished(() => void sampling.mockRestore());
+  const { scrape } = await setupWatched({ walked: [] });
+  const names = [...(await scrape()).keys()].filter((name) => name.startsWith('nodejs_eventloop_lag'));
+  expect(names).toEqual(['nodejs_eventloop_lag_seconds']);
+  const everyMs = sampling.mock.calls.map(([options]) => options?.resolution ?? 10);
+  expect(Math.min(...everyMs)).toBeGreaterThan(86_400_000);
+});
+
 describe('without a mirror that can be read', () => {
   test('the process goes on telling of itself, and of nothing else', async () => {
     const { bench, url, scrape } = await setupWatched();
@@ -153,14 +165,17 @@ describe('requests are counted', () => {
 
 describe('/metrics', () => {
   test('needs no key on this machine, and elsewhere one that may read it', async () => {
+    const here = await setupServe({ rows: 5, walked: [] });
+    expect((await getter(here.url)('/metrics')).status).toBe(200);
     const { url, issue } = await setupServe({ rows: 5, walked: [], settings: { trusted: ['127.0.0.0/8'] } });
     const from = async (address: string | null, key?: string) =>
       (await getter(url, key)('/metrics', address === null ? {} : { 'x-forwarded-for': address })).status;
-    expect(await from(null)).toBe(200);
     expect(await from('192.0.2.7')).toBe(401);
     expect(await from('192.0.2.7', issue({ scopes: ['news:read'] }).key)).toBe(403);
     const key = issue({ name: 'watcher', scopes: [METRICS_SCOPE], addresses: ['192.0.2.0/24'] }).key;
     expect([await from('192.0.2.7', key), await from('198.51.100.7', key)]).toEqual([200, 403]);
+    // A proxy that forgets its header shows nobody's address.
+    expect([await from(null), await from('127.0.0.1')]).toEqual([401, 401]);
     for (const path of ['/healthz', '/readyz'])
       expect((await getter(url)(path, { 'x-forwarded-for': '192.0.2.7' })).status).not.toBe(401);
   });

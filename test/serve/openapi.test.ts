@@ -5,7 +5,7 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { openSchemas } from '../../src/serve/service/openapi.ts';
 import examples from '../../src/serve/service/openapi-examples.json' with { type: 'json' };
@@ -274,6 +274,26 @@ describe('/openapi.json', () => {
     const { port } = new URL(serve.url);
     const other = (await get('/openapi.json', { host: `localhost:${port}` })).body as Document;
     expect(other.servers).toEqual([{ url: `http://localhost:${port}` }]);
+  });
+
+  it('is made once, by however many names it is asked for in turn', async () => {
+    const { port } = new URL(serve.url);
+    const hosts = ['localhost', '127.0.0.1', '[::1]'].map((name) => `${name}:${port}`);
+    // The first answer may be of any of them.
+    for (const host of hosts) await get('/openapi.json', { host });
+    const made = vi.spyOn(JSON, 'stringify');
+    onTestFinished(() => void made.mockRestore());
+    const tags = new Map<string, Set<string>>(hosts.map((host) => [host, new Set()]));
+    for (let turn = 0; turn < 12; turn += 1)
+      for (const host of hosts) {
+        const { headers, body } = await get('/openapi.json', { host });
+        tags.get(host)?.add(String(headers['etag']));
+        expect((body as Document).servers).toEqual([{ url: `http://${host}` }]);
+      }
+    const sizes = made.mock.results.map(({ value }) => String(value).length);
+    expect(Math.max(0, ...sizes)).toBeLessThan(1_000);
+    const each = [...tags.values()].map((set) => [...set]);
+    expect([each.map((set) => set.length), new Set(each.flat()).size]).toEqual([[1, 1, 1], 3]);
   });
 
   it('believes no proxy that is not trusted', async () => {

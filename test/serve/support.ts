@@ -73,14 +73,14 @@ export function setupAdmission(dir?: string) {
     usage: () => admission.usage(keys.keyring.account('desk')),
     identify: (key: string, { address = '127.0.0.1', scope = 'news:read' as string | null } = {}) =>
       admission.identify({ authorization: `Bearer ${key}`, address, scope }),
-    call: (key: string, costsQuota?: boolean) => callOf(admission, key, costsQuota),
+    call: (key: string) => callOf(admission, key),
     admission: () => admission,
   };
 }
 
-function callOf(admission: Admission, key: string, costsQuota: boolean | undefined): Permit | Refusal {
+function callOf(admission: Admission, key: string): Permit | Refusal {
   const caller = admission.identify({ authorization: `Bearer ${key}`, address: '127.0.0.1', scope: null });
-  return 'status' in caller ? caller : admission.enter(caller, costsQuota);
+  return 'status' in caller ? caller : admission.enter(caller);
 }
 
 /** The status of an answer, and of a success what is left. */

@@ -9,6 +9,7 @@ import {
   fromClock,
   momentOf,
   number,
+  parseTyped,
   relative,
   sharedZone,
   zoneName,
@@ -70,6 +71,8 @@ test('only a text with a zone is a moment', () => {
   expect(momentOf('2026-11-22T15:20:01+02:00')).toBe(Date.UTC(2026, 10, 22, 13, 20, 1));
   for (const text of ['2026-11-22T15:20:01', '2026-11-22', '2026-13-40T00:00:00Z', 'soon', '12'])
     expect(momentOf(text), text).toBeNull();
+  for (const text of ['2026-02-30T00:00:00Z', '2026-11-22T24:00:00Z', '2026-11-22T12:00:00+24:00'])
+    expect(momentOf(text), 'there is no such time').toBeNull();
 });
 
 test('what was typed as a clock shows it is a moment', () => {
@@ -78,6 +81,24 @@ test('what was typed as a clock shows it is a moment', () => {
   expect(fromClock('2026-11-22', 'local')).toBe(new Date(2026, 10, 22).getTime());
   for (const text of ['', 'now', '15:20', '2026-13-01', '2026-11-22 15'])
     expect(fromClock(text, 'utc'), text).toBeNull();
+});
+
+test('what is typed where a local clock is shown is by that clock, unless it says a zone', () => {
+  const now = Date.UTC(2026, 10, 21, 20);
+  inZone('America/New_York', () => {
+    const typed = (text: string, zone: 'utc' | 'local') => {
+      const time = parseTyped(text, zone, now);
+      return 'problem' in time ? time.problem : new Date(time.ms).toISOString();
+    };
+    expect(typed('2026-11-21 12:30', 'local')).toBe('2026-11-21T17:30:00.000Z');
+    expect(typed('2026-11-21 12:30', 'utc')).toBe('2026-11-21T12:30:00.000Z');
+    expect(typed('2026-11-21 12:30Z', 'local')).toBe('2026-11-21T12:30:00.000Z');
+    expect(typed('2 hours ago', 'local')).toBe('2026-11-21T18:00:00.000Z');
+    for (const zone of ['utc', 'local'] as const) {
+      expect(typed('2026-02-30', zone)).toMatch(/^there is no time '2026-02-30'/);
+      expect(typed('noon', zone)).toMatch(/^cannot read 'noon' as a time/);
+    }
+  });
 });
 
 test('UTC is shown as UTC wherever one is', () => {

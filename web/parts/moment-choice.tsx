@@ -3,7 +3,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAnswer, useSchema } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
-import { clockTime, count, DAY_MS, fromClock, HOUR_MS, number, type Zone, zoneName } from '../formats.ts';
+import {
+  clockTime,
+  count,
+  DAY_MS,
+  fromClock,
+  HOUR_MS,
+  number,
+  parseTyped,
+  sentence,
+  type Zone,
+  zoneName,
+} from '../formats.ts';
 import { useLive } from '../live.ts';
 import { usePreferences } from '../preferences.ts';
 import { go, linkHere, linkTo } from '../router.ts';
@@ -68,10 +79,11 @@ function Typed({ shown, zone, show }: { shown: number; zone: Zone; show(ms: numb
   const field = useRef<HTMLInputElement>(null);
   const take = (event: Event) => {
     event.preventDefault();
-    const ms = fromClock(field.current?.value ?? '', zone);
-    if (ms === null) return setComplaint('Give a time such as 2026-03-01 12:00.');
-    if (ms > serviceNow()) return setComplaint('This is yet to come.');
-    show(ms);
+    const now = serviceNow();
+    const time = parseTyped(field.current?.value ?? '', zone, now);
+    if ('problem' in time) return setComplaint(sentence(time.problem));
+    if (time.ms > now) return setComplaint('This is yet to come.');
+    show(time.ms);
   };
   return (
     <form class="tools" onSubmit={take}>

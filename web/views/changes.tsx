@@ -103,7 +103,6 @@ function Changes({ schema }: { schema: Schema }) {
   const choice = filteredBy({});
   const shownAt = useMemo(serviceNow, [choice, turn]);
   const endMs = Date.parse(search.get('to') ?? at ?? '');
-  // An address may have been written by hand.
   const end = Number.isNaN(endMs) ? FOREVER : endMs;
   const until = Math.min(shownAt, end);
   const span = spanOf(search);

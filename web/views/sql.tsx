@@ -33,8 +33,13 @@ import { Examples, History, Saved, Tables, withoutParams } from './sql/library.t
 import { parametersOf, paramsOf, type Typed, typedValue } from './sql/parameters.ts';
 import { type Run, useRunner } from './sql/run.ts';
 
+/** How fresh the mirror is; as of an earlier time, what had been proven by then. */
 const FIRST = `SELECT job, rows, verdict, complete_as_of, status
 FROM freshness`;
+const FIRST_OF_THEN = `SELECT job, rows, verdict, max(started_at) AS complete_as_of
+FROM walks
+WHERE status = 'complete' AND verdict IN ('snapshot', 'verified')
+GROUP BY job`;
 const FIRST_LIMIT = 1_000;
 const LIMITS = [FIRST_LIMIT, 10_000, 100_000];
 
@@ -43,8 +48,9 @@ export const SqlView: ViewOf<'sql'> = () => {
   const { hash, at } = usePageAddress();
   const schema = useSchema();
   const linked = linkedQuery(hash);
+  const first = at === null ? FIRST : FIRST_OF_THEN;
   const [draft, setDraft] = useState(
-    () => (linked ? draftOf(linked) : keptDraft()) ?? draftOf(withoutParams(FIRST)),
+    () => (linked ? draftOf(linked) : keptDraft()) ?? draftOf(withoutParams(first)),
   );
   const [version, setVersion] = useState(0);
   const [limit, setLimit] = useState(FIRST_LIMIT);
@@ -70,6 +76,9 @@ export const SqlView: ViewOf<'sql'> = () => {
     edit(draftOf(query));
     setVersion((before) => before + 1);
   };
+  useEffect(() => {
+    if (linked === null && [FIRST, FIRST_OF_THEN].includes(latest.current.text)) open(withoutParams(first));
+  }, [first]);
   async function answer(question: Sql): Promise<void> {
     asked.current = { query: question, key: keyOf(question, at) };
     const done = await start(question, at, limit);
@@ -129,7 +138,7 @@ export const SqlView: ViewOf<'sql'> = () => {
         <details class="pane" open={isWide || shown === null}>
           <summary>Queries and tables</summary>
           <div class="stack">
-            <Examples tables={tables} open={open} />
+            <Examples tables={tables} isPast={at !== null} open={open} />
             <Saved saved={savedQueries} open={open} change={changeSaved} />
             <History
               past={pastQueries}

@@ -28,8 +28,8 @@ import {
   type QueryResult,
   type Question,
 } from '../query.ts';
-import { lookBack, refusePresent } from './as-of.ts';
-import { judge, latestSeq, refuseUnread, sourcesOf } from './sources.ts';
+import { lookBack, refusePresent, refuseUndated } from './as-of.ts';
+import { judge, latestSeq, refuseUnread, sourcesOf, tablesRead } from './sources.ts';
 import { prepareReading, wouldWrite } from './statement.ts';
 
 /** A batch ends at the first of these, so that rows come while others are still being looked for. */
@@ -71,7 +71,11 @@ function open(
   connection.exec('BEGIN');
   const { statement, asksForData } = prepareReading(connection, sql, params);
   const sources = asksForData ? sourcesOf(connection, sql, params, tables, asOf) : [];
-  if (asOf !== null) refuseUnread(connection, sources, asOf);
+  if (asOf !== null) {
+    const opened = asksForData ? tablesRead(connection, sql, params) : [];
+    refuseUndated(connection, opened, Object.keys(tables), asOf);
+    refuseUnread(connection, sources, asOf);
+  }
   const named = statement.columns();
   function* read() {
     for (const row of statement.iterate(params)) {

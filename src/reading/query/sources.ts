@@ -6,6 +6,7 @@ import { Failure } from '../../errors.ts';
 import type { Column, Rows } from '../../output/answer.ts';
 import { count } from '../../output/numbers.ts';
 import { type Connection, PROOF, quoted, SEEN } from '../../store/read.ts';
+import { describeBeginning } from '../../time.ts';
 import { isHeldColumn } from '../columns.ts';
 import { type Params, tokenize, unquoted } from './statement.ts';
 
@@ -70,15 +71,15 @@ export function sourcesOf(
   const lastProof = connection.prepare<[string, string], Proof>(
     `SELECT id AS walkId, verdict, started_at AS startedAt, finished_at AS finishedAt, pages, "rows", total,
        generated_at AS generatedAt, renewal_of AS renewalOf
-     FROM walks WHERE job = ? AND ${PROOF} AND finished_at <= ? ORDER BY id DESC LIMIT 1`,
+     FROM main.walks WHERE job = ? AND ${PROOF} AND finished_at <= ? ORDER BY id DESC LIMIT 1`,
   );
   const latestLook = connection.prepare<[string, string], Look>(
     `SELECT id AS walkId, kind, started_at AS startedAt, finished_at AS finishedAt
-     FROM walks WHERE job = ? AND ${SEEN} AND finished_at <= ? ORDER BY id DESC LIMIT 1`,
+     FROM main.walks WHERE job = ? AND ${SEEN} AND finished_at <= ? ORDER BY id DESC LIMIT 1`,
   );
   const others = connection.prepare<[Record<string, string>], Others>(
     `SELECT
-       (SELECT started_at FROM walks WHERE job = :job ORDER BY id LIMIT 1) AS firstWalkAt,
+       (SELECT started_at FROM main.walks WHERE job = :job ORDER BY id LIMIT 1) AS firstWalkAt,
        (SELECT name FROM main.sqlite_master WHERE name = :table || '_history') AS history,
        (SELECT history_from FROM _datasets WHERE job = :job) AS historyFrom,
        (SELECT count(*) FROM quarantine
@@ -127,17 +128,14 @@ export function refuseUnread(connection: Connection, sources: readonly Source[],
   if (!unread) return;
   const { job, firstWalkAt } = unread;
   const hasEnded = connection
-    .prepare(`SELECT 1 FROM walks WHERE job = ? AND kind = 'walk' AND status = 'complete' LIMIT 1`)
+    .prepare(`SELECT 1 FROM main.walks WHERE job = ? AND kind = 'walk' AND status = 'complete' LIMIT 1`)
     .get(job);
   if (!hasEnded)
     throw new Failure(
       'incomplete',
       `${job} was not mirrored at ${asOf}, and no walk of it has ended yet: run market-mirror sync ${job}`,
     );
-  throw new Failure(
-    'usage',
-    `${asOf} lies before the first walk of ${job} (${firstWalkAt}): the mirror does not know what was there then; ask for that time or a later one`,
-  );
+  throw new Failure('usage', describeBeginning(`The copy of ${job}`, firstWalkAt ?? ''));
 }
 
 /** The number of the latest change in the mirror, or the last that one at `asOf` can have. */
@@ -146,19 +144,21 @@ export function latestSeq(connection: Connection, asOf: string | null): number {
   return connection.prepare<[], number | null>('SELECT max(last_seq) FROM _datasets').pluck().get() ?? 0;
 }
 
-/** The program that SQLite makes of a statement names every b-tree it opens, through all views. */
-function tablesRead(connection: Connection, sql: string, params: Params): string[] {
+/**
+ * The tables that a statement reads, through all views: the program that SQLite makes of it names every b-tree that it opens.
+ */
+export function tablesRead(connection: Connection, sql: string, params: Params): string[] {
   const program = connection.prepare<[Params], { opcode: string; p2: number; p3: number }>(`EXPLAIN ${sql}`);
-  const roots = program
-    .all(params)
-    .filter(({ opcode, p3 }) => (opcode === 'OpenRead' || opcode === 'ReopenIdx') && p3 === 0)
-    .map(({ p2 }) => p2);
-  return connection
-    .prepare<[string], string>(
-      'SELECT tbl_name FROM sqlite_master WHERE rootpage IN (SELECT value FROM json_each(?))',
-    )
-    .pluck()
-    .all(JSON.stringify(roots));
+  const opened = program.all(params).filter(({ opcode }) => opcode === 'OpenRead' || opcode === 'ReopenIdx');
+  return ['main', 'temp'].flatMap((database, number) => {
+    const roots = opened.filter(({ p3 }) => p3 === number).map(({ p2 }) => p2);
+    return connection
+      .prepare<[string], string>(
+        `SELECT tbl_name FROM ${database}.sqlite_master WHERE rootpage IN (SELECT value FROM json_each(?))`,
+      )
+      .pluck()
+      .all(JSON.stringify(roots));
+  });
 }
 
 /** Views that tell what became of rows, or that leave out those that are held. */

@@ -361,6 +361,8 @@ export type ServeNote = {
   since: string;
   /** Who may see its page, as MIRROR_SERVE_PAGE has it; absent where an earlier version serves. */
   page?: 'off' | 'token' | 'open';
+  /** Where no link opens it. */
+  links?: false;
 };
 
 /** What the process that serves says to the daemon that started it. */
@@ -377,7 +379,10 @@ export type Trouble = {
 };
 
 /** A process that serves; address and time are null until it listens. */
-export type ServeStatus = { pid: number; url: string | null; since: string | null } & Pick<ServeNote, 'page'>;
+export type ServeStatus = { pid: number; url: string | null; since: string | null } & Pick<
+  ServeNote,
+  'page' | 'links'
+>;
 
 /** The process that serves from the folder, or null where none lives. */
 export function readService(dir: string): ServeStatus | null {

@@ -8,7 +8,7 @@ import { isLoopback, networksOf } from '../../networks.ts';
 export type Origin = {
   /** Of the client itself, past the proxies that are trusted; `unknown` where such a proxy tells no address of it. */
   readonly address: string;
-  /** Whether it is this machine, through no proxy. */
+  /** Whether it is this machine, through no proxy: never where there may be one that does not say so. */
   readonly isLocal: boolean;
 };
 
@@ -49,17 +49,21 @@ function addressIn(hop: string): string {
   return isIP(address) === 0 ? UNKNOWN : address;
 }
 
-/** @param addressOf as of `clientAddresses`. */
+/**
+ * @param addressOf as of `clientAddresses`.
+ * @param hasProxy whether there may be a proxy, see `mayHaveProxy`.
+ */
 export function originOf(
   { socket, headers }: IncomingMessage,
   addressOf: ReturnType<typeof clientAddresses>,
+  hasProxy: boolean,
 ): Origin {
   const forwarded = headers['x-forwarded-for'];
   const address = addressOf(
     socket.remoteAddress ?? '',
     Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
   );
-  return { address, isLocal: isLoopback(address) && !cameByProxy(headers) };
+  return { address, isLocal: !hasProxy && isLoopback(address) && !cameByProxy(headers) };
 }
 
 /** A proxy on this machine that does not say whose request it passes on may pass on those of everybody. */

@@ -30,6 +30,8 @@ export type FeedQuestion = {
 };
 
 export type FeedAnswer = {
+  /** Of the datasets, in their order. */
+  readonly states: readonly DatasetState[];
   /** Each as JSON, with the position behind it. */
   readonly changes: readonly { readonly json: string; readonly position: Position }[];
   readonly next: Position;
@@ -71,22 +73,41 @@ export const epochOf = (connection: Connection, kept: Kept = untilCommit(connect
 /** Of one answer; the changes behind it come with the next. */
 const MAX_BYTES = 4_000_000;
 
-/** @throws QueryError 400 and 410 */
+export const feedStates = (
+  connection: Connection,
+  datasets: readonly Pick<FeedDataset, 'name' | 'rows'>[],
+  kept: Kept = untilCommit(connection),
+): DatasetState[] => datasets.map((dataset) => stateOf(connection, dataset, null, kept));
+
+const lastSeqOf = (states: readonly DatasetState[]) => Math.max(...states.map(({ seq }) => seq));
+
+/** @throws QueryError 400 and 410 for a position from which the feed cannot go on. */
+export function refusePosition(
+  connection: Connection,
+  states: readonly DatasetState[],
+  since: Position,
+): void {
+  if (isBeforeRestore(connection, since.seq)) throw gone(TAKEN_BACK);
+  if (since.seq > lastSeqOf(states)) throw badParameter('since is no change of this mirror yet');
+  refuseDropped(states, since);
+}
+
+/** @throws QueryError as `refusePosition` does. */
 export function readChanges(connection: Connection, { datasets, since, limit }: FeedQuestion): FeedAnswer {
   return atOneMoment(connection, (): FeedAnswer => {
-    const kept = untilCommit(connection);
-    const states = datasets.map((dataset) => stateOf(connection, dataset, null, kept));
-    const last = Math.max(...states.map(({ seq }) => seq));
-    if (since === null)
-      return readInserts(connection, datasets, { seq: last, dataset: null, key: null }, limit);
-    if (isBeforeRestore(connection, since.seq)) throw gone(TAKEN_BACK);
-    if (since.seq > last) throw badParameter('since is no change of this mirror yet');
-    refuseDropped(states, since);
-    return since.dataset === null
-      ? readBehind(connection, datasets, since, last, limit)
-      : readInserts(connection, datasets, since, limit);
+    const states = feedStates(connection, datasets);
+    const to = lastSeqOf(states);
+    if (since !== null) refusePosition(connection, states, since);
+    const from = since ?? { seq: to, dataset: null, key: null };
+    const isBehind = since?.dataset === null;
+    const changes = isBehind
+      ? readBehind(connection, datasets, from, to, limit)
+      : readInserts(connection, datasets, from, limit);
+    return { ...changes, states };
   });
 }
+
+type Changes = Omit<FeedAnswer, 'states'>;
 
 function refuseDropped(states: readonly DatasetState[], { seq, key }: Position): void {
   const from = states
@@ -106,7 +127,7 @@ function readInserts(
   datasets: readonly FeedDataset[],
   from: Position,
   limit: number,
-): FeedAnswer {
+): Changes {
   const collected = collector(limit);
   const started = Math.max(
     0,
@@ -135,7 +156,7 @@ function readBehind(
   since: Position,
   to: number,
   limit: number,
-): FeedAnswer {
+): Changes {
   const found = datasets.flatMap((dataset) => {
     const { columns, ...shown } = columnsSql(dataset);
     const write = changeWriter(dataset, columns);
@@ -215,7 +236,7 @@ function collector(limit: number) {
       changes.push({ json, position });
       return true;
     },
-    answer(hasMore: boolean, next?: Position): FeedAnswer {
+    answer(hasMore: boolean, next?: Position): Changes {
       return { changes, next: next ?? (changes.at(-1) as (typeof changes)[number]).position, hasMore };
     },
   };

@@ -16,8 +16,8 @@ type FeedStreamParts = {
   readonly since: Position | null;
   /** Changes behind a position; undefined where the stream has to end. The client then connects again, and is told why. */
   read(since: Position | null): Promise<FeedAnswer | undefined>;
-  /** Another number when anything was committed. */
-  version(): number | undefined;
+  /** Another text when there may be other changes; undefined while the mirror cannot be read. */
+  version(): string | undefined;
   /** Whether the key is still valid. */
   mayListen(): boolean;
 };
@@ -60,7 +60,7 @@ export function openFeedStreams(): FeedStreams {
         share.leave();
         if (gone.aborted) throw new ClientGone();
 
-        async function changed(known: number | undefined): Promise<void> {
+        async function changed(known: string | undefined): Promise<void> {
           const { checkMs, keepAlive, keepAliveMs } = EVENT_STREAM;
           for (let waited = checkMs; !over.aborted && version() === known; waited += checkMs) {
             await sleep(checkMs, undefined, { signal: over }).catch(() => undefined);

@@ -54,7 +54,10 @@ const query = (name: string, description: string, schema: Schema = text) => ({
 
 const moments = [
   query('seq', 'The `X-Mirror-Seq` of an earlier answer: the rows as they were then.', whole),
-  query('as_of', 'The rows as they were at this time.', { type: 'string', format: 'date-time' }),
+  query(
+    'as_of',
+    'The rows as they were at this time, in UTC unless it says otherwise, or so long ago (`2h`).',
+  ),
 ];
 const select = query(
   'select',
@@ -98,6 +101,8 @@ type Operation = {
   readonly parameters?: readonly object[];
   /** Beside those of every answer and `Content-Range`. */
   readonly headers: readonly string[];
+  /** Of those, the ones that a 304 lacks: only the answer shows them. */
+  readonly unknownBefore?: readonly string[];
   /** Whether rows may be left out, which are counted. */
   readonly isPartial?: boolean;
 };
@@ -117,7 +122,7 @@ export function queryPaths(datasets: readonly Dataset[], examples: Examples) {
     const hasEtag = headers.includes('ETag');
     const notModified = {
       description: 'The answer is what `If-None-Match` names. Costs no quota.',
-      headers: headersNamed(headers),
+      headers: headersNamed(headers.filter((header) => !rest.unknownBefore?.includes(header))),
     };
     return {
       [path]: {
@@ -201,6 +206,7 @@ export function queryPaths(datasets: readonly Dataset[], examples: Examples) {
         },
       ],
       headers: [...freshness, 'ETag'],
+      unknownBefore: ['X-Mirror-Seq'],
     }),
     operation('/mirror/v1/datasets', {
       id: 'listDatasets',

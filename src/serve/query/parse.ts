@@ -3,6 +3,8 @@
  * column exists, and what it can be compared with.
  */
 
+import { isoTime } from '../../clock.ts';
+import { parsePastTime } from '../../time.ts';
 import { badParameter, QueryError } from './errors.ts';
 
 /** What is asked of a dataset. */
@@ -66,6 +68,9 @@ const parameterNames = ['select', 'order', 'limit', 'offset', 'seq', 'as_of'] as
 const treeNames = ['and', 'or', 'not.and', 'not.or'];
 
 const MAX_CONDITIONS = 100;
+/** Of all conditions together. */
+const MAX_VALUES = 1_000;
+const MAX_COLUMNS = 1_000;
 const MAX_DEPTH = 3;
 const MAX_ORDER_TERMS = 100;
 
@@ -79,6 +84,7 @@ export function parseRequest(query: URLSearchParams, now: number): ReadRequest {
   const select = once('select');
   const filters: Filter[] = [];
   let conditions = 0;
+  let values = 0;
   for (const [name, value] of query) {
     if ((parameterNames as readonly string[]).includes(name)) continue;
     if (value.includes('\0')) throw badParameter(`${name}: no value has a NUL character`);
@@ -86,6 +92,9 @@ export function parseRequest(query: URLSearchParams, now: number): ReadRequest {
     conditions += conditionsIn(filter);
     if (conditions > MAX_CONDITIONS)
       throw badParameter(`a question has ${MAX_CONDITIONS} conditions at most`, undefined, 'Use in.(…).');
+    values += valuesIn(filter);
+    if (values > MAX_VALUES)
+      throw badParameter('a question has 1,000 values at most', undefined, 'Ask in several questions.');
     filters.push(filter);
   }
   return {
@@ -94,12 +103,17 @@ export function parseRequest(query: URLSearchParams, now: number): ReadRequest {
     order: parseOrder(once('order') ?? ''),
     limit: wholeNumber('limit', once('limit')) ?? null,
     offset: wholeNumber('offset', once('offset')) ?? 0,
-    at: parseTime(once('seq'), once('as_of'), now),
+    at: pointIn(once('seq'), once('as_of'), now),
   };
 }
 
 function conditionsIn(filter: Filter): number {
   return 'members' in filter ? filter.members.reduce((sum, each) => sum + conditionsIn(each), 0) : 1;
+}
+
+function valuesIn(filter: Filter): number {
+  if ('members' in filter) return filter.members.reduce((sum, each) => sum + valuesIn(each), 0);
+  return filter.operator === 'in' ? filter.values.length : 1;
 }
 
 function wholeNumber(name: string, text: string | undefined): number | undefined {
@@ -108,15 +122,14 @@ function wholeNumber(name: string, text: string | undefined): number | undefined
   throw badParameter(`${name} must be a whole number, 0 or more`);
 }
 
-function parseTime(seq: string | undefined, asOf: string | undefined, now: number): PointInTime | null {
+function pointIn(seq: string | undefined, asOf: string | undefined, now: number): PointInTime | null {
   if (seq !== undefined && asOf !== undefined) throw badParameter('give seq or as_of, not both');
   const number = wholeNumber('seq', seq);
   if (number !== undefined) return { seq: number };
   if (asOf === undefined) return null;
-  const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(asOf) ? Date.parse(asOf) : Number.NaN;
-  if (Number.isNaN(at)) throw badParameter('as_of must be a time such as 2026-03-01T12:00:00Z');
-  if (at > now) throw badParameter('as_of is yet to come');
-  return { time: new Date(at).toISOString() };
+  const at = parsePastTime(asOf, now);
+  if ('problem' in at) throw badParameter(`as_of: ${at.problem}`);
+  return { time: isoTime(at.ms) };
 }
 
 /** A text that is read from its beginning. */
@@ -185,7 +198,10 @@ function parseSelect(text: string): SelectItem[] {
   const items: SelectItem[] = [];
   for (;;) {
     if (reader.sees(/^\s*\.\.\./)) throw unsupported('No datasets are embedded.');
-    items.push(reader.take(/^\s*\*\s*(?=$|,)/) === undefined ? readSelectItem(reader) : '*');
+    const item = reader.take(/^\s*\*\s*(?=$|,)/) === undefined ? readSelectItem(reader) : '*';
+    // All columns once more are none more.
+    if (item !== '*' || !items.includes('*')) items.push(item);
+    if (items.length > MAX_COLUMNS) throw badParameter('select has 1,000 columns at most');
     if (reader.isDone()) return items;
     reader.expect(',');
   }

@@ -29,7 +29,7 @@ export async function answerServed(
   try {
     const connection = connectionTo(request.dir);
     if ('feed' in request) return readChanges(connection, request.feed);
-    const answer = await readRows(connection, request.dataset, request.rows)();
+    const answer = await readRows(connection, request.dataset, request.rows);
     // As bytes, which the service sends as they are: it has many clients, and this process has one.
     return { ...answer, body: answer.body === undefined ? undefined : Buffer.from(answer.body) };
   } catch (thrown) {

@@ -1,6 +1,6 @@
 /**
  * Reads the answer to a question: its rows, written in the form that was asked for, and the state of the dataset at that moment.
- * This runs in a query process, which can be killed; a row that is looked up by its key is read by the service itself.
+ * This runs in a query process, which can be killed.
  */
 
 import type { Cell } from '../../output/answer.ts';
@@ -99,27 +99,22 @@ function readState(
   };
 }
 
-/**
- * Rows, count and state are those of one moment.
- * @returns what encodes the answer, which reads nothing more.
- */
-export function readRows(
+/** Rows, count and state are those of one moment. */
+export async function readRows(
   connection: Connection,
   dataset: { name: string; rows: string },
   { rows, form, maxRows, isCounted, at }: RowsQuestion,
-): () => Promise<RowsAnswer> {
+): Promise<RowsAnswer> {
   const { row, whole } = form === 'csv' ? csvWriter(rows.columns) : jsonWriter(rows.columns, form);
   const { state, found, total } = atOneMoment(connection, () => {
     const found = collect(connection, rows.rows, row, maxRows);
     const total = isCounted || found.isMore ? count(connection, rows.count) : null;
     return { state: stateOf(connection, dataset, at), found, total };
   });
-  return async () => {
-    const body = found.isTooLong ? '' : await whole(found.written);
-    const isTooLong = found.isTooLong || Buffer.byteLength(body) > MAX_BYTES;
-    const returned = found.written.length;
-    return { state, returned, total, body: isTooLong ? undefined : body };
-  };
+  const body = found.isTooLong ? '' : await whole(found.written);
+  const isTooLong = found.isTooLong || Buffer.byteLength(body) > MAX_BYTES;
+  const returned = found.written.length;
+  return { state, returned, total, body: isTooLong ? undefined : body };
 }
 
 function count(connection: Connection, { sql, params }: Sql): number {

@@ -96,10 +96,11 @@ export function pastRows(
   };
 }
 
-/** The one row of a source whose key is the parameter `key`. */
-export const rowOf = (source: Source): Source => ({
+/** The one row of a source that has the key. */
+export const rowOf = (source: Source, key: string): Source => ({
   ...source,
   from: `(SELECT * FROM ${source.from} WHERE _key = :key)`,
+  params: { ...source.params, key },
 });
 
 /** The versions of one row, the present one last. @param columns those of the history. @param at ISO 8601; null for now. */
@@ -164,11 +165,13 @@ export function columnsSql(source: Pick<Source, 'columns'>): Sql & Pick<RowsSql,
 type ColumnFinder = (name: string) => Column;
 type Bind = (value: SqlValue) => string;
 
+/** A question may have a thousand values: to count those before, each time, would take as long as all else. */
 function binder(params: Params): Bind {
+  let bound = 0;
   return (value) => {
-    const name = `p${Object.keys(params).length}`;
-    params[name] = value;
-    return `:${name}`;
+    bound += 1;
+    params[`p${bound}`] = value;
+    return `:p${bound}`;
   };
 }
 

@@ -24,10 +24,10 @@ import {
   nothingCounted,
   type QuotaAtTime,
   quotaAt,
+  refundCalls,
   steadyClock,
   takeCall,
   takeMore,
-  undoCall,
 } from './limits.ts';
 import { type ReportOutage, reportOnChange, sharedReport } from './outage.ts';
 
@@ -107,12 +107,19 @@ export type QuotaReport = Pick<QuotaAtTime, 'limit' | 'remaining'> & {
   readonly moreInMs: number | null;
 };
 
-/** A call that was let in, and the quota with it. */
-export type Permit = QuotaReport & {
-  /** The call turned out to cost nothing (304, an error). @returns the quota without it. */
-  giveBack(): QuotaReport;
-  /** The call turned out to cost so many more, which are all granted or none. */
-  takeMore(calls: number): QuotaReport | Refusal;
+/** Calls that were taken, and the quota with them. */
+export type Charge = QuotaReport & {
+  /**
+   * So many of them were not needed, or all that are left.
+   * @returns the quota without them.
+   */
+  refund(calls?: number): QuotaReport;
+};
+
+/** A call that was let in, which is the first charge. */
+export type Permit = Charge & {
+  /** It may cost so many more, which are all granted or none. */
+  takeMore(calls: number): Charge | Refusal;
   /** It has its response, or its client has gone: to be called whatever became of it. */
   leave(): void;
 };
@@ -212,12 +219,8 @@ export function openAdmission(
         const waitMs = countFailure(visitor.address, clock.monotonic());
         return waitMs > 0 ? refusal('failures', waitMs, 'failures', failuresReport) : refusal('key');
       }),
-    /**
-     * Takes one call of the account, right before it gets its response.
-     * @param costsQuota false for what is known to cost none: a 304, an error.
-     */
-    enter: (caller: Account, costsQuota = true): Permit | Refusal =>
-      withDatabase(({ meter }) => meter.enter(caller, costsQuota)),
+    /** Takes one call of the account, before anything else is done for it. */
+    enter: (caller: Account): Permit | Refusal => withDatabase(({ meter }) => meter.enter(caller)),
     /** The limits of the account, and what is left of them; costs nothing. */
     usage: (caller: Account): Usage | Refusal => withDatabase(({ meter }) => meter.usage(caller)),
     /** Counts a call that has its response for the account's use by day. */
@@ -299,43 +302,49 @@ function openMeter(connection: Connection, { saveState }: Pick<Counts, 'saveStat
     return { limit, remaining, periodMs: limits.quota?.periodMs ?? null, moreInMs };
   }
 
+  /** Calls of the time `at` that were just taken. @param limits by which they were counted. */
+  function chargeOf(count: AccountCount, at: number, limits: Limits, taken: number): Charge {
+    let left = taken;
+    return {
+      ...reportOf(count, at),
+      refund(wanted = left) {
+        const now = clock();
+        const calls = Math.min(wanted, left);
+        left -= calls;
+        // A count that began anew since then holds none of them.
+        if (calls > 0 && isCountedAlike(limits, count.limits))
+          save(count, refundCalls(count.state, now, count.limits, at, calls), now);
+        return reportOf(count, now);
+      },
+    };
+  }
+
   return {
-    enter(caller: Account, costsQuota: boolean): Permit | Refusal {
+    enter(caller: Account): Permit | Refusal {
       const count = countOf(caller);
       const { limits } = caller;
       const at = clock();
-      const { state, exceeded } = takeCall(count.state, at, limits, count.running, costsQuota);
+      const { state, exceeded } = takeCall(count.state, at, limits, count.running);
       if (exceeded) {
         const { limit, readyAt } = exceeded;
         return refusal(limit, readyAt - at, limit, reportOf(count, at));
       }
       save(count, state, at);
       count.running += 1;
-      let [isUndone, hasLeft] = [!costsQuota, false];
-      const { limit, remaining, periodMs, moreInMs } = reportOf(count, at);
+      let hasLeft = false;
       return {
-        limit,
-        remaining,
-        periodMs,
-        moreInMs,
+        ...chargeOf(count, at, limits, 1),
         leave() {
           if (!hasLeft) count.running -= 1;
           hasLeft = true;
         },
-        giveBack() {
-          const now = clock();
-          // A count that began anew since then holds nothing of this call.
-          if (!isUndone && isCountedAlike(limits, count.limits))
-            save(count, undoCall(count.state, now, count.limits, at), now);
-          isUndone = true;
-          return reportOf(count, now);
-        },
         takeMore(calls) {
           const now = clock();
-          const { state, exceeded } = takeMore(count.state, now, count.limits, calls);
+          const { limits } = count;
+          const { state, exceeded } = takeMore(count.state, now, limits, calls);
           if (exceeded) return refusal('cost', exceeded.readyAt - now, exceeded.limit, reportOf(count, now));
           save(count, state, now);
-          return reportOf(count, now);
+          return chargeOf(count, now, limits, calls);
         },
       };
     },

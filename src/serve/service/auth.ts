@@ -88,7 +88,7 @@ export function countFailures(): (address: string, now: number) => number {
   const states = new LRUCache<string, AccountState>({ max: MAX_FAILURE_ADDRESSES });
   return (address, now) => {
     const network = networkOf(address);
-    const { state, exceeded } = takeCall(states.get(network) ?? nothingCounted, now, limits, 0, false);
+    const { state, exceeded } = takeCall(states.get(network) ?? nothingCounted, now, limits, 0);
     states.set(network, state);
     return exceeded ? exceeded.readyAt - now : 0;
   };

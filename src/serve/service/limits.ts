@@ -4,7 +4,7 @@
  */
 
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../../clock.ts';
-import { millisecondsOf } from '../../schedule.ts';
+import { millisecondsOf } from '../../time.ts';
 
 export type Limits = {
   readonly quota: Quota | null;
@@ -179,7 +179,7 @@ function countAt(kept: CounterState | null, now: number, terms: CounterTerms): C
   }
 }
 
-/** Adds calls of the time `at`, or takes one away again, where that still counts. */
+/** Adds calls of the time `at`, or takes some away again, where that still counts. */
 function addCalls(state: CounterState, at: number, calls: number, { burst }: CounterTerms): CounterState {
   const { periodMs } = state;
   switch (state.kind) {
@@ -255,7 +255,6 @@ export const nothingCounted: AccountState = { quota: null, rate: null };
 /**
  * Takes one call from all limits, or from none.
  * @param running calls of the account that are in flight.
- * @param costsQuota whether it is taken from the quota.
  * @returns the state with it, and what refused it, if anything did.
  */
 export function takeCall(
@@ -263,25 +262,21 @@ export function takeCall(
   now: number,
   limits: Limits,
   running: number,
-  costsQuota: boolean,
 ): { state: AccountState; exceeded: ExceededLimit | null } {
   const { quota, rate } = countAll(before, now, limits);
   const exceeded: ExceededLimit[] = [];
   if (limits.concurrency !== null && running >= limits.concurrency)
     exceeded.push({ limit: 'concurrency', readyAt: now + CONCURRENCY_WAIT_MS });
   if (rate && rate.left <= 0) exceeded.push({ limit: 'rate', readyAt: readyAt(rate, 1) });
-  if (costsQuota && quota && quota.left <= 0) exceeded.push({ limit: 'quota', readyAt: readyAt(quota, 1) });
+  if (quota && quota.left <= 0) exceeded.push({ limit: 'quota', readyAt: readyAt(quota, 1) });
   const [longest = null] = exceeded.toSorted((one, other) => other.readyAt - one.readyAt);
-  const take = (counted: Count | null, isTaken: boolean) =>
-    counted && (isTaken ? addCalls(counted.state, counted.state.at, 1, counted.terms) : counted.state);
-  const isGranted = longest === null;
-  return {
-    state: { quota: take(quota, isGranted && costsQuota), rate: take(rate, isGranted) },
-    exceeded: longest,
-  };
+  const take = (counted: Count | null) =>
+    counted &&
+    (longest === null ? addCalls(counted.state, counted.state.at, 1, counted.terms) : counted.state);
+  return { state: { quota: take(quota), rate: take(rate) }, exceeded: longest };
 }
 
-/** A call that was let in turned out to cost more: takes all of that from the quota, or nothing. */
+/** A call that was let in costs more: takes all of that from the quota, or nothing. */
 export function takeMore(
   before: AccountState,
   now: number,
@@ -298,10 +293,16 @@ export function takeMore(
   };
 }
 
-/** The call of the time `takenAt` turned out to cost nothing; the rate keeps it. */
-export function undoCall(before: AccountState, now: number, limits: Limits, takenAt: number): AccountState {
+/** So many calls of the time `takenAt` were not needed: they go back to the quota, where that still counts them; the rate keeps its one. */
+export function refundCalls(
+  before: AccountState,
+  now: number,
+  limits: Limits,
+  takenAt: number,
+  calls: number,
+): AccountState {
   const { quota, rate } = countAll(before, now, limits);
-  return { quota: quota && addCalls(quota.state, takenAt, -1, quota.terms), rate: rate?.state ?? null };
+  return { quota: quota && addCalls(quota.state, takenAt, -calls, quota.terms), rate: rate?.state ?? null };
 }
 
 export function quotaAt(state: AccountState, now: number, { quota }: Limits): QuotaAtTime {

@@ -23,24 +23,25 @@ import {
 } from '../http/response.ts';
 import { abortSignalOf } from '../http/stream.ts';
 import { atOneMoment, untilCommit } from '../until-commit.ts';
+import type { Charge } from './admission.ts';
 import type { OpenMirror, WatchedMirror } from './mirror.ts';
 
-/** A response that is known but for its body, so that its cost can be judged before anything is read. */
+/** A response that is known but for its body: all that it may cost is taken before anything is read. */
 export type Plan = {
-  /** False for what takes nothing from the quota: an error, a 304. */
-  readonly costsQuota: boolean;
+  /** How many calls it costs at most. */
+  readonly calls: number;
   /**
    * What goes wrong while rows are read is a response, too; what it throws is a bug.
-   * @param takeMore takes further calls, for a response that goes on; false where the quota has none.
+   * @param takeCall takes a further call, for a response that goes on; undefined where the quota has none.
    */
-  read(takeMore: (calls: number) => boolean): PlannedResponse | Promise<PlannedResponse>;
+  read(takeCall: () => Charge | undefined): PlannedResponse | Promise<PlannedResponse>;
 };
 
-/** A response, and how many calls it costs beside the first. */
-export type PlannedResponse = StreamedResponse & { readonly furtherCalls?: number };
+/** A response, and how many calls it costs after all: one unless given, and none for a 304 or an error. */
+export type PlannedResponse = StreamedResponse & { readonly calls?: number };
 
-/** A response that costs nothing, and is known already. */
-export const finished = (response: HttpResponse): Plan => ({ costsQuota: false, read: () => response });
+/** A response that is known already, and costs nothing or one call. */
+export const finished = (response: HttpResponse): Plan => ({ calls: 1, read: () => response });
 
 export type Lists = ReturnType<typeof openLists>;
 
@@ -94,7 +95,7 @@ export function openLists({ mirror, maxAgeMs, clock, onPage }: ListsParts) {
     if (matchesEtag(headers['if-none-match'], etag))
       return finished({ status: 304, headers: listHeaders, body: null });
     return {
-      costsQuota: true,
+      calls: 1,
       async read() {
         const body = await readPage(page, etag, call, account);
         if (typeof body === 'string') return missing[body];

@@ -5,7 +5,7 @@
 
 import { statSync } from 'node:fs';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { type Clock, isTooOld } from '../../clock.ts';
+import { type Clock, isTooOld, LONGEST_TIMER_MS } from '../../clock.ts';
 import type { Dataset } from '../../job-list.ts';
 import { type Log, repeatedly } from '../../log.ts';
 import type { Spending } from '../../plan.ts';
@@ -178,8 +178,8 @@ export function declareMetrics(
   jobs: readonly string[],
   version: string,
 ) {
-  collectDefaultMetrics({ register: registry });
-  for (const name of misnamed) registry.removeSingleMetric(name);
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LONGEST_TIMER_MS });
+  for (const name of [...misnamed, ...sampled]) registry.removeSingleMetric(name);
   const described = (name: string, help: string, labelNames: readonly string[] = []) => ({
     name: `market_mirror_${name}`,
     help,
@@ -276,6 +276,11 @@ const misnamed = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
 ];
+
+/** For these a timer would wake an idle service a hundred times a second; each would count the time between two of them as lag. */
+const sampled = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
+  (name) => `nodejs_eventloop_lag_${name}_seconds`,
+);
 
 /** The mirror at one time. */
 type MirrorState = Pick<Health, 'daemon' | 'sinks' | 'problems' | 'datasets' | 'limits' | 'logBytes'> & {

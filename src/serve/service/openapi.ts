@@ -32,15 +32,16 @@ export function describeService(
   hasQuery: boolean,
 ): (call: Pick<Call, 'headers'>, address: string) => HttpResponse {
   const { openapi, info, ...rest } = documentOf(jobs, hasQuery);
-  let latest: { address: string; body: Buffer; etag: string } | undefined;
+  // Whoever asks may call the service by many addresses, each in turn: only these few letters are made anew.
+  const before = JSON.stringify({ openapi, info }).slice(0, -1);
+  const behind = JSON.stringify(rest).slice(1);
+  const digest = digestEtag(before + behind);
   return ({ headers: { 'if-none-match': ifNoneMatch } }, address) => {
-    if (latest?.address !== address) {
-      const body = Buffer.from(JSON.stringify({ openapi, info, servers: [{ url: address }], ...rest }));
-      latest = { address, body, etag: digestEtag(body) };
-    }
-    const { body, etag } = latest;
+    const servers = JSON.stringify([{ url: address }]);
+    const etag = digestEtag(digest + servers);
     const headers = { ETag: etag, 'Cache-Control': 'private, no-cache' };
     if (matchesEtag(ifNoneMatch, etag)) return { status: 304, headers, body: null };
+    const body = `${before},"servers":${servers},${behind}`;
     return { status: 200, headers: { 'Content-Type': 'application/json', ...headers }, body };
   };
 }

@@ -40,13 +40,7 @@ export async function respondToQuery(
   const body = await readJson(call);
   const limit = readLimit(body);
   const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': 'no-store' };
-  let question: ReturnType<typeof readQuestion>;
-  try {
-    question = readQuestion(body, clock.now());
-  } catch (thrown) {
-    if (!(thrown instanceof Failure)) throw thrown;
-    return { status: 200, headers, body: lineOf(failedLine(thrown)) };
-  }
+  const question = readQuestion(body, clock.now());
   const turn = await turns.take(call, viewer);
   if ('status' in turn) return turn;
   return {
@@ -204,7 +198,7 @@ export function openQueryTurns(
         const loan = await processes.take(owner, abortSignalOf(call), enterFirst);
         return loan ? turnOf(loan, permit) : busyResponse('questions');
       } catch (thrown) {
-        permit?.giveBack();
+        permit?.refund();
         permit?.leave();
         if (thrown instanceof LimitError) {
           const { status, body, retryAfter, limit } = thrown.refusal;
@@ -233,7 +227,7 @@ function turnOf({ giveBack, explain, ...loan }: Loan, permit: Permit | undefined
     explain(thrown) {
       const failure = explain(thrown);
       // A mistake in the query costs nothing, as an error of the API.
-      if (failure instanceof Failure && failure.kind === 'usage') permit?.giveBack();
+      if (failure instanceof Failure && failure.kind === 'usage') permit?.refund();
       return failure;
     },
     end() {

@@ -1,8 +1,9 @@
 /** What the page sends, read and checked, and how it hears of a failure: by a line `failed` of `QueryLine`, whatever it sent. */
 
 import { isoTime } from '../../clock.ts';
-import { Failure, type FailureKind } from '../../errors.ts';
+import type { FailureKind } from '../../errors.ts';
 import type { Params } from '../../reading/query.ts';
+import { parsePastTime } from '../../time.ts';
 import type { Call } from '../http/handler.ts';
 import { type HttpResponse, jsonResponse, retryAfter } from '../http/response.ts';
 import { readBody } from '../http/stream.ts';
@@ -38,7 +39,7 @@ export async function readJson(call: Call): Promise<Readonly<Record<string, unkn
   throw new BadRequest('The body must be an object in JSON.');
 }
 
-/** A query of the mirror. @throws BadRequest, and Failure `usage` for a time that is yet to come. */
+/** A query of the mirror. @throws BadRequest */
 export function readQuestion(
   { sql, params = {}, asOf = null }: Readonly<Record<string, unknown>>,
   now: number,
@@ -64,10 +65,10 @@ function readParam(name: string, value: unknown): string | number | bigint | nul
 
 function readTime(value: unknown, now: number): string | null {
   if (value === null) return null;
-  const at = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : Number.NaN;
-  if (Number.isNaN(at)) throw new BadRequest('asOf must be a time such as 2026-03-01T12:00:00Z, or null.');
-  if (at > now) throw new Failure('usage', `${isoTime(at)} is yet to come`);
-  return isoTime(at);
+  if (typeof value !== 'string') throw new BadRequest('asOf must be a text or null.');
+  const at = parsePastTime(value, now);
+  if ('problem' in at) throw new BadRequest(at.problem);
+  return isoTime(at.ms);
 }
 
 /** @param waitSeconds until it is worth trying again. */

@@ -237,6 +237,19 @@ describe('by a key', () => {
   });
 });
 
+test.each([{ trusted: ['127.0.0.1'] }, { hosts: ['mirror.example'] }])(
+  'a link, and a session by one, open nothing where a proxy may pass on the calls of everybody: %j',
+  async (settings) => {
+    const here = await setupPage({ walked: [] });
+    expect((await here.get('/page/schema')).status).toBe(200);
+    const { get, link, url, comeByKey, issue } = await setupPage({ walked: [], settings });
+    const answer = await fetch(`${url}${link()}`, { redirect: 'manual' });
+    expect([answer.status, answer.headers.get('set-cookie')]).toEqual([401, null]);
+    const cookie = await comeByKey(issue(PAGE_KEY).key);
+    expect((await get('/page/schema', { cookie })).status, 'by a key').toBe(200);
+  },
+);
+
 describe('other pages', () => {
   test.each([
     [{ 'sec-fetch-site': 'cross-site' }],

@@ -13,7 +13,7 @@ import { ColumnChoice, Pager, Table, type TableColumn } from '../../parts/table.
 import { go, linkHere, linkTo, linkToJson, linkToSql } from '../../router.ts';
 import { pathOf } from '../../routes.ts';
 import { type Answer, answerTo, type QueryProblem } from '../../service.ts';
-import type { Order } from '../../sql.ts';
+import { type Order, removerSql } from '../../sql.ts';
 import { type Column, facetColumns, shownColumns } from './columns.ts';
 import { Facets, FilterMenu, Filters, facetsOf, filterBy, SearchBox } from './filters.tsx';
 import {
@@ -286,10 +286,6 @@ function noRows(state: ViewState, { sources }: Answer, at: string | null): strin
 
 const readingTime = (ms: number) => (ms < 1_000 ? `${number(ms)} ms` : duration(ms / 1_000));
 
-/** The walk that proved that a row is gone is known by the number of its change. */
-const removedBy = `(SELECT id FROM walks
-    WHERE last_seq = CAST(round((julianday("_valid_to") - 2440587.5) * 86400000) AS INTEGER)) AS "_removed_by"`;
-
 /** @param shown the names of the columns to show; those that there are not are left out. */
 function listingOf(
   { table, history, isSpecified }: Dataset,
@@ -319,7 +315,7 @@ function listingOf(
     where: [...where, { column: '_ended_by', is: '=', value: 'delete' }],
     order: chosen ?? [{ column: '_valid_to', descending: true }],
     identity: ['_key', '_valid_to'],
-    beside: [removedBy],
+    beside: [`${removerSql(table)} AS "_removed_by"`],
   };
 }
 

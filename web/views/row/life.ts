@@ -2,7 +2,7 @@
 
 import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import type { Answer } from '../../service.ts';
-import { name, type Sql } from '../../sql.ts';
+import { name, removerSql, type Sql } from '../../sql.ts';
 
 export type Version = {
   /** From 1, the oldest that is kept. */
@@ -80,18 +80,13 @@ export function lifeSql(table: string, history: string | null, columns: readonly
     // A version came with the last call of its walk before it. Of the same millisecond, only where none was before: that may be the next call.
     `  coalesce(${callBy('<', 'at DESC')},`,
     `    ${callBy('=', 'id')}) AS request_id,`,
-    // A walk that removes much has a number for each thousand rows, of which it keeps the first and the last.
-    `  iif(_ended_by = 'delete', (SELECT id FROM walks`,
-    `     WHERE last_seq >= ${endSeq} AND first_seq <= ${endSeq} AND kind = 'walk' AND replace(job, '-', '_') = '${table}'`,
-    '     ORDER BY last_seq LIMIT 1), NULL) AS closed_by,',
+    `  iif(_ended_by = 'delete', ${removerSql(table)}, NULL) AS closed_by,`,
     '  count(*) OVER () AS versions',
     `  ${own}`,
     'FROM life ORDER BY _valid_from DESC',
   ];
   return { sql: lines.join('\n'), params: { key } };
 }
-
-const endSeq = 'CAST(round((julianday(_valid_to) - 2440587.5) * 86400000) AS INTEGER)';
 
 const callBy = (is: '<' | '=', order: string) =>
   `(SELECT request_id FROM requests WHERE walk_id = life._walk_id AND status = 200 AND at ${is} _valid_from

@@ -20,12 +20,19 @@ const kinds = {
 export const withoutParams = (sql: string): Sql => ({ sql, params: {} });
 const plainOrQuoted = (table: string) => (/^[a-z_][a-z0-9_]*$/.test(table) ? table : name(table));
 
-export function Examples({ tables, open }: { tables: Schema['tables']; open: Open }) {
+type ExamplesProps = {
+  tables: Schema['tables'];
+  /** Whether an earlier moment is shown. */
+  isPast: boolean;
+  open: Open;
+};
+
+export function Examples({ tables, isPast, open }: ExamplesProps) {
   return (
     <details open>
       <summary>Examples</summary>
       <ul>
-        {examplesFor(tables).map(({ title, sql }) => (
+        {examplesFor(tables, isPast).map(({ title, sql }) => (
           <li key={title}>
             <button type="button" class="quiet" onClick={() => open(withoutParams(sql))}>
               {title}
@@ -183,10 +190,11 @@ export function History({ past, open, forget }: HistoryProps) {
 
 type Example = { title: string; sql: string };
 
-/** Each with the table and columns that it needs. */
-const examples: readonly (Example & { table: string; columns: readonly string[] })[] = [
+/** Each with the table and columns that it needs. `isOfNow`: it can only be asked of the present. */
+const examples: readonly (Example & { table: string; columns: readonly string[]; isOfNow?: true })[] = [
   {
     title: 'Which datasets are fresh',
+    isOfNow: true,
     table: 'freshness',
     columns: ['job', 'rows', 'verdict', 'complete_as_of', 'age_seconds'],
     sql: `SELECT job, rows, verdict, complete_as_of, age_seconds
@@ -242,6 +250,7 @@ ORDER BY started_at`,
   },
   {
     title: 'Why rows were refused',
+    isOfNow: true,
     table: 'quarantine',
     columns: ['job', 'problems', 'resolved_at'],
     sql: `SELECT job, problem.value ->> 'path' AS path, problem.value ->> 'expected' AS expected, count(*) AS rows
@@ -252,10 +261,10 @@ ORDER BY rows DESC`,
   },
 ];
 
-function examplesFor(tables: Schema['tables']): Example[] {
+function examplesFor(tables: Schema['tables'], isPast: boolean): Example[] {
   const has = (table: string, columns: readonly string[]) => {
     const known = tables.find(({ name }) => name === table)?.columns.map(({ name }) => name);
     return known !== undefined && columns.every((column) => known.includes(column));
   };
-  return examples.filter(({ table, columns }) => has(table, columns));
+  return examples.filter(({ table, columns, isOfNow }) => has(table, columns) && !(isPast && isOfNow));
 }
