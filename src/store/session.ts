@@ -140,6 +140,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   /** Of the transaction that is open: what it did, and its number among all changes, which the first change takes. */
   let counts = noCounts();
   let seq: number | undefined;
+  /** Rows that the change with this number has written. */
+  const written = new Set<number>();
 
   /** Runs one transaction. After one failure it always throws that error: what is in memory no longer matches the database. */
   function commit<T>(work: () => T): T {
@@ -167,10 +169,14 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     row[what] += times;
   }
 
-  /** The time that changed rows get: that of the commit. */
-  function changedAt(): string {
-    if (seq === undefined) {
+  /**
+   * The time that changed rows get: that of the commit. Where this has written the row already, a later one: what stood in between is
+   * a version, too.
+   */
+  function changedAt(number?: number): string {
+    if (seq === undefined || (number !== undefined && written.has(number))) {
       seq = nextSeq(job.name, now());
+      written.clear();
       row.firstSeq ??= seq;
       row.lastSeq = seq;
     }
@@ -250,13 +256,16 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   function writeRow({ key, stored }: Match, { values }: Row, isMet: boolean): number {
     if (!stored) {
       count('inserted');
-      return table.insert(key, values, row.id, changedAt());
+      const number = table.insert(key, values, row.id, changedAt());
+      written.add(number);
+      return number;
     }
     const { number, change, isHeld } = stored;
     if (isHeld) table.endHold(number);
     if (change === 'changed') {
       count('updated');
-      table.update(number, values, row.id, changedAt());
+      table.update(number, values, row.id, changedAt(number));
+      written.add(number);
     } else if (change === 'moved') table.move(stored, values);
     else if (isMet) table.settle(number, values);
     return number;
