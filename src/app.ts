@@ -11,7 +11,7 @@ import type { Job } from './job.ts';
 import { findJob, ownSchedules } from './job-list.ts';
 import { loadJobs } from './load-jobs.ts';
 import { mirror, type Progress, retryRefused } from './mirror.ts';
-import { onChange, type Say } from './on-change.ts';
+import { type Change, onChange, type Say } from './on-change.ts';
 import { hasEnded, nameProcess } from './process-name.ts';
 import { createReleases, type Releases } from './releases.ts';
 import { intervalOf } from './schedule.ts';
@@ -61,6 +61,8 @@ export type AppParts = Surroundings & {
   isPatient?: boolean;
   /** Whether to try at once what was refused or failed: a person asks for it. */
   again?: boolean;
+  /** What a walk makes known, for the command of `MIRROR_ON_CHANGE`; without it the command is never run. */
+  provenBy?: (dir: string, job: Job, walk: WalkRow) => Change | null;
 };
 
 /** The longest wait within a walk; a longer one snoozes it. */
@@ -106,7 +108,7 @@ async function shareLimits(
 }
 
 function build(
-  { environment, clock, random, say = () => undefined, again = false }: AppParts,
+  { environment, clock, random, say = () => undefined, again = false, provenBy }: AppParts,
   jobs: readonly Job[],
   config: Config,
   store: Store,
@@ -166,7 +168,7 @@ function build(
           } catch {}
           throw thrown;
         });
-        const change = hook && store.changes.of(job, walk);
+        const change = hook && provenBy?.(config.dir, job, walk);
         if (change) hook.start(change);
         try {
           store.prune(job, config.keep);

@@ -1,7 +1,6 @@
 /** The settings: read from the environment once and checked. `config/settings.ts` describes each. */
 
 import { readFileSync, statSync } from 'node:fs';
-import { type AwsAccess, readAws } from './config/aws.ts';
 import {
   allSettings,
   type Environment,
@@ -17,7 +16,6 @@ import {
   smallNames,
 } from './config/settings.ts';
 import {
-  type LakeAddress,
   type MaxAges,
   type ProxyAddress,
   readPath,
@@ -34,7 +32,6 @@ import { nearest } from './near.ts';
 import { isLoopback } from './networks.ts';
 import { parseSchedule, type Schedule } from './schedule.ts';
 
-export type { AwsAccess } from './config/aws.ts';
 export { type Environment, settingOf } from './config/settings.ts';
 export {
   parseRedisUrl,
@@ -79,9 +76,7 @@ export type ProxySettings = ProxyAddress & { exceptions: string };
 
 /** In milliseconds; `keepMs` is infinite for ever. */
 export type LakeSettings = {
-  address: LakeAddress;
-  /** The key and address of its bucket; undefined for a folder. */
-  access: AwsAccess | undefined;
+  folder: string;
   everyMs: number;
   keepMs: number;
 };
@@ -281,8 +276,8 @@ export function readShip(environment: Environment): ShipAddress | undefined {
 /** The lake that follows the mirror, where there is one. @throws Failure `config`. */
 export function readLake(environment: Environment): LakeSettings | undefined {
   const given = withoutEmpty(environment);
-  const { address, ...others } = readAll(settings.lake, given);
-  return address && { address, access: address.kind === 's3' ? readAws(given) : undefined, ...others };
+  const { folder, ...others } = readAll(settings.lake, given);
+  return folder === undefined ? undefined : { folder, ...others };
 }
 
 /** The account whose limits are shared, and by which Redis. @throws Failure `config` without `REDIS_URL`. */

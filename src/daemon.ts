@@ -17,6 +17,7 @@ import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
 import { createTurns, type Turns } from './plan/turn.ts';
 import { type ChangesAt, type MirrorQueue, startQueue } from './queue.ts';
+import { provenBy, provenSince } from './reading/changes.ts';
 import { type DaemonNote, noSinks, readStatus } from './reading/status.ts';
 import { type Releases, releasing } from './releases.ts';
 import { lakeThread, shipThread } from './sinks.ts';
@@ -56,6 +57,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
     ...parts,
     say: (level, job, text) => log[level]({ job }, text),
     isPatient: true,
+    provenBy,
     outOfReach(account) {
       outOfReach = account;
       note?.({ account });
@@ -96,7 +98,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
     });
   if (lake)
     follow({
-      thread: lakeThread({ dir, environment: parts.environment, chance: random() }),
+      thread: lakeThread({ dir, environment: parts.environment }),
       words: {
         goesOn: 'the lake goes on',
         fails: 'not written to the lake',
@@ -122,7 +124,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
       announce();
       return file.during(() => run(app, app.job(name), parts, shared, stop));
     },
-    changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
+    changeSince: (name, seq) => provenSince(dir, app.job(name), seq),
     onOutage: (queue) => note({ queue }),
     log,
     prefix: `market-mirror-${app.store.name}`,

@@ -181,7 +181,7 @@ const groups: Record<string, readonly Entry[]> = {
     {
       name: 'lake',
       takes: '[job...]',
-      about: 'write what changed as Parquet files to MIRROR_LAKE, a folder or a bucket',
+      about: 'write what changed as Parquet files to MIRROR_LAKE, a folder',
       load: async () => (await import('./commands/sinks.ts')).lakeCommand,
     },
   ],

@@ -9,10 +9,14 @@ import { type StartedChild, startChild } from './child.ts';
 import type { Clock } from './clock.ts';
 import { toError } from './errors.ts';
 import { printable } from './printable.ts';
-import type { Change, Lock } from './store.ts';
+import type { Lock } from './store.ts';
 
 export type Say = (level: 'info' | 'warn', job: string, text: string) => void;
 type Write = (level: 'info' | 'warn', text: string) => void;
+
+/** What a proven walk makes known (see `reading/changes.ts`): all of it goes to the command. */
+export type Change = Readonly<Record<'job' | 'table' | 'verdict' | 'completeAsOf', string>> &
+  Readonly<Record<'walkId' | 'inserted' | 'updated' | 'deleted' | 'firstSeq' | 'lastSeq', number>>;
 
 type OnChange = {
   /** Runs the command, at once or when the one that runs for this job has ended. Never throws, never waits. */

@@ -13,14 +13,20 @@ const familiar: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t'
 /** JSON for people and programs alike: the same value, with those characters as escapes of JSON. */
 export function printableJson(value: unknown, indent = 2): string {
   return JSON.stringify(value, null, indent).replace(unsafe, (char) =>
-    char === '\n'
-      ? char
-      : Array.from(
-          { length: char.length },
-          (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`,
-        ).join(''),
+    char === '\n' ? char : escaped(char),
   );
 }
+
+/** The same for JSON that is written already, on one line: every digit and letter stays. */
+export function printableRawJson(json: string): string {
+  return json.replace(unsafe, (char) => (/[\t\n\r]/.test(char) ? ' ' : escaped(char)));
+}
+
+const escaped = (char: string) =>
+  Array.from(
+    { length: char.length },
+    (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`,
+  ).join('');
 
 /** The text on one line, with every character that a terminal would obey, hide or reorder by written out. */
 export function printable(text: string): string {

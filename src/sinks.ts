@@ -35,19 +35,13 @@ export type FollowResponse = { arrivals: readonly Arrival[] };
 
 export type LakeThreadParts = {
   dir: string;
-  /** The settings of the lake, and where its keys are found: read anew each time. */
+  /** The settings of the lake: read anew each time. */
   environment: Record<string, string | undefined>;
-  /** Between 0 and 1, by which its pauses differ from those of others. */
-  chance: number;
 };
 
-export function lakeThread({
-  dir,
-  environment,
-  chance,
-}: LakeThreadParts): Thread<FollowRequest, FollowResponse> {
-  const own = Object.entries(environment).filter(([name]) => /^(MIRROR_|AWS_|HOME$)/.test(name));
-  const parts: LakeThreadParts = { dir, environment: Object.fromEntries(own), chance };
+export function lakeThread({ dir, environment }: LakeThreadParts): Thread<FollowRequest, FollowResponse> {
+  const own = Object.entries(environment).filter(([name]) => name.startsWith('MIRROR_'));
+  const parts: LakeThreadParts = { dir, environment: Object.fromEntries(own) };
   return sinkThread('lake', 'the thread of the lake', parts);
 }
 

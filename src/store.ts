@@ -10,7 +10,6 @@ import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
 import { copyDatabase, holdFolder, sealCopy } from './store/backup.ts';
 import { callRecorder, openGovernorState, silenceReader } from './store/calls.ts';
-import { openChanges } from './store/changes.ts';
 import { type Connection, emptyLog, logBytes, openConnection } from './store/connection.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './store/failure.ts';
 import { ensureColumns } from './store/fields.ts';
@@ -38,7 +37,6 @@ import { giveUpUnfinished, lastWalk } from './store/walks.ts';
 import type { CheckedRows, DiscoveredShape } from './validate/checked.ts';
 import { type Hints, unknownShape } from './validate.ts';
 
-export type { Change } from './store/changes.ts';
 export { guarded } from './store/failure.ts';
 export { describeHolder, isLock, type Lock, syncLock, tryLock } from './store/lock.ts';
 export type { Keep } from './store/prune.ts';
@@ -222,7 +220,6 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     /** Why the mirror's path no longer leads to the opened file; undefined where it does. */
     lost,
     governor: openGovernorState(connection, now),
-    changes: guardedAll(file, openChanges(connection)),
     ...guardedAll(file, {
       /**
        * Resumes the job's unfinished walk or glance, or begins one; it is this process's alone until it is released.

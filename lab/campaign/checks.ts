@@ -1,9 +1,10 @@
 /** What must hold of the mirror, its history and its followers after two proofs without an edit, and what may be left at the end. */
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Job } from '../../src/job.ts';
+import { loadJobs } from '../../src/load-jobs.ts';
 import { differencesThere, momentOf } from '../../test/helpers/shipped.ts';
 import { differences } from '../../test/helpers/truth.ts';
 import type { Consumer } from './consumer.ts';
@@ -194,46 +195,24 @@ export async function checkShipped(world: World): Promise<Finding[]> {
   return found.map((what) => ({ kind: 'false', what: `in Postgres: ${what}` }));
 }
 
-/** Nothing where nothing has been laid. */
-export async function checkLakes(world: World): Promise<Finding[]> {
-  const { lake, bucket, scratch } = world;
-  const inFolder = async () =>
-    lake.counts.started > 0
-      ? await differencesIn(world, { MIRROR_LAKE: lake.folder }, async () => lake.folder)
-      : [];
-  const inBucket = async () => {
-    if (!bucket) return [];
-    const there = mkdtempSync(join(scratch, 'bucket-'));
-    const fetch = async () => {
-      await bucket.fetchInto(there);
-      return there;
-    };
-    const found = await differencesIn(world, bucket.environment, fetch);
-    rmSync(there, { recursive: true });
-    return found;
-  };
-  const found = await Promise.all([inFolder(), inBucket()]);
-  return found.flat().map((what) => ({ kind: 'false', what }));
-}
-
-/** By its own receipts, then by DuckDB, change by change and value by value. Polls of `usage` go on. */
-async function differencesIn(
-  { run, database }: World,
-  settings: Record<string, string>,
-  folder: () => Promise<string>,
-): Promise<string[]> {
-  const { code, stderr, stdout } = await run(['lake', '--verify'], settings).ended;
-  if (code !== 0)
-    return [`lake --verify of ${settings['MIRROR_LAKE']} ended with ${code}: ${stdout}${stderr}`];
+/** Nothing where nothing has been laid. By its own receipts, then by DuckDB, change by change and value by value. Polls of `usage` go on. */
+export async function checkLakes({ lake, run, database }: World): Promise<Finding[]> {
+  if (lake.counts.started === 0) return [];
+  const finding = (what: string): Finding => ({ kind: 'false', what });
+  const lists = (await loadJobs()).map(({ name }) => name).filter((name) => name !== 'usage');
+  for (const words of [['lake'], ['lake', '--check', ...lists]]) {
+    const { code, stderr, stdout } = await run(words, { MIRROR_LAKE: lake.folder }).ended;
+    if (code !== 0) return [finding(`${words.join(' ')} ended with ${code}: ${stdout}${stderr}`)];
+  }
   // Loaded only where there is a lake.
   const { differencesThere } = await import('../../test/helpers/lake.ts');
-  const found = await differencesThere(database, await folder(), 'usage');
-  return found.map((what) => `in the lake ${settings['MIRROR_LAKE']}: ${what}`);
+  const found = await differencesThere(database, lake.folder, 'usage');
+  return found.map((what) => finding(`in the lake ${lake.folder}: ${what}`));
 }
 
-/** The files in the mirror's folder after the daemon has ended; a file that a killed lake was sending stays for a day. */
+/** The files in the mirror's folder after the daemon has ended. */
 const belongs =
-  /^(lake-partial\/.*|mirror\.(db|id)|serve\.db(-wal|-shm)?|queue\.json|locks(\/.*)?|redis(\/appendonlydir(\/.*)?)?)$/;
+  /^(mirror\.(db|id)|serve\.db(-wal|-shm)?|queue\.json|locks(\/.*)?|redis(\/appendonlydir(\/.*)?)?)$/;
 /** Made by the attacks and by the consumer. */
 const ours = /^(since-.*|clock|external-redis.*)$/;
 const UNTIL_GONE_MS = 5_000;

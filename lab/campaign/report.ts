@@ -122,24 +122,17 @@ function shippers({ shippedTo }: World): string[] {
   ];
 }
 
-function lakes({ lake, bucket }: World): string[] {
-  const lines: string[] = [];
+function lakes({ lake }: World): string[] {
   const { started, killed } = lake.counts;
-  if (started > 0)
-    lines.push(
-      `lakes in a folder: ${started} started, ${killed} killed, ${filesOnTheirWay(lake)} of them while a file was made`,
-    );
-  if (bucket) {
-    const { started, killed, cut, refused } = bucket.counts;
-    lines.push(
-      `lakes in a bucket: ${started} started, ${killed} killed, ${cut} connections cut, ${refused} answers of 500 or 503`,
-    );
-  }
-  return lines;
+  if (started === 0) return [];
+  return [
+    `lakes: ${started} started, ${killed} killed, ${filesOnTheirWay(lake)} of the last while a file was made`,
+  ];
 }
 
-/** Files that lakes were making as they were killed stay for a day. */
-const filesOnTheirWay = ({ folder }: World['lake']) => readdirSync(join(folder, '_partial')).length;
+/** Files that a lake was making as it was killed stay until the next one. */
+const filesOnTheirWay = ({ folder }: World['lake']) =>
+  existsSync(join(folder, '_partial')) ? readdirSync(join(folder, '_partial')).length : 0;
 
 /** So that it can be looked into: the disk goes with the campaign. */
 export function keep({ database, log }: World): void {

@@ -12,7 +12,6 @@ import { startCuttingProxy } from '../../test/helpers/cutting-proxy.ts';
 import { addressOf, startPostgres } from '../../test/helpers/postgres-server.ts';
 import { sum } from '../figures.ts';
 import type { Feed } from './attacks/followers.ts';
-import { type Bucket, openBucket } from './world/bucket.ts';
 import { type Daemon, keepDaemon } from './world/daemon.ts';
 import { type Disk, openDisk } from './world/disk.ts';
 import { processesIn, signal } from './world/processes.ts';
@@ -44,10 +43,6 @@ export type World = {
   shippedTo: ShipTarget | undefined;
   /** The lake in a folder. */
   lake: { folder: string; counts: { started: number; killed: number } };
-  /** The lake in a bucket, started by the first call. */
-  openBucket(): Promise<Bucket>;
-  /** Undefined until then. */
-  bucket: Bucket | undefined;
   /** The change feed with its client, once there is one. */
   feed: Feed | undefined;
   /** How often those who follow the mirror were killed, or their connections cut. */
@@ -63,8 +58,6 @@ export type World = {
 
 const SCHEDULE = 'every 1s';
 const REDIS_MS = 60_000;
-/** So many lay one lake at once. */
-const LAYING = 2;
 
 export async function openWorld(seed: number): Promise<World> {
   const jobs = await loadJobs();
@@ -113,16 +106,16 @@ export async function openWorld(seed: number): Promise<World> {
     run: (args, settings) => startCli(args, { ...environment(), ...settings }, work),
     shippedTo: undefined,
     lake: { folder: join(folder, 'lake'), counts: { started: 0, killed: 0 } },
-    bucket: undefined,
     feed: undefined,
-    async openBucket() {
-      world.bucket ??= await openBucket(LAYING);
-      return world.bucket;
-    },
     struck() {
-      const ofConnections = [world.bucket?.counts, world.shippedTo?.counts];
-      const struck = ofConnections.map((counts) => (counts ? counts.killed + counts.cut : 0));
-      return world.lake.counts.killed + (world.feed?.counts.killed ?? 0) + sum(struck);
+      const shipped = world.shippedTo?.counts;
+      const struck = [
+        world.lake.counts.killed,
+        world.feed?.counts.killed ?? 0,
+        shipped?.killed ?? 0,
+        shipped?.cut ?? 0,
+      ];
+      return sum(struck);
     },
     async shipTarget() {
       world.shippedTo ??= await openShipTarget();
@@ -161,7 +154,6 @@ export async function openWorld(seed: number): Promise<World> {
       await daemon.end();
       await upstream.close();
       await world.shippedTo?.close();
-      await world.bucket?.close();
       for (const { pid } of processesIn(folder)) signal(pid, 'SIGKILL');
       disk.remove();
       rmSync(folder, { recursive: true, force: true });

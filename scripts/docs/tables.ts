@@ -8,6 +8,7 @@ import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { type Job, type View, validity } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { sharedMeanings as datasetMeanings, meaningsOf } from '../../src/serve/ui/column-meanings.ts';
+import { analystViewsOf } from '../../src/store/analysts.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import * as schema from '../../src/store/schema.ts';
 import { viewsOf } from '../../src/store/views.ts';
@@ -25,9 +26,11 @@ export async function renderTables(): Promise<string> {
   const parts: Record<string, Section[]> = {
     'Over all datasets': general.map((view) => viewSection(view, present, new Map())),
     Datasets: jobs.flatMap((job) => datasetSections(job, present)),
+    'Views of every dataset': analystSections(present),
     'What the mirror keeps about itself': ownSections(present),
   };
   const told = new Set(Object.values(parts).flatMap((sections) => sections.map(({ name }) => name)));
+  for (const name of present.keys()) if (analystViews.has(name)) told.add(name);
   for (const name of present.keys()) if (!told.has(name)) throw new Error(`${name}: no word on what it is`);
   const blocks = Object.entries(parts).flatMap(([title, sections]) => [
     `## ${title}`,
@@ -137,6 +140,25 @@ function render({ name, about, columns, meaning, example = examples[name] }: Sec
   ].join('\n\n');
 }
 
+/** The views that each dataset has, by the examples of one. */
+function analystSections(present: Map<string, Column[]>): Section[] {
+  const section = (view: string, shown: string, columns: Column[]): Section => ({
+    name: view,
+    about: analysts[shown]?.about ?? '',
+    columns: columns.map(withoutGuess),
+    meaning: (column) => analysts[shown]?.columns[column],
+    example: analysts[shown]?.example ?? '',
+  });
+  return [
+    section('`<dataset>_current`', 'current', []),
+    section('`<dataset>_changes`', 'changes', present.get('ai_signals_changes') ?? []),
+    section('`<dataset>_<column>`', 'lists', present.get('ai_signals_quality_checks') ?? []),
+  ];
+}
+
+/** Found with `readMirror`. */
+const analystViews = new Set<string>();
+
 /** The columns of every table and view, by name. */
 async function readMirror(jobs: readonly Job[]): Promise<Map<string, Column[]>> {
   const folder = mkdtempSync(join(tmpdir(), 'mirror-docs-'));
@@ -151,6 +173,7 @@ async function readMirror(jobs: readonly Job[]): Promise<Map<string, Column[]>> 
       .pluck()
       .all();
     const columns = database.prepare<[string], Column>('SELECT * FROM pragma_table_xinfo(?) ORDER BY cid');
+    for (const job of jobs) for (const { name } of analystViewsOf(database, job)) analystViews.add(name);
     return new Map(names.map((name) => [name, columns.all(name)]));
   } finally {
     database.close();
@@ -211,7 +234,7 @@ runs as it is written, in any SQLite tool, while the daemon is running.
   when, and how many of its rows are held.
 - Times made by the mirror are ISO 8601 UTC text with milliseconds, so they compare and sort as text. Times from the API
   are kept exactly as received.
-- Booleans are 0 or 1. Arrays and objects are JSON text: read them with \`->>\` or \`json_each\`.
+- Booleans are 0 or 1. Arrays and objects are JSON text: read them with \`->>\`, or a list by [its view](#views-of-every-dataset).
 - A dataset whose record shape is not specified is kept as received in \`_body\`. \`fields\` lists what was found in it. Member
   names are written without escapes that JSON does not need. A row in which an object has one name twice is in \`quarantine\`.
 - A value outside the values or the range named here is stored all the same, and noted in \`drift\`. A row that breaks its
@@ -228,6 +251,44 @@ const rowsApart = (table: string) =>
 
 const volatileApart = (table: string) =>
   `The volatile values that \`${table}\` shows, apart from the rows, since they change while these do not. A walk brings them up to date as it ends.`;
+
+type AnalystWords = { about: string; columns: Words; example: string };
+
+/** The analysts' views, see `src/store/analysts.ts`. */
+const analysts: Record<string, AnalystWords> = {
+  current: {
+    about: 'The rows of the dataset that are not held, in its columns: `WHERE _held_since IS NULL`.',
+    columns: {},
+    example: 'SELECT count(*) AS rows FROM news_current',
+  },
+  changes: {
+    about:
+      'What changed: one line for each column of a row that changed, and one line for each row that came or went. Values that make no version are left out.',
+    columns: {
+      seq: 'Number of the commit, as in `changes`.',
+      at: 'When the change came into the mirror.',
+      kind: '`first`: the row came with the first walk of the dataset. `new`, `changed`, `gone`: what became of it since.',
+      _key: "The row's key.",
+      column: 'The column that changed. Null for a row that came or went.',
+      old: 'Its value before.',
+      new: 'Its value since.',
+      walk_id: 'The walk or glance that found it (`walks.id`).',
+    },
+    example: `SELECT at, kind, _key, "column", old, new FROM ai_signals_changes
+WHERE kind <> 'first' ORDER BY seq DESC LIMIT 20`,
+  },
+  lists: {
+    about:
+      'The elements of the lists that a column holds, such as `ai_signals_quality_checks` or `news_symbols`: one line each. A view comes with the first list that is found (`array` in `types` of [`fields`](#fields)). A name that is taken ends in `_list`.',
+    columns: {
+      _key: "The row's key.",
+      position: 'The position of the element, from 0.',
+      value: 'The element. Lists and objects within it are JSON text.',
+    },
+    example: `SELECT value AS quality_check, count(*) AS signals
+FROM ai_signals_quality_checks GROUP BY value ORDER BY signals DESC`,
+  },
+};
 
 /** Columns that mean the same in every view that has them. */
 const sharedViewMeanings: Words = {

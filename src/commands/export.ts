@@ -18,6 +18,7 @@ import {
   exportFormats,
   type Order,
   openFiles,
+  wholeSql,
 } from '../reading/export.ts';
 import { type RunQuery, withQueryProcess } from '../reading/query.ts';
 import { version } from '../version.ts';
@@ -34,7 +35,13 @@ import {
   withQueryOptions,
 } from './query.ts';
 
-type Options = QueryOptions & { output?: string; format?: ExportFormat; since?: string; force?: true };
+type Options = QueryOptions & {
+  output?: string;
+  format?: ExportFormat;
+  since?: string;
+  withBody?: true;
+  force?: true;
+};
 
 export function exportCommand(context: Context, stdin: Input = process.stdin): Command {
   const command = new Command('export')
@@ -52,6 +59,10 @@ export function exportCommand(context: Context, stdin: Input = process.stdin): C
     .option(
       '--since <seq or time>',
       'of a job: only rows that came, changed or went since a time, or since the seq of a receipt',
+    )
+    .option(
+      '--with-body',
+      'of a job, table or view: also _body, the row as received, which has all columns once more',
     )
     .option('--force', 'replace an existing file')
     .option('--exact', 'CSV: keep cells that a spreadsheet would run as formulas')
@@ -94,7 +105,7 @@ async function runExport(
     options.output === undefined ? undefined : await openFiles(options.output, options.force ?? false);
   try {
     const write = files ? files.write : writerFor(order, stdout);
-    const question = { sql, params, asOf, survey: format === 'parquet' };
+    const question = { sql, params, asOf, survey: format === 'parquet', json: /json$/.test(format) };
     const exported = await askMirror(ask, question, jobs, options, context, async (answer) => {
       const work = () => exportAnswer(answer, order, write);
       // Rows that are printed show by themselves how far it is.
@@ -142,11 +153,15 @@ async function readOrder(
   if (options.since !== undefined && !job)
     throw new Failure('usage', '--since goes with a job, not with SQL');
   const since = options.since === undefined ? null : parseSince(options.since, clock.now());
+  const { dir } = readLocalConfig(environment);
+  const withBody = options.withBody === true;
+  if (withBody && named === undefined)
+    throw new Failure('usage', '--with-body goes with a job, a table or a view, not with SQL');
   const sql =
     job && since !== null
-      ? changedSince(readLocalConfig(environment).dir, job, since, clock.now())
+      ? changedSince(dir, job, since, clock.now(), withBody)
       : named !== undefined
-        ? `SELECT * FROM ${job ? `"${job.table}"` : tableName(named, jobs)}`
+        ? wholeSql(dir, job?.table ?? tableName(named, jobs), withBody)
         : await readSql(what, options.file, stdin);
   return {
     format: options.format ?? formatOf(options.output),

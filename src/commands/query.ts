@@ -54,7 +54,10 @@ export function queryCommand(context: Context, stdin: Input = process.stdin): Co
         const { json, format = json ? 'json' : 'table', exact = false } = options;
         const limit = options.limit ?? (format === 'table' ? MAX_ROWS_OF_TABLE : Number.POSITIVE_INFINITY);
         const asOf = readAsOf(options, context);
-        const question = { sql: await readSql(sql, options.file, stdin), params: options.param ?? {}, asOf };
+        const question = {
+          ...{ sql: await readSql(sql, options.file, stdin), params: options.param ?? {}, asOf },
+          json: /json$/.test(format),
+        };
         await askMirror(ask, question, await listJobs(), options, context, (answer) =>
           printRows(answer, { format, limit, exact }, context.stdout, answer.notes),
         );

@@ -125,7 +125,7 @@ function render({ file, backup, kept, keys, datasets }: Restored): string {
       ? renderKeys(keys)
       : ['keys and limits of serve stay as they are; --with-keys takes those of the backup']),
     'next: market-mirror start, or market-mirror sync: unfinished walks go on, and what changed upstream since the backup is read again',
-    'ship compares all of Postgres next, lake goes on in a new folder course=N, and readers of changes by seq begin anew',
+    'ship loads all of Postgres anew, lake goes on in a new folder epoch=N, and readers of changes by seq begin anew',
   ];
   return `${lines.join('\n')}\n`;
 }

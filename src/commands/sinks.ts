@@ -6,8 +6,8 @@ import { exitCodes, Failure, worstExitCode } from '../errors.ts';
 import { findJobs, type ListedJob, listJobs } from '../job-list.ts';
 import { count, number } from '../output/numbers.ts';
 import { printable, printableJson } from '../printable.ts';
-import { differenceWords, isDifferent, type Outcome } from '../sinks/follow.ts';
-import type { Difference, LakeLoad, LakeParts, LakeRun, Verified } from '../sinks/lake.ts';
+import type { Outcome } from '../sinks/follow.ts';
+import type { LakeCheck, LakeLoad, LakeParts } from '../sinks/lake.ts';
 import type { PostgresCheck, PostgresLoad, PostgresParts } from '../sinks/postgres.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
@@ -18,7 +18,7 @@ type ShipOptions = { verify?: true; check?: true; drop?: true; yes?: true; reade
 export function shipCommand(context: Context): Command {
   const command = new Command('ship')
     .argument('[job...]', 'the jobs to ship; all unless given')
-    .option('--verify', 'compare everything there with the mirror, name what differs and mend it')
+    .option('--verify', 'compare everything there with the mirror, name what differs and load it anew')
     .addOption(
       new Option('--check', 'compare everything there with the mirror, and write nothing').conflicts([
         'verify',
@@ -78,7 +78,7 @@ async function runShip(names: string[], options: ShipOptions, context: Context):
       context,
     );
   const isVerified = options.verify === true;
-  const outcomes = await withProgressLine(context, () => loadPostgres(parts, { only, compare: isVerified }));
+  const outcomes = await withProgressLine(context, () => loadPostgres(parts, { only, verify: isVerified }));
   // First: a refused role must not hide what was shipped.
   report(outcomes, shipReport(isVerified), options.json === true, context);
   if (options.reader !== undefined) await admitRole(parts, options.reader);
@@ -87,7 +87,7 @@ async function runShip(names: string[], options: ShipOptions, context: Context):
 const shipReport = (isVerified: boolean): SinkReport<PostgresLoad> => ({
   lines(shipped) {
     const { how, to, problems } = shipped;
-    const done = isVerified || how === 'compared' ? renderComparison(shipped) : renderSent(shipped);
+    const done = isVerified || how === 'loaded anew' ? renderComparison(shipped) : renderSent(shipped);
     return [[`${done}, up to change ${to}`, ...problems].join('; ')];
   },
   json: (shipped) => ({ shipped }),
@@ -101,102 +101,85 @@ const shipCheckReport: SinkReport<PostgresCheck> = {
   },
   json: (checked) => ({ checked }),
   exitCode: ({ differences, problems }) =>
-    differences.some(isDifferent) || problems.length > 0 ? exitCodes.incomplete : exitCodes.done,
+    differences.length > 0 || problems.length > 0 ? exitCodes.incomplete : exitCodes.done,
 };
 
 const equal = (problems: readonly string[]) =>
   problems.length === 0 ? 'both sides are equal' : 'all else is equal';
 
-function renderSent({ how, sent, problems }: PostgresLoad): string {
+function renderSent({ how, sent, problems }: Pick<PostgresLoad, 'how' | 'sent' | 'problems'>): string {
   if (how === 'first') return `${count(sent, 'row')} sent${problems.length === 0 ? ', all there are' : ''}`;
   return sent === 0 ? 'nothing new' : `${count(sent, 'change')} sent`;
 }
 
-function renderComparison({ mended, problems }: PostgresLoad): string {
-  const differing = renderDiffering(mended);
-  return differing ? `mended ${differing}` : equal(problems);
+function renderComparison({ how, sent, mended, problems }: PostgresLoad): string {
+  if (how === 'first') return renderSent({ how, sent, problems });
+  if (how === 'loaded anew') return `loaded anew: ${count(sent, 'row')}`;
+  return mended.length > 0 ? `loaded anew ${renderDiffering(mended)}` : equal(problems);
 }
 
 const renderDiffering = (tables: PostgresCheck['differences']) =>
   tables
-    .filter(isDifferent)
-    .map((found) => `${found.table} (${differenceWords(found)})`)
+    .map(({ table, mirrored, shipped }) =>
+      mirrored === shipped
+        ? `${table} (some of ${count(mirrored, 'row')} with other values)`
+        : `${table} (${count(mirrored, 'row')} in the mirror, ${number(shipped)} there)`,
+    )
     .join('; ');
 
-type LakeOptions = { verify?: true; check?: true; json?: true };
+type LakeOptions = { check?: true; json?: true };
 
 export function lakeCommand(context: Context): Command {
   const command = new Command('lake')
     .argument('[job...]', 'the jobs whose files are put there; all unless given')
-    .option(
-      '--verify',
-      'then look at every file there, name what differs and put there again what is missing',
-    )
-    .addOption(
-      new Option(
-        '--check',
-        'compare every file there with its receipt, name what is lacking, and write nothing',
-      ).conflicts('verify'),
-    )
+    .option('--check', 'compare every file there with its receipt, name what is lacking, and write nothing')
     .option('--json', 'print what became of each job as JSON')
     .action((names: string[], options: LakeOptions) => runLake(names, options, context));
   return withExamples(
     command,
     ['what is proven and not there yet', 'lake'],
-    ['prove that every file is there, with the rows that the mirror has', 'lake --verify'],
     ['for a monitor: ends with 75 where something differs', 'lake --check'],
   );
 }
 
 async function runLake(names: string[], options: LakeOptions, context: Context): Promise<void> {
-  const { environment, clock, random, signal } = context;
+  const { environment, clock, signal } = context;
   const { dir } = readLocalConfig(environment);
   const settings = readLake(environment);
-  if (!settings)
-    throw new Failure('config', 'MIRROR_LAKE is missing: set it to a folder, or to s3://bucket/prefix');
+  if (!settings) throw new Failure('config', 'MIRROR_LAKE is missing: set it to a folder');
   const { jobs, only } = await readJobs(names);
   const { checkLake, loadLake } = await import('../sinks/lake.ts');
-  const parts: LakeParts = { dir, settings, jobs, now: clock.now, clock, random, signal };
-  const outcomes = await withProgressLine(context, () =>
-    options.check ? checkLake(parts, only) : loadLake(parts, { only, verify: options.verify === true }),
-  );
-  report(outcomes, lakeReport, options.json === true, context);
+  const parts: LakeParts = { dir, settings, jobs, now: clock.now, signal };
+  const isJson = options.json === true;
+  if (options.check)
+    report(await withProgressLine(context, () => checkLake(parts, only)), lakeCheckReport, isJson, context);
+  else report(await withProgressLine(context, () => loadLake(parts, only)), lakeReport, isJson, context);
 }
 
-const lakeReport: SinkReport<LakeRun> = {
-  lines({ load, verified }) {
+const lakeReport: SinkReport<LakeLoad> = {
+  lines({ files, changes, seq, removed }) {
     const facts = [
-      ...(load ? renderLoad(load) : []),
-      ...(verified ? [renderVerified(verified, load !== null)] : []),
+      files.length === 0 ? 'nothing new' : `${count(files.length, 'file')} with ${count(changes, 'change')}`,
+      seq === null ? 'nothing is proven and has changed yet' : `up to change ${seq}`,
+      ...(removed.length > 0 ? [`${count(removed.length, 'old snapshot')} removed`] : []),
     ];
-    return [facts.join(', '), ...(verified?.differences ?? []).map(renderDifference)];
+    return [facts.join(', ')];
   },
-  json: (done) => ({ laid: done?.load ?? null, verified: done?.verified ?? null }),
-  exitCode({ load, verified }) {
-    if (!verified?.differences.some(({ mended }) => !mended)) return exitCodes.done;
-    return load ? exitCodes.disk : exitCodes.incomplete;
-  },
+  json: (laid) => ({ laid }),
+  exitCode: () => exitCodes.done,
 };
 
-function renderLoad({ files, changes, seq, removed }: LakeLoad): string[] {
-  return [
-    files.length === 0 ? 'nothing new' : `${count(files.length, 'file')} with ${count(changes, 'change')}`,
-    seq === null ? 'nothing is proven and has changed yet' : `up to change ${seq}`,
-    ...(removed.length > 0 ? [`${count(removed.length, 'old snapshot')} removed`] : []),
-  ];
-}
-
-/** @param isCompared with the mirror, too. */
-function renderVerified({ files, rows, older, differences }: Verified, isCompared: boolean): string {
-  const looked = `${count(files, 'file')} with ${count(rows, 'row')}`;
-  const byDigest =
-    older === 0 ? '' : ` (${number(older)} of times that the mirror has forgotten, by digest alone)`;
-  const isWhole = isCompared ? 'as the mirror has them' : 'as their receipts say';
-  return `${looked} ${differences.length === 0 ? isWhole : 'looked at'}${byDigest}`;
-}
-
-const renderDifference = ({ file, message, mended }: Difference) =>
-  `  ${file}: ${message}${mended ? '; put there again' : ''}`;
+const lakeCheckReport: SinkReport<LakeCheck> = {
+  lines({ files, rows, differences }) {
+    const found = `${count(files, 'file')} with ${count(rows, 'row')}`;
+    return [
+      `${found} ${differences.length === 0 ? 'as their receipts say' : 'looked at'}`,
+      ...differences.map(({ file, message }) => `  ${file}: ${message}`),
+    ];
+  },
+  json: (checked) => ({ checked }),
+  exitCode: ({ differences }) => (differences.length > 0 ? exitCodes.incomplete : exitCodes.done),
+};
 
 /** All jobs, and the names of those that are meant: undefined for all. @throws Failure `usage`. */
 async function readJobs(

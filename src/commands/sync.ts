@@ -8,6 +8,7 @@ import { findJobs } from '../job-list.ts';
 import { loadJobs } from '../load-jobs.ts';
 import { count, number, withClockTimes } from '../output/numbers.ts';
 import { printableJson } from '../printable.ts';
+import { provenBy } from '../reading/changes.ts';
 import { isLock, syncLock, tryLock, type WalkRow } from '../store.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
@@ -38,7 +39,7 @@ async function sync(names: string[], options: Options, context: Context): Promis
   let lines: ProgressLines | undefined;
   const outOfReach: AppParts['outOfReach'] = (outage) =>
     lines?.note('account', outage ? `no call is made: ${outage.message}; ${outage.advice}` : 'calls go on');
-  const app = await openApp({ ...context, say, outOfReach, again: context.stderr.isTTY === true });
+  const app = await openApp({ ...context, say, outOfReach, again: context.stderr.isTTY === true, provenBy });
   try {
     const jobs = named.length > 0 ? named : notOff(app, context);
     const jobNames = jobs.map((job) => job.name);

@@ -10,7 +10,7 @@ import {
   readAccountName,
   readApiUrl,
   readHosts,
-  readLakeAddress,
+  readLakeFolder,
   readLakeInterval,
   readListenAddress,
   readMaxAges,
@@ -133,14 +133,14 @@ export const settings = {
     ),
   },
   lake: {
-    address: optional(
+    folder: optional(
       'MIRROR_LAKE',
-      'a folder or `s3://bucket/prefix` that receives Parquet: changes, and a snapshot a day',
-      readLakeAddress,
+      'a folder that receives Parquet: changes, and a snapshot a day',
+      readLakeFolder,
     ),
     everyMs: preset(
       'MIRROR_LAKE_EVERY',
-      'shortest time between two uploads of one dataset by `start`; each makes a file of what changed',
+      'shortest time between two files of one dataset by `start`; each has what changed',
       '15m',
       readLakeInterval,
     ),

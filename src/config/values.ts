@@ -161,21 +161,11 @@ export function readShipUrl(text: string): ShipAddress {
   return { url: url.href, schema };
 }
 
-/** Where a lake is: a folder of this machine, or a part of a bucket. Nothing of it is secret. */
-export type LakeAddress =
-  | { kind: 'disk'; folder: string }
-  /** `prefix` is empty, or ends with a slash. */
-  | { kind: 's3'; bucket: string; prefix: string };
-
-export function readLakeAddress(text: string): LakeAddress {
-  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return { kind: 'disk', folder: resolve(text) };
-  const { bucket = '', path = '' } =
-    /^s3:\/\/(?<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?<path>(?:\/[^/?#]+)*)\/?$/.exec(text)?.groups ?? {};
-  if (bucket === '')
-    refuse(
-      'is neither a folder nor of the form s3://bucket/prefix; keys and endpoint come from the AWS variables',
-    );
-  return { kind: 's3', bucket, prefix: path === '' ? '' : `${path.slice(1)}/` };
+/** A folder of this machine. */
+export function readLakeFolder(text: string): string {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text))
+    refuse('is no folder: a lake is one, and rclone copies it into a bucket (docs/lake.md)');
+  return resolve(text);
 }
 
 /** Whether an address, or the text of a file with one, may hold a password. */

@@ -10,6 +10,8 @@ export type Column = {
   /** The declared type of the column it comes from, such as `TEXT`; null for an expression. */
   type: string | null;
   holds?: Holding;
+  /** In JSON: 0 and 1 are false and true, a text is JSON as it is. */
+  inJson?: 'boolean' | 'json';
 };
 
 export type Rows = { columns: readonly Column[]; batches: AsyncGenerator<Cell[][], void> };
@@ -54,6 +56,7 @@ export const heldBy = (surveyed: Surveyed): Holding =>
   surveyed === 'bit' || surveyed === 'long' ? 'integer' : surveyed;
 
 const fitting: Partial<Record<Holding, readonly Surveyed[]>> = {
+  timestamp: ['timestamp', 'nothing'],
   boolean: ['bit', 'nothing'],
   integer: ['bit', 'integer', 'long', 'nothing'],
   real: ['bit', 'integer', 'real', 'nothing'],

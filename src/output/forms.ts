@@ -1,7 +1,7 @@
 /** Rows as text for other programs: JSON, newline-delimited JSON, CSV and Markdown, piece by piece as the rows come. */
 
 import { stringify } from 'csv-stringify/sync';
-import { printable, printableJson } from '../printable.ts';
+import { printable, printableJson, printableRawJson } from '../printable.ts';
 import { type Cell, type Column, distinctNames, hex, type Rows } from './answer.ts';
 import { count } from './numbers.ts';
 
@@ -26,7 +26,25 @@ export async function* ndjson({ columns, batches }: Rows): AsyncGenerator<string
 
 function rowToJson(columns: readonly Column[]): (row: readonly Cell[]) => string {
   const keys = distinctNames(columns).map((name) => `${quote(name)}:`);
-  return (row) => `{${keys.map((key, at) => key + cellToJson(row[at] ?? null)).join(',')}}`;
+  const write = columns.map(({ inJson }) => (inJson === undefined ? cellToJson : asSuch[inJson]));
+  return (row) => `{${keys.map((key, at) => key + write[at]?.(row[at] ?? null)).join(',')}}`;
+}
+
+/** What a column holds that a text or a number stands for; a query may have put other values beside these. */
+const asSuch: Record<NonNullable<Column['inJson']>, (cell: Cell) => string> = {
+  boolean: (cell) => (cell === 0 || cell === 1 ? String(cell === 1) : cellToJson(cell)),
+  json: (cell) =>
+    typeof cell === 'string' && isListOrObject(cell) ? printableRawJson(cell) : cellToJson(cell),
+};
+
+function isListOrObject(text: string): boolean {
+  if (!/^\s*[[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Every digit of an integer is kept; bytes come as sqlite-utils writes them. */

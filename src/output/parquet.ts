@@ -8,7 +8,7 @@ import { type Cell, type Column, distinctNames, type Holding, hex, microsOf, typ
 const GROUP = { rows: 25_000, characters: 16_000_000 };
 
 /** Times that the mirror makes: timestamps even where there is not one of them. */
-const ownTimes = ['_first_seen_at', '_changed_at', '_valid_from', '_valid_to', '_fetched_at'];
+const ownTimes = ['_first_seen_at', '_changed_at', '_held_since', '_valid_from', '_valid_to', '_fetched_at'];
 
 /** The file, piece by piece as the rows come: see `parquetWriter`. */
 export async function* parquet({ columns, batches }: Rows, about: unknown): AsyncGenerator<Uint8Array, void> {

@@ -1,6 +1,7 @@
 /** The columns of a dataset wherever they have types: in Postgres, in a lake, in an exported file. */
 
 import { createHash } from 'node:crypto';
+import { storedName } from '../job.ts';
 import type { ListedJob, Schema } from '../job-list.ts';
 import { parseRfc3339 } from '../output/answer.ts';
 import { type Connection, quoted } from '../store/read.ts';
@@ -59,6 +60,30 @@ export function columnsOfJob(
   };
 }
 
+/**
+ * The same over the tables in which the rows lie under their numbers (`stored`), with the number of a row as `_number`; of a version, that of
+ * its row as `_row`, too.
+ */
+export function storedColumnsOf(
+  connection: Connection,
+  job: ListedJob,
+): { rows: Column[]; history: Column[] | undefined } {
+  const kinds = kindsOf(connection, job);
+  const own = (name: string, from: string): Column => ({ name, from, plain: from, type: 'bigint' });
+  const typed = (shown: string) =>
+    typedColumns(
+      connection,
+      shown,
+      (column) => kinds.get(column),
+      (column) => `stored.${quoted(storedName(column))}`,
+    );
+  const number = own('_number', 'stored.number');
+  return {
+    rows: [number, ...typed(job.table)],
+    history: job.history === null ? undefined : [number, own('_row', 'stored._row'), ...typed(job.history)],
+  };
+}
+
 /** Whether it says that a row is held, which makes no version. */
 export const isHeldColumn = (name: string) => name === '_held_since' || name === '_held_reason';
 
@@ -74,14 +99,31 @@ const bookkeeping: readonly (readonly [string, Kind])[] = [
   ['extra', 'json'],
 ];
 
+/** The same of a column of the tables that the mirror keeps about itself. */
+export function ownKindOf(table: string, column: string, declared: string): Kind | undefined {
+  const isTime = /(_at|_until|^history_from)$/.test(column) || (table === 'requests' && column === 'at');
+  if (declared.toUpperCase() === 'TEXT' && isTime && column !== 'generated_at')
+    return 'timestamp with time zone';
+  return ownKinds[`${table}.${column}`];
+}
+
+const ownKinds: Readonly<Record<string, Kind>> = {
+  ...{ 'walks.anomalies': 'json', 'walks.generated_at': 'received time' },
+  ...{ 'fields.types': 'json', 'fields.nullable': 'boolean', 'quarantine.problems': 'json' },
+};
+
 const kindOfType = (declared: string): Kind =>
   declared === 'INTEGER' ? 'bigint' : declared === 'REAL' ? 'double precision' : 'text';
 
-/** @param kindOf what is known of a column beyond the type that it is declared with. */
+/**
+ * @param kindOf what is known of a column beyond the type that it is declared with.
+ * @param sqlOf SQL for a column, where it lies elsewhere.
+ */
 export function typedColumns(
   connection: Connection,
   table: string,
   kindOf: (column: string, declared: string) => Kind | undefined,
+  sqlOf: (column: string) => string = quoted,
 ): Column[] {
   const present = connection
     .prepare<[string], { name: string; type: string }>(
@@ -98,16 +140,16 @@ export function typedColumns(
     if (kind === 'received time' || (kind === 'mixed' && showsTime(field?.example))) times.push(name);
     return {
       name: nameFor(name, usedNames),
-      from: field ? receivedOf(field.path, name) : quoted(name),
-      plain: quoted(name),
+      from: field ? receivedOf(field.path, sqlOf(name)) : sqlOf(name),
+      plain: sqlOf(name),
       type: kind === 'received time' || kind === 'mixed' ? 'text' : kind,
     };
   });
   const timeColumns = times.map(
     (name): Column => ({
       name: nameFor(`${name}_utc`, usedNames),
-      from: quoted(name),
-      plain: quoted(name),
+      from: sqlOf(name),
+      plain: sqlOf(name),
       type: 'timestamp with time zone',
       isDerived: true,
     }),
@@ -124,9 +166,10 @@ const fieldOf = (connection: Connection, table: string, column: string) =>
     .get(column, table);
 
 /** SQL for the text of a value as received: a column shows a number as far as a double holds it, and true as 1. */
+/** @param column SQL for it. */
 function receivedOf(path: string, column: string): string {
   const literal = `'${path.replaceAll("'", "''")}'`;
-  return `CASE WHEN json_type(_body, ${literal}) IN ('integer', 'real', 'true', 'false') THEN _body -> ${literal} ELSE ${quoted(column)} END`;
+  return `CASE WHEN json_type(_body, ${literal}) IN ('integer', 'real', 'true', 'false') THEN _body -> ${literal} ELSE ${column} END`;
 }
 
 /** Postgres cuts longer names, and two of them may become one. */

@@ -8,7 +8,8 @@ import type { ListedJob } from '../job.ts';
 import type { Cell, Rows } from '../output/answer.ts';
 import { csv, json, ndjson } from '../output/forms.ts';
 import { reportProgress } from '../progress.ts';
-import { type Connection, isBeforeRestore, quoted, readMirror, seqOf } from '../store/read.ts';
+import { quoted, readMirror } from '../store/read.ts';
+import { gapAfter, outcomeSql } from './changes.ts';
 import { columnNames } from './query/as-of.ts';
 import { type Answer, latestSeq, refuseGap, type Source } from './query/sources.ts';
 import type { Params } from './query/statement.ts';
@@ -123,71 +124,49 @@ async function formOf(
 }
 
 /**
- * SQL over a mirrored table for the rows that came (`_change` is `insert`), changed (`update`) or went (`delete`, with
- * their last values) after `since`, with the number of that change in `_seq`. Rows that came and went again meanwhile are
- * left out.
+ * SQL for what became of the rows of a dataset since a time, see `outcomeSql`.
  * @param since ISO 8601 UTC with milliseconds.
- * @throws Failure `usage` where there is no such table, or no change can have come by then.
+ * @throws Failure `usage` where there is no such table, no change can have come by then, or readers begin anew since.
  */
 export function changedSince(
   dir: string,
-  { name, table }: Pick<ListedJob, 'name' | 'table'>,
+  job: Pick<ListedJob, 'name' | 'table' | 'history'>,
   since: string,
   now: number,
+  withBody = false,
 ): string {
+  const { table } = job;
   return readMirror(dir, (connection) => {
-    const columns = columnNames(connection, table);
-    if (columns.length === 0) throw new Failure('usage', `there is no table ${table} in the mirror`);
-    if (isBeforeRestore(connection, Date.parse(since)))
+    const present = columnNames(connection, table).filter((name) => withBody || name !== BODY);
+    if (present.length === 0) throw new Failure('usage', `there is no table ${table} in the mirror`);
+    const gap = gapAfter(connection, job, Date.parse(since));
+    // Of what was forgotten, `refuseGap` tells as of the moment of the rows.
+    if (gap === 'restored' || gap === 'keys')
       throw new Failure(
         'usage',
-        `--since: a restore of the mirror took back changes up to ${since}: export all of it, and go on from the receipt's seq`,
-      );
-    if (Date.parse(since) < keysSince(connection, name))
-      throw new Failure(
-        'usage',
-        `--since: rows of ${table} have got other keys since then: export all of it, and go on from the receipt's seq`,
+        `--since: ${gap === 'keys' ? `rows of ${table} have got other keys since then` : `a restore of the mirror took back changes up to ${since}`}: export all of it, and go on from the receipt's seq`,
       );
     // Where the clock was put back, the latest change is ahead of it.
     if (Date.parse(since) > Math.max(now, latestSeq(connection, null)))
       throw new Failure('usage', `--since: no change has the number ${Date.parse(since)} yet`);
-    const kept = columnNames(connection, `${table}_history`);
-    const past = columns.map((name) => (kept.includes(name) ? quoted(name) : 'NULL'));
-    return compose(table, columns.map(quoted), kept.length > 0 ? past : undefined, `'${since}'`);
+    return outcomeSql(job, { present, past: columnNames(connection, `${job.history}`) }, since);
   });
 }
 
-/** The number of the last change that gave rows other keys; 0 where none has. */
-function keysSince(connection: Connection, job: string): number {
-  const find = connection.prepare<[string], number | null>('SELECT keys_seq FROM _datasets WHERE job = ?');
-  return find.pluck().get(job) ?? 0;
+/** SQL for all of a table or view; without the body of its rows, unless that is wanted: it says everything once more. */
+export function wholeSql(dir: string, table: string, withBody: boolean): string {
+  const all = `SELECT * FROM ${quoted(table)}`;
+  if (withBody) return all;
+  return readMirror(dir, (connection) => {
+    const columns = columnNames(connection, table);
+    const shown = columns.filter((name) => name !== BODY);
+    return shown.length === columns.length
+      ? all
+      : `SELECT ${shown.map(quoted).join(', ')} FROM ${quoted(table)}`;
+  });
 }
 
-/** @param columnsPast what the history shows of each column; undefined where there is no history. */
-function compose(
-  table: string,
-  columns: readonly string[],
-  columnsPast: readonly string[] | undefined,
-  since: string,
-): string {
-  const now = quoted(table);
-  const past = quoted(`${table}_history`);
-  if (!columnsPast)
-    return `SELECT 'insert' AS _change, ${seqOf('_changed_at')} AS _seq, ${columns}
-FROM ${now} WHERE _changed_at > ${since} ORDER BY _seq, _key`;
-  const stoodThen = (row: string) =>
-    `EXISTS (SELECT 1 FROM ${past} AS before WHERE before._key = ${row}._key
-    AND before._valid_from <= ${since} AND before._valid_to > ${since})`;
-  return `SELECT CASE WHEN ${stoodThen('row')} THEN 'update' ELSE 'insert' END AS _change,
-  ${seqOf('_changed_at')} AS _seq, ${columns}
-FROM ${now} AS row WHERE _changed_at > ${since}
-UNION ALL
-SELECT 'delete', ${seqOf('_valid_to')}, ${columnsPast}
-FROM ${past} AS row WHERE _ended_by = 'delete' AND _valid_to > ${since} AND ${stoodThen('row')}
-  AND NOT EXISTS (SELECT 1 FROM ${now} AS again WHERE again._key = row._key)
-  AND NOT EXISTS (SELECT 1 FROM ${past} AS later WHERE later._key = row._key AND later._valid_to > row._valid_to)
-ORDER BY _seq, _key`;
-}
+const BODY = '_body';
 
 /** A file as it was delivered: its name, its length, its digest. */
 type Delivered = { file: string; bytes: number; sha256: string };

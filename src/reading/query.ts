@@ -24,6 +24,8 @@ export type Question = {
   asOf: string | null;
   /** Look at every row first, to tell what each column holds: `Column.holds`. */
   survey?: boolean;
+  /** Look up which columns hold lists, objects and booleans: `Column.inJson`. */
+  json?: boolean;
 };
 
 export type Bounds = MaxAges & {

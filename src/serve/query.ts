@@ -8,7 +8,7 @@ import { type Clock, isoTime, isTooOld } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { ListedJob } from '../job-list.ts';
 import { isHeldColumn } from '../reading/columns.ts';
-import { quoted } from '../store/read.ts';
+import { analystViewsOf, quoted } from '../store/read.ts';
 import { describeBeginning } from '../time.ts';
 import { accountOwner } from './fair-shares.ts';
 import type { Call, Route } from './http/handler.ts';
@@ -48,6 +48,7 @@ import {
   rowsSql,
   type Source,
   versionsOfRow,
+  viewRows,
 } from './query/sql.ts';
 import type { Caller, Charge } from './service/admission.ts';
 import {
@@ -131,7 +132,23 @@ export function openQuery(parts: QueryParts): QuerySurface {
   const lists = jobs.filter((job): job is ListJob => job.history !== null && job.versions !== null);
   const streams = openFeedStreams();
 
-  /** A dataset is named by its table or by its job. Only a client with a key learns whether it exists. */
+  /** The views over a dataset that queries name. */
+  const viewsOf = ({ connection, kept }: KeptMirror, job: ListJob): string[] =>
+    kept(`views ${job.name}`, () => [
+      ...job.views.map(({ name }) => name),
+      ...analystViewsOf(connection, job).map(({ name }) => name),
+    ]);
+
+  /** The list that a name means, or whose view it may be: the name of a view begins with that of its table, or a job declares it. */
+  function listOf(wanted: string): ListJob | undefined {
+    const named = lists.find(({ name, table }) => wanted === name || wanted === table);
+    if (named) return named;
+    const declared = lists.find(({ views }) => views.some(({ name }) => name === wanted));
+    const around = lists.filter(({ table }) => wanted.startsWith(`${table}_`));
+    return declared ?? around.sort((one, other) => other.table.length - one.table.length)[0];
+  }
+
+  /** A dataset is named by its table or by its job, a view over it by its name. Only a client with a key learns whether it exists. */
   const datasetRoute = (
     name: string,
     path: string,
@@ -141,19 +158,23 @@ export function openQuery(parts: QueryParts): QuerySurface {
     path,
     respond(call) {
       const wanted = call.params['dataset'] ?? '';
-      const job = lists.find(({ name, table }) => wanted === name || wanted === table);
+      const job = listOf(wanted);
       return answerCall(call, job?.scope ?? null, (call, caller) =>
-        planned(() => {
-          if (!job)
-            throw new QueryError(
-              404,
-              'PGRST205',
-              `there is no dataset '${wanted.slice(0, 60)}'`,
-              undefined,
-              'See /mirror/v1/datasets.',
-            );
-          return inMirror((open) => plan(open, job, call, caller));
-        }),
+        planned(() =>
+          inMirror((open) => {
+            const isDataset = wanted === job?.name || wanted === job?.table;
+            const isView = job && !isDataset && name === 'mirror-rows' && viewsOf(open, job).includes(wanted);
+            if (!job || !(isDataset || isView))
+              throw new QueryError(
+                404,
+                'PGRST205',
+                `there is no dataset '${wanted.slice(0, 60)}'`,
+                undefined,
+                'See /mirror/v1/datasets.',
+              );
+            return plan(open, job, call, caller);
+          }),
+        ),
       );
     },
   });
@@ -165,7 +186,12 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const isCounted = countPreference(call) !== undefined;
     const present = presentState(open, job);
     const point = pointOf(job, request, present);
-    const sourceAt = sourceFinder(open, job, call.params['key']);
+    const wanted = call.params['dataset'] ?? '';
+    const isView = wanted !== job.name && wanted !== job.table;
+    if (isView && request.at !== null)
+      throw badParameter(`${wanted} shows the present: seq and as_of can be asked of ${job.table}`);
+    const view = isView && open.kept(`view ${wanted}`, () => viewRows(open.connection, job, wanted));
+    const sourceAt = view ? () => view : sourceFinder(open, job, call.params['key']);
     const limit = request.limit ?? DEFAULT_MAX_ROWS;
     // One more row shows that there are more.
     const maxRows = request.limit === null ? DEFAULT_MAX_ROWS : null;
@@ -173,7 +199,8 @@ export function openQuery(parts: QueryParts): QuerySurface {
       ...{ form, maxRows, isCounted, at },
       rows: rowsSql(sourceAt(at), request, maxRows === null ? limit : limit + 1),
     }));
-    const calls = mostCalls(caller, limit, () => countRows(open, job, point.at, call.params['key']));
+    const count = isView ? undefined : () => countRows(open, job, point.at, call.params['key']);
+    const calls = mostCalls(caller, limit, count);
     return planAnswer(open, call, { ...present, seq: point.seq }, form, calls, async (effort) =>
       rowsResponse(await read(effort), request, form, call),
     );
@@ -340,6 +367,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
       describeDataset(
         job,
         columnsFor(open, job, job.table),
+        viewsOf(open, job),
         stateOf(open.connection, job, null, open.kept),
         clock.now(),
       ),
@@ -371,7 +399,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const limit = limitOfChanges(call.query.get('limit'));
     const statesIn = (open: KeptMirror) => feedStates(open.connection, datasets, open.kept);
     const states = statesIn(open);
-    if (since !== null) refusePosition(open.connection, states, since);
+    if (since !== null) refusePosition(open.connection, datasets, states, since);
     const read = (gone: AbortSignal, from: Position | null, limit: number, effort: Effort) =>
       ask<FeedAnswer>(gone, caller.account, { dir, feed: { datasets, since: from, limit } }, effort);
     if (isStream)

@@ -1,47 +1,18 @@
 /** What all sinks share: how far a dataset has come, what changed after a position, and one dataset after the other. */
 
-import { isoTime } from '../clock.ts';
 import { Failure, type FailureSent } from '../errors.ts';
 import type { ListedJob } from '../job-list.ts';
-import { number } from '../output/numbers.ts';
+import { positionOf as datasetPosition, gapAfter, isChange } from '../reading/changes.ts';
 import type { Arrival, FollowResponse } from '../sinks.ts';
 import {
   type Connection,
-  changeSources,
   type Identity,
   identityOf,
   mirrorFile,
   openMirror,
-  quoted,
   readMirror,
   storeFailure,
 } from '../store/read.ts';
-
-/** SQL for the WHERE of a table: of the rows as queries name them, and of the history. */
-export type Changed = { rows: string; versions: string };
-
-/**
- * Which rows and versions of a dataset came, changed or ended after some change. Rows get their numbers as they come, and
- * versions as they end: so the latest are found from the end, without an index, which every change would pay for.
- * @param seq see the view `changes`.
- */
-export function changedAfter(connection: Connection, job: ListedJob, seq: number): Changed {
-  const at = isoTime(seq);
-  /** The last number by then. All rows after it have come or changed since; rows before it that have changed left a version. */
-  const lastBy = (table: string, column: string) =>
-    connection
-      .prepare<[string], number>(
-        `SELECT number FROM ${quoted(table)} WHERE ${quoted(column)} <= ? ORDER BY number DESC LIMIT 1`,
-      )
-      .pluck()
-      .get(at) ?? 0;
-  const { rows: stored, versions: ended } = job;
-  const came = `SELECT _key FROM ${quoted(stored)} WHERE number > ${lastBy(stored, '_changed_at')}`;
-  if (ended === null) return { rows: `_key IN (${came})`, versions: 'false' };
-  const versions = `number > ${lastBy(ended, '_valid_to')}`;
-  const changed = `SELECT _key FROM ${quoted(ended)} WHERE ${versions} AND _ended_by = 'update'`;
-  return { rows: `_key IN (${came} UNION ${changed})`, versions };
-}
 
 /** What became of one dataset. */
 export type Outcome<Done> = { job: string } & (
@@ -101,37 +72,6 @@ export function readIdentity(dir: string): Identity {
   });
 }
 
-/** How the rows of a sink differ from those of the mirror. */
-export type RowDifference = {
-  /** Rows of the mirror that are not there, rows that the mirror has not, and rows with other values. */
-  missing: number;
-  extra: number;
-  changed: number;
-  /** Of some of them. */
-  keys: readonly string[];
-};
-
-export const isDifferent = ({ missing, extra, changed }: RowDifference) => missing + extra + changed > 0;
-
-/** Such as `2 missing, 1 with other values: sig_1, sig_2`. */
-export function differenceWords({ missing, extra, changed, keys }: RowDifference): string {
-  const counts = [
-    [missing, 'missing'],
-    [extra, 'too many'],
-    [changed, 'with other values'],
-  ] as const;
-  const words = counts.filter(([rows]) => rows > 0).map(([rows, what]) => `${number(rows)} ${what}`);
-  return words.join(', ') + (keys.length > 0 ? `: ${listedKeys(keys)}` : '');
-}
-
-/** Of a key. */
-const SHOWN_CHARACTERS = 100;
-
-export const listedKeys = (keys: readonly string[]) =>
-  keys
-    .map((key) => (key.length > SHOWN_CHARACTERS ? `${key.slice(0, SHOWN_CHARACTERS).toWellFormed()}…` : key))
-    .join(', ');
-
 /** How far a dataset has come in the mirror. */
 export type MirrorPosition = {
   /** Of its latest change; 0 where there was none. */
@@ -142,48 +82,24 @@ export type MirrorPosition = {
   walksFrom: number;
   /** Up to which time its history was forgotten; empty where it was not. */
   historyFrom: string;
-  /** Whether the changes after `seq` are all there: it is a change of this mirror (not of one since restored), and no later one was forgotten. */
+  /** Whether the changes after `seq` are all there, and it is a change of this mirror. */
   knows(seq: number | null): boolean;
 };
 
 export function positionOf(connection: Connection, job: ListedJob): MirrorPosition {
-  const known = connection
-    .prepare<
-      [string],
-      { seq: number | null; historyFrom: string | null; volatileSeq: number; keysSeq: number | null }
-    >(
-      `SELECT last_seq AS seq, history_from AS historyFrom, volatile_seq AS volatileSeq, keys_seq AS keysSeq FROM _datasets WHERE job = ?`,
-    )
-    .get(job.name);
+  const { seq, unversioned, historyFrom } = datasetPosition(connection, job);
   const valueIn = (sql: string) => connection.prepare<[string], number | null>(sql).pluck().get(job.name);
-  const seq = known?.seq ?? 0;
-  const historyFrom = known?.historyFrom ?? '';
   return {
-    seq,
-    historyFrom,
-    volatile: String(known?.volatileSeq ?? 0),
+    ...{ seq, historyFrom },
+    volatile: String(unversioned),
     walksFrom:
       valueIn('SELECT min(id) FROM walks WHERE job = ? AND finished_at IS NULL') ??
       (valueIn('SELECT max(id) FROM walks WHERE job = ?') ?? 0) + 1,
     knows(change) {
-      // Rows have other keys since then.
-      if (change === null || change > seq || change < (known?.keysSeq ?? 0)) return false;
-      if (change === seq || change === 0) return true;
-      const isKept = job.history === null || isoTime(change) >= historyFrom;
-      return isKept && isChange(connection, job, change);
+      if (change === null || change > seq || gapAfter(connection, job, change)) return false;
+      return change === seq || change === 0 || isChange(connection, job, change);
     },
   };
-}
-
-/** Whether the mirror has a change of that number: mostly the last one of a walk, else one with which a row or version began or ended. */
-export function isChange(connection: Connection, job: ListedJob, seq: number): boolean {
-  const ofWalk = connection
-    .prepare('SELECT 1 FROM walks WHERE last_seq = ? AND job = ? LIMIT 1')
-    .get(seq, job.name);
-  if (ofWalk) return true;
-  return changeSources(job).some(({ at: column, source }) =>
-    connection.prepare(`SELECT 1 FROM ${source} WHERE ${column} = ? LIMIT 1`).get(isoTime(seq)),
-  );
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Identity } from '../store/read.ts';
 import { eachDataset, followResponse, neverAborted, type Outcome, readIdentity } from './follow.ts';
 import { openPostgres, type Postgres } from './postgres/client.ts';
 import { checkDataset, loadDataset, type PostgresCheck, type PostgresLoad } from './postgres/dataset.ts';
-import { admitReader, claimSchema, dropSchema, findSchema, makeViews } from './postgres/schema.ts';
+import { admitReader, claimSchema, dropSchema, findSchema } from './postgres/schema.ts';
 
 export type { PostgresCheck, PostgresLoad } from './postgres/dataset.ts';
 
@@ -23,23 +23,21 @@ export type PostgresParts = {
 
 /**
  * Ships datasets one after the other. What fails with one leaves the others to go on, unless Postgres cannot be used.
- * @param only these, unless all; `compare`: whatever their positions say.
+ * @param only these, unless all; `verify`: compare both sides, whatever their positions say.
  * @throws Failure `incomplete` or `disk` where Postgres or the mirror cannot be used, `config` for a schema that is not
  * this mirror's.
  */
 export async function loadPostgres(
   parts: PostgresParts,
-  { only, compare = false }: { only?: readonly string[] | undefined; compare?: boolean } = {},
+  { only, verify = false }: { only?: readonly string[] | undefined; verify?: boolean } = {},
 ): Promise<Outcome<PostgresLoad>[]> {
   const { jobs, now } = parts;
   const { schema } = parts.address;
   return await withPostgres(parts, async (postgres, identity) => {
     await claimSchema(postgres, schema, identity);
-    const outcomes = await eachDataset({ ...parts, only }, (job, connection) =>
-      loadDataset({ postgres, connection, identity, schema, job, now: now() }, compare),
+    return await eachDataset({ ...parts, only }, (job, connection) =>
+      loadDataset({ postgres, connection, identity, schema, job, jobs, now: now() }, verify),
     );
-    if (!postgres.isLost()) await makeViews(postgres, jobs);
-    return outcomes;
   });
 }
 
@@ -48,11 +46,11 @@ export async function checkPostgres(
   parts: PostgresParts,
   only?: readonly string[],
 ): Promise<Outcome<PostgresCheck>[]> {
-  const { now, address } = parts;
+  const { now, address, jobs } = parts;
   return await withPostgres(parts, async (postgres, identity) => {
     await findSchema(postgres, address.schema, identity);
     return await eachDataset({ ...parts, only }, (job, connection) =>
-      checkDataset({ postgres, connection, identity, schema: address.schema, job, now: now() }),
+      checkDataset({ postgres, connection, identity, schema: address.schema, job, jobs, now: now() }),
     );
   });
 }

@@ -9,7 +9,7 @@ import { MAX_MEMBERS } from '../validate/values.ts';
 import type { Connection } from './connection.ts';
 import type { DriftLog, Origin } from './drift.ts';
 import { quoted } from './sql.ts';
-import { ensureShown } from './views.ts';
+import { ensureAnalystViews, ensureShown } from './views.ts';
 import { lastWalk } from './walks.ts';
 
 /** The fields of a dataset as one walk watches them. */
@@ -47,6 +47,7 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
     for (const type of added)
       if (families.length > 0 && !families.includes(familyOf(type)))
         noteNew('new-type', field.path, type, origin);
+    if (added.includes('array')) ensureAnalystViews(connection, job);
   }
 
   function discover(unseen: readonly SeenField[], rows: number, origin: Origin): void {
@@ -313,6 +314,7 @@ function addColumns(connection: Connection, job: Job, fields: readonly FieldColu
   }
   for (const { sql } of dropped) connection.exec(sql);
   ensureShown(connection, job);
+  ensureAnalystViews(connection, job);
 }
 
 /** The names of the columns of a table, in lower case. */

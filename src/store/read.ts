@@ -8,6 +8,7 @@ import { hasMirror, mirrorFile, openFit, outdated } from './identity.ts';
 import { PROOF } from './sql.ts';
 import { Database } from './sqlite.ts';
 
+export { type AnalystView, analystViewsOf, comparedColumns } from './analysts.ts';
 export { copyDatabase, sealCopy } from './backup.ts';
 export { type Connection, LONG_LOG_BYTES, logBytes, openReadOnly } from './connection.ts';
 export { storeFailure } from './failure.ts';
@@ -21,8 +22,10 @@ export {
   changeSources,
   changesSql,
   freshnessSql,
+  isProof,
   PROOF,
   quoted,
+  removerSql,
   SEEN,
   SILENCE_CODE,
   seqOf,

@@ -46,6 +46,7 @@ import type { WalkRow } from './schema.ts';
 import { createSequence, lastSeqOf } from './sequence.ts';
 import { agesOf, type KnownList, keepList, readList } from './shapes.ts';
 import { isProof, quoted } from './sql.ts';
+import { ensureAnalystViews } from './views.ts';
 import {
   closeWalk,
   lastFullWalk,
@@ -345,6 +346,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
         note('moving-field', path.join('.'), 'kept current, makes no version', origin);
     list = { shape: job.contract ? shape : concludeShape(shape, agesNow, isProven, origin), motions };
     keepList(connection, job.name, list);
+    // A field that moves by itself is no change.
+    ensureAnalystViews(connection, job);
   }
 
   function concludeShape(

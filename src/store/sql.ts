@@ -81,14 +81,16 @@ export function changesSql(datasets: readonly InSql[], numberOf: (at: string) =>
 function changesOf(dataset: InSql, numberOf: (at: string) => string): string[] {
   const { name: job, table } = dataset;
   return changeSources(dataset).map(({ change, at, source, where }) => {
-    // A retry of refused rows may have changed something of that walk since.
-    const remover = `(SELECT id FROM walks WHERE last_seq >= ${numberOf(at)} AND first_seq <= ${numberOf(at)}
-    AND job = '${job}' AND kind = 'walk' ORDER BY last_seq LIMIT 1)`;
-    const walk = at === '_valid_to' ? remover : '_walk_id';
+    const walk = at === '_valid_to' ? removerSql(job, at, numberOf) : '_walk_id';
     return `SELECT ${numberOf(at)} AS seq, ${at} AS at, '${job}' AS job, '${table}' AS "table", _key AS key,
   ${change} AS change, ${walk} AS walk_id FROM ${source}${where === null ? '' : ` WHERE ${where}`}`;
   });
 }
+
+/** SQL for the walk that removed a row at a time. A retry of refused rows may have changed something of that walk since. */
+export const removerSql = (job: string, at: string, numberOf: (at: string) => string) =>
+  `(SELECT id FROM walks WHERE last_seq >= ${numberOf(at)} AND first_seq <= ${numberOf(at)}
+    AND job = '${job}' AND kind = 'walk' ORDER BY last_seq LIMIT 1)`;
 
 /** SQL for rows or versions of which each is a change: `insert`, `update` or `delete`, at the time in a column. */
 export type ChangeSource = {
@@ -98,20 +100,33 @@ export type ChangeSource = {
   where: string | null;
 };
 
-/** All changes of a dataset: its rows, the versions that began, and the removed rows. */
+/**
+ * All changes of a dataset: its rows, the versions that began, and the removed rows, each named `version`. Of several versions of a row in
+ * one commit the last one counts: the others were never shown.
+ */
 export function changeSources({ table, history: past }: Omit<InSql, 'name'>): ChangeSource[] {
-  if (past === null) return [{ change: `'insert'`, at: '_changed_at', source: quoted(table), where: null }];
+  const rows = quoted(table);
+  if (past === null)
+    return [{ change: `'insert'`, at: '_changed_at', source: `${rows} AS version`, where: null }];
   const history = quoted(past);
   const begun = (at: '_changed_at' | '_valid_from', of: string): ChangeSource => ({
     change: `CASE WHEN EXISTS (SELECT 1 FROM ${history} AS before WHERE before._key = version._key
-    AND before._valid_to = version.${at} AND before._ended_by = 'update') THEN 'update' ELSE 'insert' END`,
+    AND before._valid_to = version.${at} AND before._valid_from < before._valid_to) THEN 'update' ELSE 'insert' END`,
     at,
     source: `${of} AS version`,
-    where: null,
+    where: at === '_valid_from' ? 'version._valid_from < version._valid_to' : null,
   });
   return [
-    begun('_changed_at', quoted(table)),
+    begun('_changed_at', rows),
     begun('_valid_from', history),
-    { change: `'delete'`, at: '_valid_to', source: history, where: `_ended_by = 'delete'` },
+    {
+      change: `'delete'`,
+      at: '_valid_to',
+      source: `${history} AS version`,
+      where: `version._ended_by = 'delete'
+    AND NOT EXISTS (SELECT 1 FROM ${rows} AS again WHERE again._key = version._key AND again._changed_at = version._valid_to)
+    AND NOT EXISTS (SELECT 1 FROM ${history} AS again WHERE again._key = version._key
+      AND again._valid_from = version._valid_to AND again._valid_from < again._valid_to)`,
+    },
   ];
 }

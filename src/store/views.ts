@@ -5,6 +5,7 @@
 
 import { CLOCK_TOLERANCE_MS } from '../clock.ts';
 import { bookkeeping, type Job, storedName, type View, validity, versioned } from '../job.ts';
+import { analystViewsOf, OURS } from './analysts.ts';
 import { type Connection, valueIn } from './connection.ts';
 import { changesSql, freshnessSql, quoted, seqOf } from './sql.ts';
 
@@ -13,19 +14,26 @@ export function viewsOf(jobs: readonly Job[]): View[] {
   return [freshness(jobs), changes(jobs), ...jobs.flatMap((job) => job.views)];
 }
 
-/** Tells our views from those that a user made. */
-const OURS = '/* declared by market-mirror */';
-
 export function ensureViews(connection: Connection, jobs: readonly Job[]): void {
-  const views = viewsOf(jobs);
-  for (const { name, sql } of views)
-    ensureObject(connection, 'view', name, `CREATE VIEW ${quoted(name)} AS ${OURS}\n${sql}`);
-  const declared = new Set(views.map(({ name }) => name));
+  const declared = new Set<string>();
+  for (const { name, sql } of viewsOf(jobs)) {
+    ensureObject(connection, 'view', name, `CREATE VIEW ${quoted(name)} AS ${OURS} */\n${sql}`);
+    declared.add(name);
+  }
+  for (const job of jobs) for (const name of ensureAnalystViews(connection, job)) declared.add(name);
   const ours = connection
     .prepare<[string], string>(`SELECT name FROM sqlite_master WHERE type = 'view' AND instr(sql, ?) > 0`)
     .pluck()
     .all(OURS);
   for (const name of ours) if (!declared.has(name)) connection.exec(`DROP VIEW ${quoted(name)}`);
+}
+
+/** Makes the analysts' views of a dataset those of its columns. @returns their names. */
+export function ensureAnalystViews(connection: Connection, job: Job): string[] {
+  return analystViewsOf(connection, job).map(({ name, sql }) => {
+    ensureObject(connection, 'view', name, `CREATE VIEW ${quoted(name)} AS ${sql}`);
+    return name;
+  });
 }
 
 /**

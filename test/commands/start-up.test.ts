@@ -30,7 +30,7 @@ register('data:text/javascript,' + encodeURIComponent(\`
   }\`));
 `;
 
-const OF_SINKS = ['pg', 'pg-copy-streams', 'aws4fetch', 'hyparquet'];
+const OF_SINKS = ['pg', 'pg-copy-streams', 'hyparquet'];
 const HEAVY = [
   'drizzle-orm',
   'undici',

@@ -33,9 +33,9 @@ async function withDuckdb<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
 const filesOf = (there: string, table: string) =>
   `read_parquet('${there}/${table}/changes/*/*/*.parquet', hive_partitioning = true, union_by_name = true)`;
 
-/** The changes of the last course, in DuckDB's SQL. */
+/** The changes of the last folder, in DuckDB's SQL. */
 export const changesIn = (there: string, table: string) =>
-  `(SELECT * FROM ${filesOf(there, table)} QUALIFY course = max(course) OVER ())`;
+  `(SELECT * FROM ${filesOf(there, table)} QUALIFY epoch = max(epoch) OVER ())`;
 
 /** The dataset as it stands by its changes. */
 export const presentIn = (there: string, table: string) =>
@@ -73,7 +73,7 @@ async function compareTable(
     .prepare<[string], Row>('SELECT seq, key, change FROM changes WHERE "table" = ?')
     .all(table);
   if (all.length === 0 && !existsSync(join(there, table, 'changes'))) return [];
-  const laid = await ask(`SELECT * EXCLUDE (course, date) FROM ${changesIn(there, table)}`);
+  const laid = await ask(`SELECT * EXCLUDE (epoch, date) FROM ${changesIn(there, table)}`);
   const last = isGrowing ? Math.max(...laid.map(({ _seq }) => Number(_seq))) : Number.POSITIVE_INFINITY;
   const changes = all.filter(({ seq }) => Number(seq) <= last).map((row) => JSON.stringify(row));
   const named = laid.map(({ _seq, _key, _change }) =>

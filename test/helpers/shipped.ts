@@ -75,9 +75,9 @@ export async function walksThere(file: string, query: Query): Promise<{ here: Ro
   }
 }
 
-/** Without the columns of times that stand beside the text received. */
+/** Without the mirror's numbers of rows, and the columns of times that stand beside the text received. */
 function plain(row: Row): Row {
-  const own = Object.entries(row).filter(([name]) => !name.endsWith('_utc'));
+  const own = Object.entries(row).filter(([name]) => !name.endsWith('_utc') && !/^_(number|row)$/.test(name));
   return Object.fromEntries(own.map(([name, value]) => [name, comparable(value)]));
 }
 

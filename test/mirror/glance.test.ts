@@ -12,6 +12,7 @@ import {
   replaceAll,
 } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
+import { provenIn } from '../helpers/proven.ts';
 import { setup } from '../helpers/setup.ts';
 import { mirroredRows, missingKeys } from '../helpers/truth.ts';
 
@@ -57,7 +58,7 @@ describe('a glance', () => {
     expect(mirroredRows(bench, job).size).toBe(ROWS + 7);
     expect(freshness(bench)).toEqual(before);
     expect(bench.store.completeAsOf(job)).toBe(Date.parse(String(before[0]?.['complete_as_of'])));
-    expect(bench.store.changes.of(bench.job(job), glance)).toBeNull();
+    expect(provenIn(bench.store).of(bench.job(job), glance)).toBeNull();
   });
 
   it.each([

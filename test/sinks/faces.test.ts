@@ -235,7 +235,6 @@ test('naughty texts, long keys, numbers of every form and changed types have equ
     ),
   ).toEqual([]);
   await bench.run('lake', 'news', '--check');
-  await bench.run('lake', 'news', '--verify');
   expect(read(bench.file, `SELECT 1 FROM quarantine WHERE job = 'news'`)).toHaveLength(refused.length);
   for (const face of [
     inSql(bench),
@@ -245,6 +244,9 @@ test('naughty texts, long keys, numbers of every form and changed types have equ
   ])
     expect.soft(wrongIn(face, rows)).toEqual([]);
 });
+
+/** Letters that a terminal would obey or hide are escapes in the JSON that is printed. */
+const inJson = (json: string) => json.replaceAll('\ufeff', '\\ufeff');
 
 test('what the contract of ai-signals does not list has the same digits and letters on every face', async () => {
   const bench = await setup();
@@ -269,9 +271,7 @@ test('what the contract of ai-signals does not list has the same digits and lett
   const laid = presentIn(bench.lake, 'ai_signals');
   expect(await duckdb(`SELECT extra FROM ${laid} WHERE extra IS NOT NULL`)).toEqual([{ extra: shown }]);
   for (const format of ['json', 'ndjson'])
-    expect([JSON.parse(await bench.run('query', '--format', format, select))].flat()).toEqual([
-      { extra: shown },
-    ]);
+    expect(await bench.run('query', '--format', format, select)).toContain(`{"extra":${inJson(shown)}}`);
   const get = await openService(bench);
   expect(await get('/mirror/v1/ai_signals?select=extra&extra=not.is.null')).toBe(`[{"extra":${shown}}]`);
 });

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { change, editBefore, insert, publish, remove } from '../helpers/edits.ts';
+import { provenIn } from '../helpers/proven.ts';
 import { setup } from '../helpers/setup.ts';
 
 describe('a proven walk makes known', () => {
   it('all that it brought, with the range of its numbers in the view changes', async () => {
     const bench = await setup({ rows: 120 });
     const walk = await bench.mirror('ai-signals');
-    expect(bench.store.changes.of(bench.job('ai-signals'), walk)).toEqual({
+    expect(provenIn(bench.store).of(bench.job('ai-signals'), walk)).toEqual({
       job: 'ai-signals',
       table: 'ai_signals',
       walkId: walk.id,
@@ -23,7 +24,7 @@ describe('a proven walk makes known', () => {
   it('nothing, where nothing changed', async () => {
     const bench = await setup({ rows: 120, walked: ['ai-signals'] });
     const walk = await bench.mirror('ai-signals');
-    expect(bench.store.changes.of(bench.job('ai-signals'), walk)).toBeNull();
+    expect(provenIn(bench.store).of(bench.job('ai-signals'), walk)).toBeNull();
   });
 
   it('also what walks before it brought that proved nothing, which make nothing known themselves', async () => {
@@ -35,12 +36,12 @@ describe('a proven walk makes known', () => {
     const torn = await bench.mirror('ai-signals');
     expect(torn).toMatchObject({ verdict: 'union' });
     expect(torn.inserted).toBeGreaterThan(0);
-    expect(bench.store.changes.of(job, torn)).toBeNull();
-    expect(bench.store.changes.since(job, 0)?.inserted).toBe(250);
+    expect(provenIn(bench.store).of(job, torn)).toBeNull();
+    expect(provenIn(bench.store).since(job, 0)?.inserted).toBe(250);
 
     bench.model.beforeAnswer = undefined;
     const proof = await bench.mirror('ai-signals');
-    expect(bench.store.changes.of(job, proof)).toMatchObject({
+    expect(provenIn(bench.store).of(job, proof)).toMatchObject({
       walkId: proof.id,
       inserted: torn.inserted + proof.inserted,
       firstSeq: torn.firstSeq,
@@ -55,18 +56,18 @@ describe('a proven walk makes known', () => {
     insert(0, 2)(bench.upstream('news'));
     const glance = await bench.glance('news');
     expect(glance).toMatchObject({ kind: 'glance', inserted: 2 });
-    expect(bench.store.changes.of(job, glance)).toBeNull();
-    expect(bench.store.changes.since(job, first.lastSeq ?? 0)).toBeNull();
+    expect(provenIn(bench.store).of(job, glance)).toBeNull();
+    expect(provenIn(bench.store).since(job, first.lastSeq ?? 0)).toBeNull();
     const proof = await bench.mirror('news');
     const told = { walkId: proof.id, inserted: 2, firstSeq: glance.firstSeq, lastSeq: glance.lastSeq };
-    expect(bench.store.changes.of(job, proof)).toMatchObject(told);
-    expect(bench.store.changes.since(job, first.lastSeq ?? 0)).toMatchObject(told);
+    expect(provenIn(bench.store).of(job, proof)).toMatchObject(told);
+    expect(provenIn(bench.store).since(job, first.lastSeq ?? 0)).toMatchObject(told);
   });
 
   it('what a glance brought while it was under way, once, and not what one brought after it', async () => {
     const bench = await setup({ rows: 350 });
     const job = bench.job('news');
-    const { changes } = bench.store;
+    const changes = provenIn(bench.store);
     const first = await bench.mirror('news');
     const glance = (rows: number) => {
       bench.clock.advance(60_000);
@@ -93,7 +94,7 @@ describe('a proven walk makes known', () => {
   it('to whoever has seen up to some number, what came after it', async () => {
     const bench = await setup({ rows: 120 });
     const job = bench.job('news');
-    const { changes } = bench.store;
+    const changes = provenIn(bench.store);
     expect(changes.since(job, 0)).toBeNull();
     const first = await bench.mirror('news');
     insert(0, 2)(bench.upstream('news'));

@@ -6,6 +6,7 @@ import { retryRefused } from '../../src/mirror.ts';
 import { tryLock } from '../../src/store.ts';
 import { change, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
+import { provenIn } from '../helpers/proven.ts';
 import { setup } from '../helpers/setup.ts';
 import { setupRows } from './support.ts';
 
@@ -269,7 +270,7 @@ describe('a retry after a fix of the contract', () => {
 
   it('is told with the next proof, and once, though the walk that brought the rows changed others', async () => {
     const { bench, walk } = await setupRefusing(1, 3);
-    const { changes } = bench.store;
+    const changes = provenIn(bench.store);
     const told = changes.of(bench.job(job), walk);
     expect(told?.inserted).toBeGreaterThan(0);
     bench.clock.advance(MINUTE);

@@ -10,6 +10,7 @@ import { both, insert, publish, remove, replaceAll } from '../helpers/edits.ts';
 import { runMain } from '../helpers/main.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { compiledFolder } from '../helpers/program-file.ts';
+import { provenIn } from '../helpers/proven.ts';
 import { setup } from '../helpers/setup.ts';
 import { keysNow, momentOf, setupPages, upstreamKeys } from '../reading/pages/support.ts';
 
@@ -311,7 +312,7 @@ describe('a removal of thousands of rows', () => {
     expect(walk).toMatchObject({ verdict: 'verified', deleted: ROWS, held: 0, drifted: 0 });
     const deletions = `SELECT walk_id, count(*) AS rows, count(DISTINCT seq) AS commits FROM changes WHERE change = 'delete' GROUP BY walk_id`;
     expect(bench.sql(deletions)).toEqual([{ walk_id: walk.id, rows: ROWS, commits: 1 }]);
-    expect(bench.store.changes.of(bench.job('news'), walk)).toMatchObject({ deleted: ROWS });
+    expect(provenIn(bench.store).of(bench.job('news'), walk)).toMatchObject({ deleted: ROWS });
     expect(bench.table('news').size).toBe(ROWS);
     expect(keysNow(bench, setupPages(bench), 'news')).toEqual(upstreamKeys(bench, 'news'));
   }
@@ -321,7 +322,7 @@ describe('a removal of thousands of rows', () => {
     expectRemoved(bench, await bench.mirror('news'));
     const next = await bench.mirror('news');
     expect(next).toMatchObject({ verdict: 'verified', inserted: 0, deleted: 0 });
-    expect(bench.store.changes.of(bench.job('news'), next)).toBeNull();
+    expect(provenIn(bench.store).of(bench.job('news'), next)).toBeNull();
   });
 
   it('that is killed has not begun: all rows are there and shown as before, and the next run removes them', async () => {

@@ -12,7 +12,6 @@ import type { Running } from '../../../test/helpers/cli.ts';
 import { freePort } from '../../../test/helpers/loopback.ts';
 import type { Attack, End } from '../attacks.ts';
 import type { Finding } from '../checks.ts';
-import type { How, Strike, Way } from '../world/bucket.ts';
 import { tableOf, type World } from '../world.ts';
 
 /** Done, broken off, and killed: what else one may end with is a bug. */
@@ -34,14 +33,6 @@ export const followerAttacks: readonly Attack[] = [
     kills: true,
     isOfFollowers: true,
     begin: inFolder,
-  },
-  {
-    name: 'lake-bucket',
-    about: 'the same in a bucket, at any request: connections are cut, and answers are 500 or 503, too',
-    lasts: [4_000, 8_000],
-    kills: true,
-    isOfFollowers: true,
-    begin: inBucket,
   },
   {
     name: 'feed',
@@ -130,35 +121,6 @@ async function inFolder({ lake: { folder, counts }, run }: World, random: Random
     else longest = performance.now() - began;
     return running;
   });
-}
-
-/** As many as one makes who finds little new. */
-const USUAL_REQUESTS = 60;
-const failures: readonly How[] = ['cut-before', 'cut-after', 500, 503];
-
-async function inBucket(world: World, random: Random): Promise<End> {
-  const { ways, counts } = await world.openBucket();
-  let requests = USUAL_REQUESTS;
-  return keepLaying(ways, async (way: Way) => {
-    let running: Running | undefined;
-    await way.prepare(drawStrikes(random, requests), () => running?.child.kill('SIGKILL'));
-    running = world.run(['lake'], way.environment);
-    counts.started += 1;
-    await running.ended;
-    const met = await way.prepare([], () => undefined);
-    if (isKilled(running)) counts.killed += 1;
-    else requests = met;
-    return running;
-  });
-}
-
-/** Few enough failures that asking again helps, and a kill. */
-function drawStrikes(random: Random, requests: number): Strike[] {
-  const at = () => Math.ceil(random() * requests);
-  const one = (of: readonly How[]) => of[Math.floor(random() * of.length)] ?? 'cut-before';
-  const strikes = [1, 2].map((): Strike => ({ at: at(), how: one(failures) }));
-  const kill: Strike = { at: at(), how: one(['kill-before', 'kill-after']) };
-  return random() < SPARED ? strikes : [kill, ...strikes];
 }
 
 const isKilled = ({ child }: Running) => child.signalCode === 'SIGKILL';

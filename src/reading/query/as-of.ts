@@ -3,6 +3,7 @@
 import { Failure } from '../../errors.ts';
 import { type Connection, PROOF, quoted } from '../../store/read.ts';
 import { describeBeginning } from '../../time.ts';
+import { rowsAt } from '../moment.ts';
 import { tokenize, unquoted } from './statement.ts';
 
 /**
@@ -82,33 +83,16 @@ function describeUndated(table: string): string {
   return `${table} shows how things stand now: leave out the time${table === 'freshness' ? instead : ''}`;
 }
 
-/** A version holds from `_valid_from` until just before `_valid_to`; the current one from `_changed_at`. */
 function shadowTable(connection: Connection, table: string, asOf: string): void {
-  const columns = columnNames(connection, table);
-  const history = historyOf(table);
-  const kept = new Set(columnNames(connection, history));
-  // A row that became held later was not held then.
-  const list = columns
-    .map((name) =>
-      name.startsWith('_held_')
-        ? `CASE WHEN _held_since <= ${asOf} THEN ${quoted(name)} END AS ${quoted(name)}`
-        : quoted(name),
-    )
-    .join(', ');
-  const past = columns.map((name) => (kept.has(name) ? quoted(name) : `NULL AS ${quoted(name)}`)).join(', ');
-  const current = `SELECT ${list} FROM main.${quoted(table)} WHERE _changed_at <= ${asOf}`;
-  if (kept.size === 0) {
-    connection.exec(`CREATE TEMP VIEW ${quoted(table)} AS ${current}`);
-    return;
-  }
-  connection.exec(
-    `CREATE TEMP VIEW ${quoted(table)} AS ${current}
-     UNION ALL SELECT ${past} FROM main.${quoted(history)} WHERE _valid_from <= ${asOf} AND _valid_to > ${asOf}`,
-  );
-  connection.exec(
-    `CREATE TEMP VIEW ${quoted(history)} AS
-     SELECT * FROM main.${quoted(history)} WHERE _valid_to <= ${asOf}`,
-  );
+  const present = columnNames(connection, table);
+  const past = new Set(columnNames(connection, historyOf(table)));
+  const history = past.size === 0 ? null : `main.${quoted(historyOf(table))}`;
+  const rows = rowsAt({ table: `main.${quoted(table)}`, history }, { present, past }, asOf);
+  connection.exec(`CREATE TEMP VIEW ${quoted(table)} AS ${rows}`);
+  if (history !== null)
+    connection.exec(
+      `CREATE TEMP VIEW ${quoted(historyOf(table))} AS SELECT * FROM ${history} WHERE _valid_to <= ${asOf}`,
+    );
 }
 
 const historyOf = (table: string) => `${table}_history`;

@@ -3,7 +3,7 @@
 import { systemClock } from '../../clock.ts';
 import { asFailure, Failure } from '../../errors.ts';
 import { type ListedJob, listJobs } from '../../job-list.ts';
-import { type Cell, fits, type Holding, heldBy, type Surveyed, surveyRows } from '../../output/answer.ts';
+import { type Cell, type Column, fits, type Holding, heldBy, surveyRows } from '../../output/answer.ts';
 import { count } from '../../output/numbers.ts';
 import {
   type Connection,
@@ -13,7 +13,7 @@ import {
   storeFailure,
 } from '../../store/read.ts';
 import type { Caller } from '../../worker.ts';
-import { type Kind, kindsOf } from '../columns.ts';
+import { type Kind, kindsOf, ownKindOf } from '../columns.ts';
 import { exportAnswer, type Order } from '../export.ts';
 import {
   type FileEnd,
@@ -41,14 +41,15 @@ const PIECE_BYTES = 256 * 1_024;
 type QueryCaller = Caller<QueryPiece>;
 
 export async function answerQuestion(request: QueryRequest, caller: QueryCaller): Promise<QueryResult> {
-  const { dir, sql, asOf, survey } = request;
+  const { dir, sql, asOf, survey, form } = request;
+  const isJson = request.json === true || (form.as === 'file' && /json$/.test(form.order.format));
   let connection: Connection | undefined;
   let where = dir;
   try {
-    const jobs = survey ? await listJobs() : [];
+    const jobs = survey || isJson ? await listJobs() : [];
     if (asOf !== null) refusePresent(sql, Object.keys(request.tables));
     connection = openMirror(dir);
-    const { opened, rows } = open(connection, request, jobs, caller);
+    const { opened, rows } = open(connection, { ...request, json: isJson }, jobs, caller);
     where = 'the query';
     await caller.send(opened);
     return await sendRows(request, opened, rows, caller);
@@ -62,7 +63,7 @@ export async function answerQuestion(request: QueryRequest, caller: QueryCaller)
 
 function open(
   connection: Connection,
-  { sql, params, tables, asOf, survey = false }: Question,
+  { sql, params, tables, asOf, survey = false, json = false }: Question,
   jobs: readonly ListedJob[],
   caller: QueryCaller,
 ): { opened: Opened; rows: Iterable<unknown[]> } {
@@ -84,27 +85,34 @@ function open(
     }
   }
   const surveyed = survey ? surveyRows(read(), named.length) : [];
-  const holds = holdings(connection, jobs, named, surveyed);
-  const columns = named.map(({ name, type }, at) => ({ name, type, ...(holds[at] && { holds: holds[at] }) }));
+  const kinds = kindsOfColumns(connection, jobs, named);
+  const columns = named.map(({ name, type }, at): Column => {
+    const kind = kinds[at] ?? 'text';
+    const found = surveyed[at];
+    const known = declared[kind];
+    const holds = found && (known && fits(known, found) ? known : heldBy(found));
+    const inJson = json && (kind === 'boolean' || kind === 'json') ? kind : undefined;
+    return { name, type, ...(holds && { holds }), ...(inJson && { inJson }) };
+  });
   return { opened: { columns, sources, seq: latestSeq(connection, asOf) }, rows: read() };
 }
 
-/** A column of a dataset holds what it is known to hold, as in Postgres, wherever all of its values here fit that. */
-function holdings(
+/** What is known of the columns of the mirror: a column of a dataset holds the same as in Postgres, wherever all of its values here fit that. */
+function kindsOfColumns(
   connection: Connection,
   jobs: readonly ListedJob[],
-  columns: readonly { table: string | null; column: string | null }[],
-  surveyed: readonly Surveyed[],
-): Holding[] {
+  columns: readonly { table: string | null; column: string | null; type: string | null }[],
+): (Kind | undefined)[] {
   const kinds = new Map<string, ReadonlyMap<string, Kind>>();
   for (const job of jobs)
     for (const table of [job.rows, job.volatileTable, job.versions])
       if (table !== null && columns.some((column) => column.table === table))
         kinds.set(table, kindsOf(connection, job));
-  return surveyed.map((found, at) => {
-    const { table, column } = columns[at] ?? {};
-    const known = declared[kinds.get(table ?? '')?.get(column ?? '') ?? 'text'];
-    return known && fits(known, found) ? known : heldBy(found);
+  return columns.map(({ table, column, type }) => {
+    if (table === null || column === null) return undefined;
+    return (
+      kinds.get(table)?.get(column) ?? (kinds.has(table) ? undefined : ownKindOf(table, column, type ?? ''))
+    );
   });
 }
 
@@ -112,6 +120,7 @@ const declared: Partial<Record<Kind, Holding>> = {
   boolean: 'boolean',
   bigint: 'integer',
   'double precision': 'real',
+  'timestamp with time zone': 'timestamp',
 };
 
 async function sendRows(

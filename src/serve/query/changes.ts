@@ -4,8 +4,8 @@
  */
 
 import { isoTime } from '../../clock.ts';
-import { changedAfter } from '../../sinks/follow.ts';
-import { type Connection, identityOf, isBeforeRestore, quoted } from '../../store/read.ts';
+import { changesIn, type Gap, gapAfter } from '../../reading/changes.ts';
+import { type Connection, identityOf } from '../../store/read.ts';
 import { atOneMoment, type Kept, prepared, untilCommit } from '../until-commit.ts';
 import { badParameter, QueryError } from './errors.ts';
 import { type DatasetState, jsonWriter, stateOf } from './read.ts';
@@ -84,20 +84,31 @@ const lastSeqOf = (states: readonly DatasetState[]) => Math.max(...states.map(({
 /** @throws QueryError 400 and 410 for a position from which the feed cannot go on. */
 export function refusePosition(
   connection: Connection,
+  datasets: readonly Pick<FeedDataset, 'name'>[],
   states: readonly DatasetState[],
-  since: Position,
+  { seq, key }: Position,
 ): void {
-  if (isBeforeRestore(connection, since.seq)) throw gone(TAKEN_BACK);
-  if (since.seq > lastSeqOf(states)) throw badParameter('since is no change of this mirror yet');
-  refuseDropped(states, since);
+  // A position within a commit needs the rest of that commit, too.
+  const from = key === null ? seq : seq - 1;
+  for (const [at, dataset] of datasets.entries()) {
+    const gap = gapAfter(connection, dataset, from);
+    if (gap) throw gone(lost[gap](states[at]?.historyFrom ?? ''));
+  }
+  if (seq > lastSeqOf(states)) throw badParameter('since is no change of this mirror yet');
 }
+
+const lost: Record<Gap, (historyFrom: string) => string> = {
+  restored: () => TAKEN_BACK,
+  keys: () => 'Rows have other keys since then.',
+  forgotten: (historyFrom) => `Changes up to ${historyFrom} were dropped.`,
+};
 
 /** @throws QueryError as `refusePosition` does. */
 export function readChanges(connection: Connection, { datasets, since, limit }: FeedQuestion): FeedAnswer {
   return atOneMoment(connection, (): FeedAnswer => {
     const states = feedStates(connection, datasets);
     const to = lastSeqOf(states);
-    if (since !== null) refusePosition(connection, states, since);
+    if (since !== null) refusePosition(connection, datasets, states, since);
     const from = since ?? { seq: to, dataset: null, key: null };
     const isBehind = since?.dataset === null;
     const changes = isBehind
@@ -108,16 +119,6 @@ export function readChanges(connection: Connection, { datasets, since, limit }: 
 }
 
 type Changes = Omit<FeedAnswer, 'states'>;
-
-function refuseDropped(states: readonly DatasetState[], { seq, key }: Position): void {
-  const from = states
-    .map(({ historyFrom }) => historyFrom ?? '')
-    .reduce((one, other) => (one > other ? one : other), '');
-  // A position within a commit needs the rest of that commit, too.
-  if (isoTime(key === null ? seq : seq - 1) < from) throw gone(`Changes up to ${from} were dropped.`);
-  if (states.some(({ keysSeq }) => keysSeq !== null && seq < keysSeq))
-    throw gone('Rows have other keys since then.');
-}
 
 type Change = { at: string; key: string; change: string; row: readonly unknown[] };
 
@@ -178,39 +179,24 @@ function readBehind(
 
 const compare = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
 
-/**
- * What a dataset's commits changed: for each key of a commit the version that it left, or that it removed the row. A version
- * that began and ended with one commit was never shown.
- */
+/** What a dataset's commits changed behind a position. */
 function changesOf(
   connection: Connection,
-  { name, table, rows, history, versions, columns }: FeedDataset,
+  dataset: FeedDataset,
   { sql: shown, params: values }: Sql,
   { seq, key }: Position,
   to: number,
   limit: number,
 ): Change[] {
   const from = key === null ? seq : seq - 1;
-  // By their numbers, only the latest rows and versions are looked at.
-  const changed = changedAfter(connection, { name, table, rows, history, versions } as ListJob, from);
-  const past = quoted(versions);
-  const isBehind = (at: string) => `${at} > :from AND ${at} <= :to AND (${at} > :at OR _key > :key)`;
-  const before = (at: string, of: string) =>
-    `CASE WHEN EXISTS (SELECT 1 FROM ${past} AS before WHERE before._key = ${of}._key AND before._valid_to = ${of}.${at}
-       AND before._valid_from < before._valid_to) THEN 'update' ELSE 'insert' END`;
-  const sql = `SELECT _changed_at, _key, ${before('_changed_at', 'latest')}, ${shown} FROM ${quoted(rows)} AS latest
-      WHERE ${changed.rows} AND ${isBehind('_changed_at')}
-    UNION ALL SELECT _valid_from, _key, ${before('_valid_from', 'version')}, ${shown} FROM ${past} AS version
-      WHERE ${changed.versions} AND _valid_from < _valid_to AND ${isBehind('_valid_from')}
-    UNION ALL SELECT _valid_to, _key, 'delete', ${columns.map(() => 'NULL')} FROM ${past} AS version
-      WHERE ${changed.versions} AND _ended_by = 'delete' AND ${isBehind('_valid_to')}
-        AND NOT EXISTS (SELECT 1 FROM ${quoted(rows)} AS now WHERE now._key = version._key AND now._changed_at = version._valid_to)
-        AND NOT EXISTS (SELECT 1 FROM ${past} AS now WHERE now._key = version._key AND now._valid_from = version._valid_to
-          AND now._valid_to > now._valid_from)
-    ORDER BY 1, 2 LIMIT :limit`;
+  const sql = changesIn(connection, dataset, { from, to }).map(
+    ({ change, at, from }) =>
+      `SELECT ${at}, _key, ${change}, ${at === '_valid_to' ? dataset.columns.map(() => 'NULL') : shown} FROM ${from}
+       AND (${at} > :at OR _key > :key)`,
+  );
   // The numbers of the last rows differ each time: the statement is not worth keeping.
-  const statement = connection.prepare(sql).raw();
-  const params = { ...values, from: isoTime(from), to: isoTime(to), at: isoTime(seq), key: key ?? '', limit };
+  const statement = connection.prepare(`${sql.join('\nUNION ALL ')}\nORDER BY 1, 2 LIMIT :limit`).raw();
+  const params = { ...values, at: isoTime(seq), key: key ?? '', limit };
   return (statement.all(params) as [string, string, string, ...unknown[]][]).map(
     ([at, key, change, ...row]) => ({ at, key, change, row }),
   );

@@ -5,7 +5,14 @@ import { propertiesOf } from '../../properties.ts';
 import type { DatasetState } from './read.ts';
 import type { Column, ListJob } from './sql.ts';
 
-export function describeDataset(job: ListJob, columns: readonly Column[], state: DatasetState, now: number) {
+/** @param views over it that can be asked in the same way. */
+export function describeDataset(
+  job: ListJob,
+  columns: readonly Column[],
+  views: readonly string[],
+  state: DatasetState,
+  now: number,
+) {
   const { completeAsOf } = state;
   const age = completeAsOf === null ? null : ageOf(Date.parse(completeAsOf), now);
   const meanings = new Map(ownColumns);
@@ -20,6 +27,7 @@ export function describeDataset(job: ListJob, columns: readonly Column[], state:
       type: kind === 'mixed' ? 'any' : kind,
       about: path === null ? (meanings.get(name) ?? '') : `\`${path.replace(/^\$\.?/, '')}\``,
     })),
+    views,
     verdict: state.readSeq === null ? null : state.verdict,
     completeAsOf: age === null ? null : completeAsOf,
     ageSeconds: age === null ? null : Math.floor(age / 1_000),

@@ -30,6 +30,7 @@ const change = objectOf({
 const described = objectOf({
   ...{ dataset: text, job: text, about: text },
   columns: listOf(objectOf({ name: text, type: text, about: text })),
+  views: listOf(text),
   verdict: nullable,
   completeAsOf: nullable,
   ageSeconds: { type: ['integer', 'null'] },

@@ -5,7 +5,8 @@
 
 import type { ListedJob } from '../../job-list.ts';
 import { didYouMean } from '../../near.ts';
-import { type Kind, kindsOf } from '../../reading/columns.ts';
+import { isHeldColumn, type Kind, kindsOf } from '../../reading/columns.ts';
+import { rowsAt } from '../../reading/moment.ts';
 import { type Connection, quoted } from '../../store/read.ts';
 import { badParameter, QueryError } from './errors.ts';
 import type { Condition, Field, Filter, OrderTerm, ReadRequest, SelectItem } from './parse.ts';
@@ -20,6 +21,8 @@ export type Column = {
   readonly path: string | null;
   /** Whether digits are lost in the column that `_body` has: a whole number beyond 2^53. */
   readonly isLong: boolean;
+  /** Whether each value is shown as SQLite has it: a number, or a text. */
+  readonly isPlain?: boolean;
 };
 
 /** What a cell is in SQLite: JSON that is written as it is (`raw`), JSON that is written as text (`rawText`), or a value. */
@@ -75,26 +78,32 @@ export const presentRows = (job: ListJob, columns: readonly Column[]): Source =>
   params: {},
 });
 
-/** The rows as they were, but for volatile values: these are the latest of their version. @param at ISO 8601. */
+/** The rows as they were. @param at ISO 8601. */
 export function pastRows(
   { table, history }: Pick<ListJob, 'table' | 'history'>,
   columns: readonly Column[],
   at: string,
 ): Source {
-  const present = columns.map(({ name }) =>
-    name.startsWith('_held_')
-      ? `CASE WHEN _held_since <= :at THEN ${quoted(name)} END AS ${quoted(name)}`
-      : quoted(name),
-  );
-  const past = columns.map(({ name }) => (name.startsWith('_held_') ? 'NULL' : quoted(name)));
-  return {
-    from: `(SELECT ${present} FROM ${quoted(table)} WHERE _changed_at <= :at
-      UNION ALL SELECT ${past} FROM ${quoted(history)} WHERE _valid_from <= :at AND _valid_to > :at)`,
-    columns,
-    ties: ['_key'],
-    params: { at },
-  };
+  const present = columns.map(({ name }) => name);
+  // The history has all of them but what is held.
+  const past = new Set(present.filter((name) => !isHeldColumn(name)));
+  const from = rowsAt({ table: quoted(table), history: quoted(history) }, { present, past }, ':at');
+  return { from: `(${from})`, columns, ties: ['_key'], params: { at } };
 }
+
+/** The rows of a view over the dataset, see `analystViewsOf`. */
+export function viewRows(connection: Connection, job: ListJob, view: string): Source {
+  const columns = columnsOf(connection, job, view).map((column) =>
+    PLAIN.has(column.name) && !view.endsWith('_current')
+      ? { ...column, kind: 'mixed' as const, path: null, isLong: false, isPlain: true }
+      : column,
+  );
+  const ties = columns.filter(({ name }) => /^(seq|_key|id|column|position|version)$/.test(name));
+  return { from: quoted(view), columns, ties: ties.map(({ name }) => quoted(name)), params: {} };
+}
+
+/** Columns of such views that hold values of other columns. */
+const PLAIN: ReadonlySet<string> = new Set(['value', 'old', 'new']);
 
 /** The one row of a source that has the key. */
 export const rowOf = (source: Source, key: string): Source => ({
@@ -204,7 +213,7 @@ type Value = {
 function sqlValueOf(field: Field, columnOf: ColumnFinder, bind: Bind): Value {
   const column = columnOf(field.column);
   const { name, kind, path } = column;
-  if (field.path.length === 0 && kind !== 'mixed' && !column.isLong)
+  if (field.path.length === 0 && (column.isPlain || (kind !== 'mixed' && !column.isLong)))
     return { sql: quoted(name), kind, json: null };
   if (field.path.length > 0 && kind !== 'json' && kind !== 'mixed')
     throw new QueryError(400, '42883', `column ${name} holds no JSON: it has no members`);
@@ -261,7 +270,8 @@ const nameOf = ({ column, path }: Field) =>
 
 function shownAs({ isText }: Field, { sql, kind, json }: Value): { shape: Shape; sql: string } {
   if (json) return { shape: isText ? 'rawText' : 'raw', sql: json.text };
-  return { shape: kind === 'json' || kind === 'mixed' ? 'raw' : kind, sql };
+  if (kind === 'mixed') return { shape: 'text', sql };
+  return { shape: kind === 'json' ? 'raw' : kind, sql };
 }
 
 function orderSql({ field, isDescending, nulls }: OrderTerm, columnOf: ColumnFinder, bind: Bind): string {

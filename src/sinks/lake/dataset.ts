@@ -1,29 +1,27 @@
 /** One dataset in the lake: the files of its changes, up to its last proof, and a snapshot a day. */
 
-import { basename, dirname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { DAY_MS, isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { ListedJob } from '../../job-list.ts';
+import { changesIn, commitsIn, firstSeq, gapAfter, isChange, type Range } from '../../reading/changes.ts';
 import { type Source, sourcesOf } from '../../reading/query/sources.ts';
-import { type Connection, type Identity, PROOF } from '../../store/read.ts';
+import { type Connection, type Identity, PROOF, quoted, seqOf } from '../../store/read.ts';
 import { version } from '../../version.ts';
-import { isChange, lastWalkOf, type MirrorPosition, positionOf } from '../follow.ts';
+import { lastWalkOf, positionOf } from '../follow.ts';
 import {
   type About,
-  changesSql,
-  dayOf,
   ensureReceipt,
-  firstSeq,
+  type LakeColumn,
   lakeColumns,
+  listed,
   putWithReceipt,
-  type Range,
-  rangesOf,
+  type Receipt,
   receiptPath,
-  rowsSql,
   stableColumns,
-  writeParquet,
 } from './files.ts';
-import { json, readJson, type Spool, type Storage } from './storage.ts';
+import { listFolder, measureFile, putJson, readJson, removeFile } from './folder.ts';
 
 export type LakeLoad = {
   job: string;
@@ -38,7 +36,8 @@ export type LakeLoad = {
 };
 
 export type DatasetParts = {
-  storage: Storage;
+  /** Of the lake. */
+  folder: string;
   connection: Connection;
   identity: Identity;
   job: ListedJob;
@@ -51,10 +50,24 @@ export async function loadDataset(parts: DatasetParts): Promise<LakeLoad> {
   const { connection, job } = parts;
   const load: LakeLoad = { job: job.name, seq: null, files: [], changes: 0, removed: [] };
   if (provenSeq(connection, job) === undefined) return load;
-  const source = await putChanges(parts, load);
+  const epoch = await epochOf(parts);
+  // Of one moment: what the proof says of the changes that are put.
+  const { ranges, source } = connection.transaction(() => ({
+    ranges: epoch ? provenAfter(connection, job, epoch.seq) : [],
+    source: sourceOf(connection, job),
+  }))();
+  load.seq = epoch?.seq ?? null;
+  for (const range of epoch ? ranges : []) {
+    const { path, rows } = putChanges(parts, epoch as Epoch, range);
+    load.files.push(path);
+    load.changes += rows;
+    load.seq = range.to;
+  }
   await putSnapshot(parts, load);
-  await putProof(parts, load, source);
-  load.removed = await forgetSnapshots(parts);
+  // For readers: the last proof, and the change up to which the lake is complete. It is the only file that is replaced.
+  const proof = { version: 1, seq: load.seq, writtenAt: isoTime(parts.now), source };
+  putJson(parts.folder, `${job.table}/_proof.json`, proof);
+  load.removed = forgetSnapshots(parts);
   return load;
 }
 
@@ -69,320 +82,298 @@ function provenSeq(connection: Connection, { name }: ListedJob): number | undefi
   return found && (found.seq ?? 0);
 }
 
-/** Puts the changes up to the last proof. @returns that proof, with the state of the dataset. */
-async function putChanges(parts: DatasetParts, load: LakeLoad): Promise<Source> {
-  const { connection, job } = parts;
-  for (;;) {
-    const course = await courseOf(parts);
-    const { ranges, source } = inReadTransaction(connection, () => ({
-      ranges: course ? provenAfter(connection, job, course.seq) : [],
-      source: sourceOf(connection, job),
-    }));
-    if (!course) return source;
-    load.seq = course.seq;
-    if (await putRanges(parts, course, ranges, load)) return source;
-  }
-}
+/** So many changes go into a file, at most, unless a single commit has made more. */
+const MAX_ROWS_PER_FILE = 250_000;
 
-/** @returns false where another lake was first, perhaps with fewer changes. */
-async function putRanges(
-  parts: DatasetParts,
-  course: Course,
-  ranges: readonly Range[],
-  load: LakeLoad,
-): Promise<boolean> {
-  for (const range of ranges) {
-    const put = await putRange(parts, course, range);
-    if (put === undefined) return false;
-    load.files.push(put.path);
-    load.changes += put.rows;
-    load.seq = range.to;
-  }
-  return true;
-}
+const dayOf = (seq: number) => isoTime(seq).slice(0, 10);
 
-export function provenAfter(connection: Connection, job: ListedJob, seq: number): Range[] {
-  return [...rangesOf(connection, job, { from: seq, to: provenSeq(connection, job) ?? 0 })];
+/** What was proven after a change, cut at days (UTC) and at many rows, always between two commits. */
+function provenAfter(connection: Connection, job: ListedJob, seq: number): Range[] {
+  const ranges: Range[] = [];
+  let [from, to, rows] = [seq, seq, 0];
+  for (const commit of commitsIn(connection, job, { from, to: provenSeq(connection, job) ?? 0 })) {
+    if (rows > 0 && (rows + commit.rows > MAX_ROWS_PER_FILE || dayOf(commit.seq) !== dayOf(to))) {
+      ranges.push({ from, to });
+      [from, rows] = [to, 0];
+    }
+    to = commit.seq;
+    rows += commit.rows;
+  }
+  if (rows > 0) ranges.push({ from, to });
+  return ranges;
 }
 
 /** What a file of changes has before the columns of the dataset. */
-export const changeColumns = [
+const changeColumns = [
   { name: '_change', holds: 'text' },
   { name: '_seq', holds: 'integer' },
 ] as const;
 
-/**
- * Makes the file of a range, at one moment of the mirror, and puts it there once it is made.
- * @returns what was put there; undefined where something was there already.
- * @throws Failure `incomplete` where the mirror has forgotten changes of the range meanwhile.
- */
-export async function putRange(
+/** Puts the file of a range there. @throws Failure `incomplete` where the mirror has forgotten changes of the range meanwhile. */
+function putChanges(
   parts: DatasetParts,
-  { number, historyFrom }: Pick<Course, 'number' | 'historyFrom'>,
+  { number, historyFrom }: Epoch,
   range: Range,
-): Promise<{ path: string; rows: number } | undefined> {
-  const { storage, connection, identity, job } = parts;
-  const path = changesPath(job, number, range);
-  const write = (spool: Spool) => {
-    if (!hasAllAfter(range.from, historyFrom, positionOf(connection, job)))
+): { path: string; rows: number } {
+  const { folder, connection, identity, job } = parts;
+  const path = `${epochFolder(job, number)}/date=${dayOf(range.to)}/${range.from}.parquet`;
+  const receipt = connection.transaction(() => {
+    if (isForgotten(connection, job, range.from, historyFrom))
       throw new Failure('incomplete', `${job.name}: changes were forgotten on their way: try again`);
     const columns = stableColumns(connection, job);
-    const sql = changesSql(connection, job, columns, range);
     const lastWalk = lastWalkOf(connection, job.name);
-    const changes = { from: range.from, course: number, epoch: identity.epoch, lastWalk };
-    const about = { ...aboutNow(parts, range.to), changes };
-    return writeParquet(connection, sql, [...changeColumns, ...columns], about, spool);
-  };
-  const receipt = await putWithReceipt(storage, path, (spool) =>
-    inReadTransaction(connection, () => write(spool)),
-  );
-  return receipt && { path, rows: receipt.rows };
+    const changes = { from: range.from, folder: number, epoch: identity.epoch, lastWalk };
+    return putWithReceipt(
+      folder,
+      path,
+      connection,
+      changesSql(connection, job, columns, range),
+      [...changeColumns, ...columns],
+      {
+        ...aboutNow(parts, range.to),
+        changes,
+      },
+    );
+  })();
+  return { path, rows: receipt.rows };
+}
+
+/** SQL for the changes of a range, in their order: `_change` and `_seq`, then the columns. */
+function changesSql(
+  connection: Connection,
+  job: ListedJob,
+  columns: readonly LakeColumn[],
+  range: Range,
+): string {
+  const selects = changesIn(connection, job, range).map(({ change, at, from }) => {
+    const list = listed(columns, at === '_changed_at' ? 'from' : 'fromHistory');
+    return `SELECT ${change} AS _change, ${seqOf(at)} AS _seq, ${list} FROM ${from}`;
+  });
+  return `${selects.join('\nUNION ALL\n')}\nORDER BY _seq, _key, _change`;
 }
 
 /** One a day: the first lake of the day makes it. */
 async function putSnapshot(parts: DatasetParts, load: LakeLoad): Promise<void> {
-  const { storage, connection, job, now } = parts;
-  const path = snapshotPath(job, now);
-  const { files } = await storage.list(dirname(path));
-  if (!files.includes(basename(path))) {
-    const write = (spool: Spool) => {
-      const columns = lakeColumns(connection, job);
-      const about = { ...aboutNow(parts, positionOf(connection, job).seq), changes: null };
-      return writeParquet(connection, rowsSql(job, columns), columns, about, spool);
-    };
-    const receipt = await putWithReceipt(storage, path, (spool) =>
-      inReadTransaction(connection, () => write(spool)),
-    );
-    if (receipt) {
-      load.files.push(path);
-      return;
-    }
-  }
-  if (!files.includes(basename(receiptPath(path)))) await ensureReceipt(storage, path);
-}
-
-/** For readers: the last proof, and the change up to which the lake is complete. It is the only file that is replaced. */
-async function putProof(
-  { storage, job, now }: DatasetParts,
-  { seq }: LakeLoad,
-  source: Source,
-): Promise<void> {
-  const proof = { version: 1, seq, writtenAt: isoTime(now), source };
-  await storage.replace(`${job.table}/_proof.json`, json(proof));
+  const { folder, connection, job, now } = parts;
+  const path = `${snapshotsOf(job)}/date=${isoTime(now).slice(0, 10)}/${job.table}.parquet`;
+  if (existsSync(join(folder, path))) return void (await ensureReceipt(folder, path));
+  connection.transaction(() => {
+    const columns = lakeColumns(connection, job);
+    const about = { ...aboutNow(parts, positionOf(connection, job).seq), changes: null };
+    const sql = `SELECT ${listed(columns, 'from')} FROM ${quoted(job.table)} ORDER BY _key`;
+    putWithReceipt(folder, path, connection, sql, columns, about);
+  })();
+  load.files.push(path);
 }
 
 function aboutNow(
   { connection, job, now }: DatasetParts,
   seq: number,
 ): Omit<About, 'version' | 'columns' | 'changes'> {
-  return {
-    job: job.name,
-    seq,
-    source: sourceOf(connection, job),
-    exportedAt: isoTime(now),
-    by: `market-mirror ${version()}`,
-  };
+  const source = sourceOf(connection, job);
+  return { job: job.name, seq, source, exportedAt: isoTime(now), by: `market-mirror ${version()}` };
 }
 
-function sourceOf(connection: Connection, job: ListedJob): Source {
-  const table = job.table;
-  const [source] = sourcesOf(connection, `SELECT * FROM "${table}"`, {}, { [table]: job.name }, null);
+function sourceOf(connection: Connection, { table, name }: ListedJob): Source {
+  const [source] = sourcesOf(connection, `SELECT * FROM ${quoted(table)}`, {}, { [table]: name }, null);
   return source as Source;
 }
 
-const folderOf = (job: ListedJob) => `${job.table}/snapshots`;
-
-const dayFolder = (job: ListedJob, day: string) => `${folderOf(job)}/date=${day}`;
-
-const snapshotPath = (job: ListedJob, now: number) =>
-  `${dayFolder(job, isoTime(now).slice(0, 10))}/${job.table}.parquet`;
-
-/** The files of all days, the oldest first. */
-export async function snapshotFiles(storage: Storage, job: ListedJob): Promise<string[]> {
-  const found: string[] = [];
-  for (const day of await daysOf(storage, job)) {
-    const folder = dayFolder(job, day);
-    const { files } = await storage.list(folder);
-    found.push(...files.filter((name) => name.endsWith('.parquet')).map((name) => `${folder}/${name}`));
-  }
-  return found;
-}
+const snapshotsOf = ({ table }: ListedJob) => `${table}/snapshots`;
 
 /** The days of which there is a snapshot, the oldest first. */
-async function daysOf(storage: Storage, job: ListedJob): Promise<string[]> {
-  const { folders } = await storage.list(folderOf(job));
-  return folders.flatMap((name) => /^date=(\d{4}-\d\d-\d\d)$/.exec(name)?.[1] ?? []).sort();
-}
+const daysOf = (folder: string, job: ListedJob): string[] =>
+  listFolder(join(folder, snapshotsOf(job))).folders.flatMap(
+    (name) => /^date=(\d{4}-\d\d-\d\d)$/.exec(name)?.[1] ?? [],
+  );
 
 /** Removes those that are older than they are to be kept; never the latest one. @returns their paths. */
-async function forgetSnapshots({
-  storage,
-  job,
-  now,
-  keepMs,
-}: {
-  storage: Storage;
-  job: ListedJob;
-  now: number;
-  keepMs: number;
-}): Promise<string[]> {
-  if (keepMs === Number.POSITIVE_INFINITY) return [];
-  const days = await daysOf(storage, job);
+function forgetSnapshots({ folder, job, now, keepMs }: DatasetParts): string[] {
+  const days = daysOf(folder, job);
   const [before] = days.slice(-2);
-  if (before === undefined) return [];
+  if (before === undefined || keepMs === Number.POSITIVE_INFINITY) return [];
   // A clock far ahead of the snapshot before is not believed.
   const believed = Math.min(now, Date.parse(before) + 2 * DAY_MS);
-  const removed: string[] = [];
-  for (const day of days.slice(0, -1)) {
-    if (Date.parse(day) + DAY_MS > believed - keepMs) break;
-    const folder = dayFolder(job, day);
-    // The receipt goes last: a receipt without its file marks a file that was removed.
-    const files = (await storage.list(folder)).files.sort((one, other) => isReceipt(one) - isReceipt(other));
-    for (const name of files) await storage.remove(`${folder}/${name}`);
-    removed.push(folder);
-  }
-  return removed;
+  const old = days.slice(0, -1).filter((day) => Date.parse(day) + DAY_MS <= believed - keepMs);
+  return old.map((day) => {
+    const path = `${snapshotsOf(job)}/date=${day}`;
+    for (const name of listFolder(join(folder, path)).files) removeFile(folder, `${path}/${name}`);
+    return path;
+  });
 }
 
-const isReceipt = (name: string) => Number(name.startsWith('_'));
-
-type Course = {
+/** A folder of changes that go on from one to the next: another one begins with another epoch of the mirror, with other keys, and behind a gap. */
+type Epoch = Pick<Begun, 'historyFrom'> & {
   number: number;
   /** The change after which it goes on. */
   seq: number;
   /** The latest walk when its last file was made, see `lastWalkOf`; empty where it has no file. */
   lastWalk: string;
-  /** The history that the mirror had already forgotten when the course began, see `datasets.history_from`. The course never had it. */
-  historyFrom: string;
 };
 
-/** What a course has in its folder, beside its days. */
+/** What it has beside its days. @property historyFrom the history that the mirror had already forgotten then: it never had that. */
 type Begun = { version: 1; epoch: string; from: number; historyFrom: string; begunAt: string };
 
-const changesFolder = (job: ListedJob) => `${job.table}/changes`;
-export const courseFolder = (job: ListedJob, course: number) => `${changesFolder(job)}/course=${course}`;
-
-export const changesPath = (job: ListedJob, course: number, { from, to }: Range) =>
-  `${courseFolder(job, course)}/date=${dayOf(to)}/${from}.parquet`;
-
-const begunPath = (job: ListedJob, course: number) => `${courseFolder(job, course)}/_course.json`;
-
-type CourseParts = {
-  storage: Storage;
-  connection: Connection;
-  job: ListedJob;
-  identity: Identity;
-  now: number;
-};
+const changesOf = ({ table }: ListedJob) => `${table}/changes`;
+const epochFolder = (job: ListedJob, number: number) => `${changesOf(job)}/epoch=${number}`;
+const begunPath = (job: ListedJob, number: number) => `${epochFolder(job, number)}/_epoch.json`;
 
 /**
- * The course to which this mirror adds files: the latest one where it can be continued, else a new one. Undefined where nothing has
- * ever changed. Reads the lake before the mirror: the mirror then knows every change in the lake.
- * @throws Failure `config` where a restored copy of this mirror has begun a later course.
+ * The folder to which this mirror adds files: the latest one where it can be continued, else a new one. Undefined where nothing has ever
+ * changed. @throws Failure `config` where a restored copy of this mirror has begun a later one.
  */
-async function courseOf(parts: CourseParts): Promise<Course | undefined> {
-  const { storage, connection, job, identity } = parts;
-  for (;;) {
-    const latest = await latestCourse(storage, job);
-    const isOurs = latest?.epoch === identity.epoch;
-    if (latest?.epoch !== undefined && !isOurs) await refuseOvertaken(parts);
-    const course = latest && isOurs ? await endOf(storage, job, latest) : undefined;
-    const { isGoing, first } = inReadTransaction(connection, () => ({
-      isGoing: course !== undefined && isContinuedBy(connection, job, course),
-      first: firstSeq(connection, job),
-    }));
-    if (isGoing) return course;
-    if (first === undefined) return undefined;
-    // An empty folder is as good as a new one.
-    const number = latest === undefined ? 1 : latest.epoch === undefined ? latest.number : latest.number + 1;
-    await begin(parts, number, first - 1);
-  }
-}
-
-/** Reads the mirror at one moment. `read` waits for nothing: an open transaction keeps the log from being emptied. */
-export const inReadTransaction = <T>(connection: Connection, read: () => T): T =>
-  connection.transaction(read)();
-
-export type LatestCourse = Pick<Begun, 'from' | 'historyFrom' | 'begunAt'> & {
-  number: number;
-  epoch: string | undefined;
-};
-
-/** The one with the greatest number; its epoch is undefined where it was not begun after all. */
-export async function latestCourse(storage: Storage, job: ListedJob): Promise<LatestCourse | undefined> {
-  const number = Math.max(0, ...(await courseNumbers(storage, job)));
-  if (number === 0) return undefined;
-  const begun = await readJson<Begun>(storage, begunPath(job, number));
-  const { from = 0, historyFrom = '', begunAt = '', epoch } = begun ?? {};
-  return { number, from, historyFrom, begunAt, epoch };
-}
-
-/** Where another lake has begun a course of the same number, that stays: `courseOf` looks at it anew. */
-async function begin(parts: CourseParts, number: number, from: number) {
-  const { storage, connection, job, identity, now } = parts;
+async function epochOf({ folder, connection, job, identity, now }: DatasetParts): Promise<Epoch | undefined> {
+  const number = Math.max(0, ...epochNumbers(folder, job));
+  const begun = number > 0 ? readJson<Begun>(folder, begunPath(job, number)) : undefined;
+  if (begun && begun.epoch !== identity.epoch) refuseOvertaken(folder, job, identity);
+  const end = begun?.epoch === identity.epoch ? await endOf(folder, job, number, begun) : undefined;
+  const first = connection.transaction(() => {
+    if (end && isContinued(connection, job, end)) return 'goes on';
+    return firstSeq(connection, job);
+  })();
+  if (first === 'goes on') return end;
+  if (first === undefined) return undefined;
   const { historyFrom } = positionOf(connection, job);
-  const begun: Begun = { version: 1, epoch: identity.epoch, from, historyFrom, begunAt: isoTime(now) };
-  await storage.put(begunPath(job, number), json(begun));
+  // An empty folder is as good as a new one.
+  const next = number > 0 && begun === undefined ? number : number + 1;
+  const from = first - 1;
+  const started: Begun = { version: 1, epoch: identity.epoch, from, historyFrom, begunAt: isoTime(now) };
+  putJson(folder, begunPath(job, next), started);
+  return { number: next, seq: from, lastWalk: '', historyFrom };
 }
 
 /** Whether all that changed since is there: the mirror knows that change, and has forgotten none after it. */
-function isContinuedBy(
-  connection: Connection,
-  job: ListedJob,
-  { seq, lastWalk, historyFrom }: Course,
-): boolean {
-  const here = positionOf(connection, job);
-  if (!hasAllAfter(seq, historyFrom, here)) return false;
+function isContinued(connection: Connection, job: ListedJob, { seq, lastWalk, historyFrom }: Epoch): boolean {
+  if (isForgotten(connection, job, seq, historyFrom)) return false;
   if (lastWalk === '') return seq < (firstSeq(connection, job) ?? 0);
+  const here = positionOf(connection, job);
   const isKnown = seq === here.seq || (seq < here.seq && isChange(connection, job, seq));
   return isKnown && hasWalk(connection, job, lastWalk);
 }
 
-/** Whether none of the changes that came after `seq` was forgotten since a course began. @param begun its `historyFrom`. */
-export const hasAllAfter = (seq: number, begun: string, { historyFrom }: MirrorPosition) =>
-  historyFrom === begun || isoTime(seq) >= historyFrom;
+/** Whether changes after `seq` were forgotten since a folder was begun, or rows have other keys. */
+function isForgotten(connection: Connection, job: ListedJob, seq: number, begunWith: string): boolean {
+  const gap = gapAfter(connection, job, seq);
+  return gap !== undefined && (gap !== 'forgotten' || positionOf(connection, job).historyFrom !== begunWith);
+}
 
 /** Whether that walk is one of the mirror's, or was, and has been forgotten. */
 function hasWalk(connection: Connection, { name }: ListedJob, walk: string): boolean {
   const there = lastWalkOf(connection, name, walk);
-  return there === walk || (there === '' && numberOf(walk) < numberOf(lastWalkOf(connection, name)));
+  return (
+    there === walk ||
+    (there === '' && Number.parseInt(walk, 10) < Number.parseInt(lastWalkOf(connection, name), 10))
+  );
 }
 
-const numberOf = (walk: string) => Number.parseInt(walk, 10);
+/** The number of the change after which a file's changes came is its name. */
+const fromOf = (file: string) => Number.parseInt(basename(file), 10);
 
-async function endOf(
-  storage: Storage,
-  job: ListedJob,
-  { number, from, historyFrom }: LatestCourse,
-): Promise<Course> {
-  const days = (await storage.list(courseFolder(job, number))).folders.sort().reverse();
-  for (const day of days) {
-    const folder = `${courseFolder(job, number)}/${day}`;
-    const last = Math.max(...seqsIn((await storage.list(folder)).files));
-    if (!Number.isFinite(last)) continue;
-    const receipt = await ensureReceipt(storage, `${folder}/${last}.parquet`);
-    return { number, seq: receipt.seq, lastWalk: receipt.changes?.lastWalk ?? '', historyFrom };
-  }
-  return { number, seq: from, lastWalk: '', historyFrom };
+/** The files of changes in a folder, in their order. */
+function changeFiles(folder: string, job: ListedJob, number: number): string[] {
+  const at = epochFolder(job, number);
+  const files = listFolder(join(folder, at)).folders.flatMap((day) =>
+    listFolder(join(folder, at, day))
+      .files.filter((name) => /^(0|[1-9]\d*)\.parquet$/.test(name))
+      .map((name) => `${at}/${day}/${name}`),
+  );
+  return files.sort((one, other) => fromOf(one) - fromOf(other));
 }
 
-/** The numbers that are names of files of changes. */
-export const seqsIn = (files: readonly string[]) =>
-  files.flatMap((name) => (/^(0|[1-9]\d*)\.parquet$/.test(name) ? [Number.parseInt(name, 10)] : []));
-
-async function courseNumbers(storage: Storage, job: ListedJob): Promise<number[]> {
-  const { folders } = await storage.list(changesFolder(job));
-  return folders.flatMap((name) => /^course=(\d+)$/.exec(name)?.[1] ?? []).map(Number);
+async function endOf(folder: string, job: ListedJob, number: number, begun: Begun): Promise<Epoch> {
+  const { from, historyFrom } = begun;
+  const last = changeFiles(folder, job, number).at(-1);
+  if (last === undefined) return { number, seq: from, lastWalk: '', historyFrom };
+  const receipt = await ensureReceipt(folder, last);
+  return { number, seq: receipt.seq, lastWalk: receipt.changes?.lastWalk ?? '', historyFrom };
 }
 
-/** A restored mirror goes on in a course of its own; the mirror before it may not. */
-async function refuseOvertaken({ storage, job, identity }: CourseParts): Promise<void> {
-  for (const number of await courseNumbers(storage, job)) {
-    const begun = await readJson<Begun>(storage, begunPath(job, number));
-    if (begun?.epoch === identity.epoch)
+const epochNumbers = (folder: string, job: ListedJob): number[] =>
+  listFolder(join(folder, changesOf(job))).folders.flatMap((name) => {
+    const [, number] = /^epoch=(\d+)$/.exec(name) ?? [];
+    return number === undefined ? [] : [Number(number)];
+  });
+
+/** A restored mirror goes on in a folder of its own; the mirror before it may not. */
+function refuseOvertaken(folder: string, job: ListedJob, identity: Identity): void {
+  for (const number of epochNumbers(folder, job))
+    if (readJson<Begun>(folder, begunPath(job, number))?.epoch === identity.epoch)
       throw new Failure(
         'config',
-        `${storage.shown}: another copy of this mirror, restored from a backup, goes on there: name another lake for one of them`,
+        `${folder}: another copy of this mirror, restored from a backup, goes on there: name another lake for one of them`,
+      );
+}
+
+/** What is wrong with a file, in a line. */
+export type Difference = { file: string; message: string };
+
+/** Files of changes and snapshots, and the rows in them. */
+export type LakeCheck = { job: string; files: number; rows: number; differences: Difference[] };
+
+/** Compares every file with its receipt, and writes nothing. What is missing or not there yet differs, too. */
+export function checkDataset({ folder, connection, job, identity }: DatasetParts): LakeCheck {
+  const check: LakeCheck = { job: job.name, files: 0, rows: 0, differences: [] };
+  const differs = (file: string, message: string) => check.differences.push({ file, message });
+  const numbers = epochNumbers(folder, job).sort((one, other) => one - other);
+  for (const number of numbers) {
+    const at = epochFolder(job, number);
+    const begun = readJson<Begun>(folder, begunPath(job, number));
+    let reached = begun?.from ?? 0;
+    for (const path of changeFiles(folder, job, number)) {
+      if (fromOf(path) !== reached)
+        differs(at, `changes after ${reached}, up to ${fromOf(path)}, are missing`);
+      reached = checkFile(folder, path, check)?.seq ?? fromOf(path);
+    }
+    nameStrangers(folder, at, (name) => /^_?(0|[1-9]\d*)\.(parquet|json)$/.test(name), check);
+    if (number !== numbers.at(-1)) continue;
+    if (begun && begun.epoch !== identity.epoch)
+      differs(at, 'is of before a backup was restored: the next lake begins another folder');
+    else if (provenAfter(connection, job, reached).length > 0)
+      differs(at, `changes after ${reached} are not there yet`);
+  }
+  if (numbers.length === 0 && (provenSeq(connection, job) ?? 0) > 0)
+    differs(changesOf(job), 'changes are not there yet');
+  for (const day of daysOf(folder, job))
+    checkFile(folder, `${snapshotsOf(job)}/date=${day}/${job.table}.parquet`, check);
+  nameStrangers(
+    folder,
+    snapshotsOf(job),
+    (name) => [`${job.table}.parquet`, `_${job.table}.json`].includes(name),
+    check,
+  );
+  return check;
+}
+
+/** @returns its receipt, where there is one. */
+function checkFile(folder: string, path: string, check: LakeCheck): Receipt | undefined {
+  const differs = (message: string) => void check.differences.push({ file: path, message });
+  check.files += 1;
+  const receipt = readJson<Receipt>(folder, receiptPath(path));
+  if (!existsSync(join(folder, path))) differs('is missing');
+  else if (!receipt) differs('has no receipt: the next lake writes it');
+  else {
+    const found = measureFile(join(folder, path));
+    if (found.sha256 !== receipt.sha256)
+      differs(
+        `is damaged: ${found.bytes} bytes with another digest than its receipt has (${receipt.bytes} bytes)`,
       );
   }
+  check.rows += receipt?.rows ?? 0;
+  return receipt;
+}
+
+/** Names files that a reader would take for those of the lake. */
+function nameStrangers(
+  folder: string,
+  at: string,
+  isOurs: (name: string) => boolean,
+  check: LakeCheck,
+): void {
+  for (const day of listFolder(join(folder, at)).folders)
+    for (const name of listFolder(join(folder, at, day)).files)
+      if (name.endsWith('.parquet') && !isOurs(name))
+        check.differences.push({
+          file: `${at}/${day}/${name}`,
+          message: 'is no file of the lake: move it away',
+        });
 }

@@ -1,50 +1,42 @@
 /**
  * Ships one dataset: all changes since its position, and the new position, in one transaction of Postgres. The position is locked before
- * the mirror is read: a second shipper goes on where the first ended, and a lost answer to COMMIT is found in the position.
+ * the mirror is read: a second shipper goes on where the first ended, and a lost answer to COMMIT is found in the position. A dataset of
+ * which the position does not say what is lacking is loaded anew, in that transaction, too.
  */
 
 import { createHash } from 'node:crypto';
 import type { ListedJob } from '../../job-list.ts';
+import { touchedAfter } from '../../reading/changes.ts';
 import { isHeldColumn } from '../../reading/columns.ts';
 import { type Identity, quoted } from '../../store/read.ts';
-import { type Changed, changedAfter, lastWalkOf, type MirrorPosition, positionOf } from '../follow.ts';
+import { lastWalkOf, type MirrorPosition, positionOf } from '../follow.ts';
 import type { Postgres } from './client.ts';
 import {
   compareTable,
-  fillNewTable,
-  load,
+  fill,
   loadStage,
-  mendTable,
-  putStaged,
-  type RowFilter,
+  noteUnheld,
+  putRows,
   removeGone,
+  replaceRows,
   type Sides,
   type TableDifference,
-} from './mend.ts';
+} from './load.ts';
 import { lockPosition, movePosition, type SinkPosition } from './schema.ts';
-import {
-  addSql,
-  makeDatasetView,
-  makeTables,
-  ownTables,
-  type SplitTables,
-  splitVolatile,
-  type Table,
-  tablesOfJob,
-  updateSql,
-} from './tables.ts';
+import { type JobTables, makeDatasetView, makeTables, type Table, tablesOfJob } from './tables.ts';
 import { openUnheld } from './unheld.ts';
+import { makeViews } from './views.ts';
 
 export type PostgresLoad = {
   job: string;
-  /** `first`: all of it. `changes`: what came after `from`. `compared`: both sides, range by range. */
-  how: 'first' | 'changes' | 'compared';
+  /** `first`: all of it. `changes`: what came after `from`. `loaded anew`: all of it once more. */
+  how: 'first' | 'changes' | 'loaded anew';
   /** Numbers of changes, see the view `changes`. */
   from: number | null;
   to: number;
   /** Rows and versions that were sent. */
   sent: number;
-  /** What differed, where both sides were compared. */
+  /** What differed, where both sides were compared, and was loaded anew. */
   mended: TableDifference[];
   /** What could not be shipped, in a line each. */
   problems: string[];
@@ -55,13 +47,15 @@ type DatasetParts = Omit<Sides, 'unheld'> & {
   schema: string;
   job: ListedJob;
   now: number;
+  /** All jobs, whose views are made. */
+  jobs: readonly ListedJob[];
 };
 
-/** @param compare both sides, whatever the position says. */
-export async function loadDataset(parts: DatasetParts, compare: boolean): Promise<PostgresLoad> {
+/** @param verify compare both sides, whatever the position says. */
+export async function loadDataset(parts: DatasetParts, verify: boolean): Promise<PostgresLoad> {
   const sides = { ...parts, unheld: openUnheld() };
   return await parts.postgres.transaction(() =>
-    lockAndBeginRead(parts, (there) => loadFrom(there, sides, compare)),
+    lockAndBeginRead(parts, (there) => loadFrom(there, sides, verify)),
   );
 }
 
@@ -77,8 +71,10 @@ export async function checkDataset(parts: DatasetParts): Promise<PostgresCheck> 
   const compare = async () => {
     await lockAndBeginRead(parts, async () => {
       const { tables, problems } = await makeJobTables(sides, job);
-      for (const table of Object.values(tables))
-        if (table) check.differences.push(await compareTable(sides, table));
+      for (const table of listOf(tables)) {
+        const difference = await compareTable(sides, table);
+        if (difference) check.differences.push(difference);
+      }
       check.problems = [...sides.unheld.lines(), ...problems];
     });
     throw rolledBack;
@@ -106,7 +102,7 @@ async function lockAndBeginRead<T>(
 async function loadFrom(
   there: SinkPosition,
   parts: DatasetParts & Sides,
-  compare: boolean,
+  verify: boolean,
 ): Promise<PostgresLoad> {
   const { postgres, connection, identity, schema, job, now, unheld } = parts;
   const here = positionOf(connection, job);
@@ -121,44 +117,34 @@ async function loadFrom(
     here.knows(there.seq) &&
     there.lastWalk === lastWalkOf(connection, job.name, there.lastWalk);
   const loaded: PostgresLoad = {
-    job: job.name,
-    how: 'changes',
-    from: there.seq,
-    to: here.seq,
-    sent: 0,
-    mended: [],
-    problems: [],
+    ...{ job: job.name, how: 'changes', from: there.seq, to: here.seq, sent: 0, mended: [], problems: [] },
   };
   if (there.seq !== null && isReliable) {
-    const changed = here.seq > there.seq ? changedAfter(connection, job, there.seq) : undefined;
-    if (changed) loaded.sent = await loadChanges(parts, tables, changed);
+    if (here.seq > there.seq) loaded.sent = await loadChanges(parts, tables, there.seq);
     await forgetPruned(postgres, tables, there, here);
-    const isMoved = there.volatile !== here.volatile;
-    if (tables.volatile && isMoved) await loadVolatile(parts, tables.volatile);
-    else if (tables.volatile && changed) await loadVolatile(parts, tables.volatile, { where: changed.rows });
-    if (isMoved && job.history !== null) await loadHeld(parts, tables.rows);
+    await loadUnversioned(parts, tables, there.volatile !== here.volatile, here.seq > there.seq);
     await loadWalks(parts, tables.walks, there.walksFrom, there.seq);
-    for (const table of [tables.fields, tables.datasets]) await replace(parts, table);
-  } else loaded.how = there.seq === null ? 'first' : 'compared';
-  // What Postgres cannot hold must not stay there as it was before.
-  if (loaded.how !== 'changes' || compare || wasUnheld || !unheld.isEmpty()) {
-    const all = [tables.history, tables.rows, tables.volatile, tables.walks, tables.fields, tables.datasets];
-    for (const table of all)
-      if (table) loaded.mended.push(await (isNew(table) ? fillNewTable : mendTable)(parts, table));
-    const ofDataset = loaded.mended.filter(({ table }) =>
-      [tables.rows.name, tables.history?.name].includes(table),
-    );
-    loaded.sent += ofDataset.reduce((sum, { missing, changed }) => sum + missing + changed, 0);
+    for (const table of [tables.fields, tables.datasets]) await replaceRows(parts, table);
+    if (wasUnheld) for (const table of listOf(tables)) noteUnheld(parts, table);
+    if (verify) loaded.mended = await replaceDiffering(parts, tables);
+  } else {
+    loaded.how = there.seq === null ? 'first' : 'loaded anew';
+    for (const table of [...listOf(tables), tables.volatile]) {
+      if (!table) continue;
+      const sent = await (isNew(table) ? fill : replaceRows)(parts, table);
+      if (table === tables.rows || table === tables.history) loaded.sent += sent;
+    }
   }
-  loaded.problems = [...unheld.lines(), ...problems];
+  loaded.problems = [...unheld.lines(), ...problems, ...(await makeViews(postgres, connection, parts.jobs))];
   const { seq, volatile, walksFrom, historyFrom } = here;
-  const lastWalk = lastWalkOf(connection, job.name);
-  const { epoch } = identity;
-  const reached = { seq, epoch, volatile, walksFrom, lastWalk, historyFrom };
   await movePosition(
     postgres,
     { job: job.name, schema, now },
-    { ...reached, shape: unheld.isEmpty() ? shape : `${shape}${UNHELD}` },
+    {
+      ...{ seq, volatile, walksFrom, historyFrom, epoch: identity.epoch },
+      lastWalk: lastWalkOf(connection, job.name),
+      shape: unheld.isEmpty() ? shape : `${shape}${UNHELD}`,
+    },
   );
   return loaded;
 }
@@ -166,51 +152,48 @@ async function loadFrom(
 /** Behind the shape of a position where Postgres could not hold all. */
 const UNHELD = ' unheld';
 
-type Tables = SplitTables & { history: Table | undefined; walks: Table; fields: Table; datasets: Table };
+/** The tables that are compared: volatile values go with each shipment. */
+const listOf = ({ rows, history, walks, fields, datasets }: JobTables): Table[] =>
+  [history, rows, walks, fields, datasets].filter((table) => table !== undefined);
 
 /** Makes the tables of the job, with the columns that the mirror has now as far as Postgres lets it, and the view over two of them. */
 async function makeJobTables(sides: Omit<Sides, 'unheld'>, job: ListedJob) {
-  const { rows: shown, history } = tablesOfJob(sides.connection, job);
-  const wanted = { ...splitVolatile(job, shown), history, ...ownTables(sides.connection, job.name) };
+  const { shown, ...wanted } = tablesOfJob(sides.connection, job);
   const all = Object.values(wanted).filter((table) => table !== undefined);
   const made = await makeTables(sides.postgres, all);
   const isNew = ({ name }: Table) => made.some((one) => one.isNew && one.table.name === name);
-  const isChanged = made.some((one) => one.isChanged);
-  const problems = made.flatMap((one) => one.problems);
   const tables = Object.fromEntries(
     Object.entries(wanted).map(([name, table]) => [name, table && made[all.indexOf(table)]?.table]),
-  ) as Tables;
+  ) as JobTables;
   const { rows, volatile } = tables;
   if (volatile) await makeDatasetView(sides.postgres, shown, { rows, volatile });
   const columns = Object.values(tables).map((table) =>
     table?.columns.map(({ name, from, type }) => [name, from, type]),
   );
   const shape = createHash('sha256').update(JSON.stringify(columns)).digest('hex');
-  return { tables, shape, isNew, isChanged, problems };
+  const isChanged = made.some((one) => one.isChanged);
+  return { tables, shape, isNew, isChanged, problems: made.flatMap((one) => one.problems) };
 }
 
 /** Rows that came or changed, and versions that ended. @returns how many. */
 async function loadChanges(
-  sides: Sides,
-  { rows, volatile, history }: Tables,
-  changed: Changed,
+  parts: DatasetParts & Sides,
+  { rows, history }: JobTables,
+  seq: number,
 ): Promise<number> {
+  const touched = touchedAfter(parts.connection, parts.job, seq);
   let sent = 0;
   if (history) {
-    const versions = await loadStage(sides, history, { where: changed.versions });
-    for (const table of volatile ? [rows, volatile] : [rows]) await removeGone(sides.postgres, table);
-    await putStaged(sides.postgres, history, versions);
-    sent += versions;
+    await removeGone(parts, rows, history, touched.versions);
+    sent += await putRows(parts, history, touched.versions);
   }
-  const staged = await loadStage(sides, rows, { where: changed.rows });
-  await putStaged(sides.postgres, rows, staged);
-  return sent + staged;
+  return sent + (await putRows(parts, rows, touched.rows));
 }
 
 /** Removes there what the mirror has forgotten. */
 async function forgetPruned(
   postgres: Postgres,
-  { rows, history }: Tables,
+  { rows, history }: JobTables,
   there: SinkPosition,
   { historyFrom }: MirrorPosition,
 ): Promise<void> {
@@ -219,42 +202,59 @@ async function forgetPruned(
   await postgres.run(`DELETE FROM ${quoted(table.name)} WHERE ${quoted(column)} <= $1`, [historyFrom]);
 }
 
-/** Values that make no version: of all rows after a walk has changed them, else of the rows that came or changed. */
-async function loadVolatile(sides: Sides, volatile: Table, which: RowFilter = {}): Promise<void> {
-  await loadStage(sides, volatile, which);
-  await sides.postgres.run(updateSql(volatile));
-  await sides.postgres.run(addSql(volatile));
+/** What makes no version: volatile values, which rows are held, and fields within a body that move by themselves. */
+async function loadUnversioned(
+  sides: Sides,
+  { rows, history, volatile }: JobTables,
+  isMoved: boolean,
+  isChanged: boolean,
+): Promise<void> {
+  if (volatile && (isMoved || isChanged)) await replaceRows(sides, volatile);
+  if (!isMoved || !history) return;
+  await loadHeld(sides, rows);
+  // No change tells of such a field: the digest does.
+  if (await compareTable(sides, rows)) await replaceRows(sides, rows);
 }
 
-/** Which rows are held is known with the volatile values. Few rows are, so only those are written anew. */
-async function loadHeld(sides: Sides, rows: Table): Promise<void> {
-  const columns = rows.columns.filter(({ name }) => name === '_key' || isHeldColumn(name));
-  const held = columns.flatMap(({ name }) => (name === '_key' ? [] : [quoted(name)]));
-  await loadStage(sides, { ...rows, columns }, { where: '_held_since IS NOT NULL' });
-  await sides.postgres.run(
-    `UPDATE ${quoted(rows.name)} SET ${held.map((name) => `${name} = NULL`).join(', ')}
-     WHERE _held_since IS NOT NULL AND _key NOT IN (SELECT _key FROM stage)`,
+/** Few rows are held, so only those are written anew. */
+async function loadHeld({ postgres, ...sides }: Sides, rows: Table): Promise<void> {
+  const held = rows.columns.filter(({ name }) => isHeldColumn(name));
+  const columns = rows.columns.filter(({ name }) => rows.key.includes(name) || isHeldColumn(name));
+  await loadStage({ postgres, ...sides }, { ...rows, columns }, '_held_since IS NOT NULL');
+  const list = (of: string) => held.map(({ name }) => `${of}${quoted(name)}`).join(', ');
+  await postgres.run(
+    `UPDATE ${quoted(rows.name)} SET ${held.map(({ name }) => `${quoted(name)} = NULL`).join(', ')}
+     WHERE _held_since IS NOT NULL AND _number NOT IN (SELECT _number FROM stage)`,
   );
-  await sides.postgres.run(updateSql({ ...rows, columns }));
+  await postgres.run(
+    `UPDATE ${quoted(rows.name)} AS kept SET ${held.map(({ name }) => `${quoted(name)} = stage.${quoted(name)}`).join(', ')}
+     FROM stage WHERE stage._number = kept._number AND (${list('stage.')}) IS DISTINCT FROM (${list('kept.')})`,
+  );
 }
 
 /**
  * Sends the walks from `from` on, and earlier ones with a change after `seq`: a quarantined row that fits at last counts for the walk that
- * brought it. Other walks that have ended stay as they are. Those that the mirror forgets go when both sides are compared.
+ * brought it. Other walks that have ended stay as they are.
  */
 async function loadWalks(sides: Sides, walks: Table, from: number, seq: number): Promise<void> {
-  const staged = await loadStage(sides, walks, { where: `id >= ${from} OR last_seq > ${seq}` });
-  await putStaged(sides.postgres, walks, staged);
+  await putRows(sides, walks, `id >= ${from} OR last_seq > ${seq}`);
   const [there] = await sides.postgres.query<{ rows: string }>(
     'SELECT count(*) AS rows FROM walks WHERE job = $1',
     [walks.job],
   );
   const here = sides.connection.prepare<[string], number>('SELECT count(*) FROM walks WHERE job = ?').pluck();
-  if (Number(there?.rows) !== here.get(walks.job ?? '')) await mendTable(sides, walks);
+  if (Number(there?.rows) !== here.get(walks.job ?? '')) await replaceRows(sides, walks);
 }
 
-/** A few rows that change in place. */
-async function replace(sides: Sides, table: Table): Promise<void> {
-  await sides.postgres.run(`DELETE FROM ${quoted(table.name)} WHERE job = $1`, [table.job]);
-  await load(sides, table, table.name);
+/** Loads the tables anew that differ. @returns how they differed. */
+async function replaceDiffering(sides: Sides, tables: JobTables): Promise<TableDifference[]> {
+  const differences: TableDifference[] = [];
+  if (tables.volatile) await replaceRows(sides, tables.volatile);
+  for (const table of listOf(tables)) {
+    const difference = await compareTable(sides, table);
+    if (!difference) continue;
+    await replaceRows(sides, table);
+    differences.push(difference);
+  }
+  return differences;
 }

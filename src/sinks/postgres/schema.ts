@@ -1,9 +1,8 @@
-/** The schema in Postgres: whose it is, how far each dataset has come there, and its views. */
+/** The schema in Postgres: whose it is, how far each dataset has come there, and who may read it. */
 
-import { CLOCK_TOLERANCE_MS, isoTime } from '../../clock.ts';
+import { isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
-import type { ListedJob } from '../../job-list.ts';
-import { changesSql, freshnessSql, type Identity, quoted } from '../../store/read.ts';
+import { type Identity, quoted } from '../../store/read.ts';
 import type { Postgres } from './client.ts';
 
 /** How far a dataset has come there. Numbers are of changes, see the view `changes`. */
@@ -22,7 +21,7 @@ export type SinkPosition = {
 };
 
 /** Of the tables below and of those of the datasets: a schema of another version is left untouched. */
-const VERSION = 3;
+const VERSION = 4;
 
 const tables = `
 CREATE TABLE _mirror (version integer NOT NULL, id text NOT NULL, made_at timestamptz NOT NULL DEFAULT now());
@@ -173,66 +172,3 @@ export async function admitReader(postgres: Postgres, schema: string, role: stri
     );
   });
 }
-
-type Definition = { name: string; sql: string };
-
-/** Makes views whose definition is not the one that was made last. A dataset that has not come yet has none. */
-export async function makeViews(postgres: Postgres, jobs: readonly ListedJob[]): Promise<void> {
-  await postgres.transaction(() => replaceViews(postgres, jobs));
-}
-
-async function replaceViews(postgres: Postgres, jobs: readonly ListedJob[]): Promise<void> {
-  const tables = await postgres.query<{ name: string }>(
-    `SELECT relname AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`,
-  );
-  const shipped = jobs.filter((job) => tables.some(({ name }) => name === rowsThere(job)));
-  if (shipped.length === 0) return;
-  const made = await madeViews(postgres, shipped);
-  const due = definitions(shipped).filter(
-    ({ name, sql }) => made.find((view) => view.name === name)?.sql !== sql,
-  );
-  for (const view of due) await makeView(postgres, view);
-}
-
-/** Rows and volatile values lie apart only where there are such values. */
-const rowsThere = ({ table, rows, volatile }: ListedJob) => (volatile.length > 0 ? rows : table);
-
-/** The view is replaced, not dropped, since views of others may rest on it. Its comment is the SQL by which `madeViews` knows it again. */
-async function makeView(postgres: Postgres, { name, sql }: Definition): Promise<void> {
-  await postgres.run(`CREATE OR REPLACE VIEW ${quoted(name)} AS ${sql}`);
-  await postgres.run(`COMMENT ON VIEW ${quoted(name)} IS '${sql.replaceAll("'", "''")}'`);
-}
-
-/** Those of ours that are there, as `makeView` made them. */
-async function madeViews(postgres: Postgres, jobs: readonly ListedJob[]): Promise<Definition[]> {
-  return await postgres.query<Definition>(
-    `SELECT relname AS name, obj_description(oid, 'pg_class') AS sql FROM pg_class
-     WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v' AND relname = ANY ($1)
-       AND obj_description(oid, 'pg_class') IS NOT NULL`,
-    [definitions(jobs).map(({ name }) => name)],
-  );
-}
-
-function definitions(jobs: readonly ListedJob[]): Definition[] {
-  const counted = jobs.map(({ name, table }) => ({ name, rows: table }));
-  return [
-    { name: 'freshness', sql: freshnessSql(counted, ageOf, arrived) },
-    { name: 'changes', sql: changesSql(jobs, seqOf) },
-    ...jobs.flatMap(({ views }) =>
-      views.flatMap(({ name, postgres }) => (postgres === undefined ? [] : [{ name, sql: postgres }])),
-    ),
-  ];
-}
-
-/** Further columns of `freshness`: up to which change each dataset has been shipped, and when. */
-const arrived = {
-  columns: ', arrived.seq AS shipped_seq, arrived.at AS shipped_at',
-  join: '\nLEFT JOIN _positions AS arrived ON arrived.job = counted.job',
-  ofDatasets: 'datasets',
-};
-
-const ageOf = (at: string) =>
-  `CASE WHEN ${at} <= clock_timestamp() + interval '${CLOCK_TOLERANCE_MS} milliseconds'
-    THEN greatest(0, round(extract(epoch FROM clock_timestamp() - ${at}), 1))::double precision END`;
-
-const seqOf = (at: string) => `(extract(epoch FROM ${at}) * 1000)::bigint`;

@@ -4,19 +4,21 @@ import { toError } from '../../errors.ts';
 import type { ListedJob } from '../../job-list.ts';
 import {
   type Column,
-  columnsOfJob,
   isColumnType,
-  type Kind,
-  type Mirrored,
+  ownKindOf,
+  storedColumnsOf,
   typedColumns,
 } from '../../reading/columns.ts';
 import { type Connection, quoted } from '../../store/read.ts';
 import type { Postgres } from './client.ts';
 
-export type Table = Mirrored & {
+export type Table = {
   /** Over there. */
   name: string;
-  /** Its primary key over there. The first of them says to which range a row belongs. */
+  /** SQL behind FROM in the mirror. */
+  of: string;
+  columns: readonly Column[];
+  /** Its primary key over there. */
   key: readonly string[];
   /** In a table of all jobs: the one whose rows are meant. */
   job?: string;
@@ -26,15 +28,47 @@ export type Table = Mirrored & {
   layout?: readonly string[];
 };
 
-/** The tables of a dataset as they are named and read: its rows, and its history where it has one. */
-export function tablesOfJob(
-  connection: Connection,
-  job: ListedJob,
-): { rows: Table; history: Table | undefined } {
-  const { rows, history } = columnsOfJob(connection, job);
+/** The tables of a dataset: its rows, its history where it has one, values that make no version, and what the mirror keeps of it. */
+export type JobTables = {
+  rows: Table;
+  history: Table | undefined;
+  volatile: Table | undefined;
+  walks: Table;
+  fields: Table;
+  datasets: Table;
+};
+
+/**
+ * Those tables, as the mirror has them now. Volatile values lie in a narrow table, as in the mirror, and a view by the dataset's name shows
+ * both: they change with every walk, and Postgres would write the whole row again.
+ * @property shown the columns of the dataset, in their order.
+ */
+export function tablesOfJob(connection: Connection, job: ListedJob): JobTables & { shown: Shown } {
+  const { rows, history } = storedColumnsOf(connection, job);
+  const from = (table: string) => `${quoted(table)} AS stored`;
+  const isVolatile = ({ name }: Column) => job.volatile.includes(name);
+  const key = ['_number'];
+  const ofVolatile = rows.filter(isVolatile).map(({ name, type }): Column => {
+    const value = `moving.${quoted(name)}`;
+    return { name, type, from: value, plain: value };
+  });
   return {
-    rows: { ...rows, name: rows.of, key: ['_key'] },
-    history: history && { ...history, name: `${job.history}`, key: ['_key', '_valid_from'] },
+    shown: { name: job.table, columns: rows.map(({ name }) => name).filter((name) => name !== '_number') },
+    rows: {
+      name: job.volatileTable === null ? job.table : job.rows,
+      ...{ of: from(job.rows), columns: rows.filter((column) => !isVolatile(column)), key },
+    },
+    volatile:
+      job.volatileTable === null
+        ? undefined
+        : {
+            name: job.volatileTable,
+            of: `${from(job.rows)} JOIN ${quoted(job.volatileTable)} AS moving ON moving.number = stored.number`,
+            columns: [...rows.filter(({ name }) => name === '_number'), ...ofVolatile],
+            ...{ key, isRewritten: true },
+          },
+    history: history && { name: `${job.history}`, of: from(`${job.versions}`), columns: history, key },
+    ...ownTables(connection, job.name),
   };
 }
 
@@ -45,10 +79,10 @@ export function ownTables(
 ): Record<'walks' | 'fields' | 'datasets', Table> {
   const table = (name: string, key: readonly string[], of = name): Table => ({
     name,
-    of,
-    columns: typedColumns(connection, of, (column, declared) =>
-      isOwnTime(column, declared) ? 'timestamp with time zone' : ownKinds[column],
-    ).filter((column) => !forTheProgram.has(column.name)),
+    of: quoted(of),
+    columns: typedColumns(connection, of, (column, declared) => ownKindOf(of, column, declared)).filter(
+      (column) => !forTheProgram.has(column.name),
+    ),
     key,
     job,
   });
@@ -64,18 +98,10 @@ const forTheProgram: ReadonlySet<string> = new Set([
   ...['memory', 'shape', 'motions', 'order_seq', 'pages_of', 'last_number', 'orders_from'],
 ]);
 
-const ownKinds: Readonly<Record<string, Kind>> = {
-  ...{ anomalies: 'json', types: 'json' },
-  ...{ nullable: 'boolean', generated_at: 'received time' },
-};
-
-const isOwnTime = (column: string, declared: string) =>
-  declared === 'TEXT' && /(_at|_until|^history_from)$/.test(column) && column !== 'generated_at';
-
 type MadeTable = {
   /** The table as it is there now, without columns that could not be made. */
   table: Table;
-  /** Whether it was made just now: `fillNewTable` gives it rows and key. */
+  /** Whether it was made just now. */
   isNew: boolean;
   /** Whether columns came or changed, or the key was gone: rows that are there may not be those of the mirror. */
   isChanged: boolean;
@@ -118,16 +144,10 @@ async function tablesWithKey(postgres: Postgres, tables: readonly Table[]): Prom
   return new Set(tables.filter(hasKey).map(({ name }) => name));
 }
 
-/** Makes a key again that was dropped. Of rows that doubled meanwhile one stays. */
+/** Makes a key again that was dropped. The rows are loaded anew: some may have doubled meanwhile. */
 async function makeKey(postgres: Postgres, { name, key }: Table): Promise<void> {
-  const [table, columns] = [quoted(name), key.map(quoted)];
-  const isSame = columns.map((column) => `one.${column} = other.${column}`).join(' AND ');
-  const isNull = columns.map((column) => `${column} IS NULL`).join(' OR ');
-  await postgres.run(
-    `DELETE FROM ${table} AS one USING ${table} AS other WHERE ${isSame} AND one.ctid > other.ctid`,
-  );
-  await postgres.run(`DELETE FROM ${table} WHERE ${isNull}`);
-  await postgres.run(`ALTER TABLE ${table} ADD PRIMARY KEY (${columns.join(', ')})`);
+  await postgres.run(`DELETE FROM ${quoted(name)}`);
+  await postgres.run(`ALTER TABLE ${quoted(name)} ADD PRIMARY KEY (${key.map(quoted).join(', ')})`);
 }
 
 async function makeTable(
@@ -170,24 +190,34 @@ async function alterColumn(
   column: Column,
   type: string | undefined,
 ): Promise<string | undefined> {
+  const views = type === undefined ? [] : await viewsWith(postgres, table, column.name);
   // Mostly a view refuses it. Looked up first: each load would try again, and ALTER TABLE waits for every report that reads the table.
-  if (type !== undefined && (await isInView(postgres, table, column.name))) return 'a view uses it';
+  if (views.some(({ isOurs }) => !isOurs)) return 'a view uses it';
   try {
-    await postgres.attempt(() => postgres.run(alterSql(table, column, type)));
+    await postgres.attempt(async () => {
+      for (const { name } of views) await postgres.run(`DROP VIEW ${quoted(name)}`);
+      await postgres.run(alterSql(table, column, type));
+    });
     return undefined;
   } catch (thrown) {
     return toError(thrown).message;
   }
 }
 
-async function isInView(postgres: Postgres, table: string, column: string): Promise<boolean> {
-  const found = await postgres.query(
-    `SELECT 1 FROM pg_depend JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
-     WHERE classid = 'pg_rewrite'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = $1::regclass AND attname = $2
-     LIMIT 1`,
+/** The views that use a column; ours are made anew at the end of the transaction. */
+async function viewsWith(
+  postgres: Postgres,
+  table: string,
+  column: string,
+): Promise<{ name: string; isOurs: boolean }[]> {
+  return await postgres.query(
+    `SELECT DISTINCT relname AS name, coalesce(obj_description(view.oid, 'pg_class') LIKE '${OURS}%', false)
+         AND relnamespace = current_schema()::regnamespace AS "isOurs"
+     FROM pg_depend JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
+       JOIN pg_rewrite ON pg_rewrite.oid = objid JOIN pg_class AS view ON view.oid = ev_class
+     WHERE classid = 'pg_rewrite'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = $1::regclass AND attname = $2`,
     [quoted(table), column],
   );
-  return found.length > 0;
 }
 
 /** By table or view, in their order; those that are not there are left out. */
@@ -207,8 +237,13 @@ async function columnsThere(
   return found;
 }
 
-function createSql({ name, columns, isRewritten }: Table): string {
-  return `CREATE TABLE ${quoted(name)} (${columns.map(definition).join(', ')})${isRewritten ? WITH_ROOM : ''}`;
+/** The rows are known by the mirror's numbers; reports look for keys, which may be longer than another index takes. */
+function createSql({ name, columns, key, isRewritten }: Table): string {
+  const table = `CREATE TABLE ${quoted(name)} (${columns.map(definition).join(', ')}, PRIMARY KEY (${key.map(quoted).join(', ')}))`;
+  const index = columns.some((column) => column.name === '_key')
+    ? `; CREATE INDEX ON ${quoted(name)} USING hash (_key)`
+    : '';
+  return `${table}${isRewritten ? WITH_ROOM : ''}${index}`;
 }
 
 /** Room on each page for new versions of its rows: Postgres then leaves the index as it is (HOT). */
@@ -226,73 +261,36 @@ function alterSql(table: string, column: Column, type: string | undefined): stri
     : `${alter} ALTER COLUMN ${quoted(column.name)} TYPE ${column.type} USING NULL`;
 }
 
-/**
- * Volatile values lie in a narrow table, as in the mirror, and a view by the dataset's name shows both tables: they change with every
- * walk, and Postgres would write the whole row again.
- */
-export type SplitTables = { rows: Table; volatile: Table | undefined };
-
-/** The tables behind the one that is shown. */
-export function splitVolatile(job: ListedJob, shown: Table): SplitTables {
-  if (job.volatileTable === null) return { rows: shown, volatile: undefined };
-  const volatile = new Set(job.volatile.map(quoted));
-  const { columns } = shown;
-  return {
-    rows: {
-      ...shown,
-      name: job.rows,
-      of: job.rows,
-      columns: columns.filter(({ plain }) => !volatile.has(plain)),
-    },
-    volatile: {
-      ...shown,
-      name: job.volatileTable,
-      columns: columns.filter(({ name, plain }) => name === '_key' || volatile.has(plain)),
-      isRewritten: true,
-    },
-  };
-}
+/** The dataset by its name. */
+export type Shown = { name: string; columns: readonly string[] };
 
 /** Makes the view, or gives it the columns that it lacks: those that it has keep their places, for views of others may rest on it. */
 export async function makeDatasetView(
   postgres: Postgres,
-  shown: Table,
+  shown: Shown,
   tables: { rows: Table; volatile: Table },
 ): Promise<void> {
-  const there = await columnsThere(postgres, [shown.name]);
-  const present = [...(there.get(shown.name)?.keys() ?? [])];
+  const present = await columnsOfView(postgres, shown.name);
   const ofVolatile = new Set(tables.volatile.columns.map(({ name }) => name));
-  const columns = shown.columns
-    .map(({ name }) => name)
-    .filter((name) => ofVolatile.has(name) || tables.rows.columns.some((column) => column.name === name));
+  const columns = shown.columns.filter(
+    (name) => ofVolatile.has(name) || tables.rows.columns.some((column) => column.name === name),
+  );
   const added = columns.filter((name) => !present.includes(name));
   if (added.length === 0) return;
-  const isVolatile = (name: string) => name !== '_key' && ofVolatile.has(name);
   const list = [...present, ...added].map(
-    (name) => `${isVolatile(name) ? 'aging' : 'stored'}.${quoted(name)}`,
+    (name) => `${ofVolatile.has(name) ? 'moving' : 'stored'}.${quoted(name)}`,
   );
   // Postgres leaves the join out of queries without volatile columns.
   await postgres.run(
     `CREATE OR REPLACE VIEW ${quoted(shown.name)} AS SELECT ${list.join(', ')} FROM ${quoted(tables.rows.name)} AS stored
-     LEFT JOIN ${quoted(tables.volatile.name)} AS aging USING (_key)`,
+     LEFT JOIN ${quoted(tables.volatile.name)} AS moving USING (_number)`,
   );
 }
 
-/** Gives rows the values of the stage where those differ. A single statement that also adds rows would probe the index for every row. */
-export function updateSql({ name, columns }: Table): string {
-  const names = columns.map((column) => quoted(column.name)).filter((column) => column !== quoted('_key'));
-  const list = (from: string) => names.map((column) => `${from}.${column}`).join(', ');
-  return (
-    `UPDATE ${quoted(name)} AS kept SET ${names.map((column) => `${column} = staged.${column}`).join(', ')} ` +
-    `FROM stage AS staged WHERE staged._key = kept._key AND (${list('staged')}) IS DISTINCT FROM (${list('kept')})`
-  );
+/** The columns of a table or view, in their order; none where there is none. */
+export async function columnsOfView(postgres: Postgres, name: string): Promise<string[]> {
+  return [...((await columnsThere(postgres, [name])).get(name)?.keys() ?? [])];
 }
 
-/** Adds the rows of the stage that are missing. */
-export function addSql({ name, columns }: Table): string {
-  const list = columns.map((column) => quoted(column.name)).join(', ');
-  return (
-    `INSERT INTO ${quoted(name)} (${list}) SELECT ${list} FROM stage AS staged ` +
-    `WHERE NOT EXISTS (SELECT 1 FROM ${quoted(name)} AS kept WHERE kept._key = staged._key)`
-  );
-}
+/** How the comment of a view of ours begins. */
+export const OURS = 'Of market-mirror: ';

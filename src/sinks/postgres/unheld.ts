@@ -2,7 +2,6 @@
 
 import { count, number } from '../../output/numbers.ts';
 import type { Column } from '../../reading/columns.ts';
-import { listedKeys } from '../follow.ts';
 import type { Table } from './tables.ts';
 import type { SentText } from './values.ts';
 
@@ -13,8 +12,8 @@ export type Unheld = {
   /** A value that the column does not take: it is null there. */
   addValue(table: Table, column: Column, row: RowName): void;
   isEmpty(): boolean;
-  /** The keys of such rows of a table, and of rows with such values. */
-  keysOf(table: string): Record<Lack['what'], readonly string[]>;
+  /** What tells the rows from others that are too wide for a table. */
+  idsOf(table: string): string[];
   /** For people, in a line each. */
   lines(): string[];
 };
@@ -26,6 +25,13 @@ type RowName = { id: string; key: string };
 type Lack = { table: string; what: 'rows' | 'values'; words: string; why: string; rows: Map<string, string> };
 
 const MAX_KEYS_NAMED = 10;
+/** Of a key. */
+const SHOWN_CHARACTERS = 100;
+
+const listedKeys = (keys: readonly string[]) =>
+  keys
+    .map((key) => (key.length > SHOWN_CHARACTERS ? `${key.slice(0, SHOWN_CHARACTERS).toWellFormed()}…` : key))
+    .join(', ');
 
 export function openUnheld(): Unheld {
   const lacks = new Map<string, Lack>();
@@ -34,11 +40,6 @@ export function openUnheld(): Unheld {
     const known = lacks.get(lack.words) ?? { ...lack, rows: new Map() };
     lacks.set(lack.words, known);
     known.rows.set(id, key);
-  }
-
-  function keysOf(table: string, what: Lack['what']): string[] {
-    const found = [...lacks.values()].filter((lack) => lack.table === table && lack.what === what);
-    return [...new Map(found.flatMap(({ rows }) => [...rows])).values()];
   }
 
   return {
@@ -51,7 +52,10 @@ export function openUnheld(): Unheld {
       add({ table: name, what: 'values', words: `${name}.${column.name} is null in`, why }, row);
     },
     isEmpty: () => lacks.size === 0,
-    keysOf: (table) => ({ rows: keysOf(table, 'rows'), values: keysOf(table, 'values') }),
+    idsOf: (table) =>
+      [...lacks.values()].flatMap((lack) =>
+        lack.table === table && lack.what === 'rows' ? [...lack.rows.keys()] : [],
+      ),
     lines: () =>
       [...lacks.values()].map(({ words, why, rows }) => {
         const keys = listedKeys([...rows.values()].slice(0, MAX_KEYS_NAMED));

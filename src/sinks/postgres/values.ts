@@ -61,20 +61,6 @@ const UNSENDABLE = '\uFFFD';
 /** Postgres holds no NUL in text. */
 const withoutNul = (text: string) => (text.includes('\0') ? text.replaceAll('\0', UNSENDABLE) : text);
 
-/** A row of an index takes no more than 2,704 bytes: the key, and in a history the time beside it. */
-const MAX_KEY_BYTES = 2_000;
-/** Of a longer key; three bytes each at most. */
-const KEPT_CHARACTERS = 500;
-
-/** A key that Postgres cannot hold gets a digest: it stays another than all others. */
-export function sentKey(key: StoredValue): string {
-  const text = String(key);
-  const isLong = Buffer.byteLength(text) > MAX_KEY_BYTES;
-  if (!isLong && !text.includes('\0')) return text;
-  const kept = isLong ? text.slice(0, KEPT_CHARACTERS).toWellFormed() : text;
-  return `${withoutNul(kept)}#${hash('sha256', text).slice(0, 16)}`;
-}
-
 /** JSON whose texts Postgres can extract: an escaped NUL or half of a surrogate pair would fail the reader of the column. */
 function plainJson(json: string): string {
   if (!/\\u(0000|[dD][89a-fA-F])/.test(json)) return withoutNul(json);
@@ -139,8 +125,3 @@ export function digestSql(texts: readonly string[]): string {
   const all = texts.map((sql) => `coalesce(octet_length(${sql}) || ':' || ${sql}, '~')`).join(' || ');
   return `('x' || left(md5(${all}), 15))::bit(60)::bigint`;
 }
-
-/** The range that a row belongs to, by its key: the first two digits of md5. `rangeSql` says the same in SQL. */
-export const rangeOf = (key: string) => hash('md5', key).slice(0, 2);
-
-export const rangeSql = (key: string) => `left(md5(${key}), 2)`;

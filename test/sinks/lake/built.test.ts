@@ -4,7 +4,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runCli, startCli } from '../../helpers/cli.ts';
-import { startS3 } from '../../helpers/s3.ts';
 import { edit } from '../edit.ts';
 import { expectEqual, setup } from './bench.ts';
 
@@ -53,14 +52,4 @@ test('a disk that has no room is named, nothing half is left, and the next lake 
   expect(left).toEqual([]);
   expect(await run()).toMatchObject({ code: 0 });
   await expectEqual(file, there);
-});
-
-test('it lays into a bucket, too', async () => {
-  const { sync, environment, cwd } = await setup();
-  const s3 = await startS3();
-  await sync('news');
-  const { MIRROR_DIR } = environment;
-  const ended = await runCli(['lake', 'news'], { ...s3.environment, MIRROR_DIR }, cwd);
-  expect(ended).toMatchObject({ code: 0, stderr: '' });
-  expect([...s3.files.keys()].some((key) => key.endsWith('.parquet'))).toBe(true);
 });

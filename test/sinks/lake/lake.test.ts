@@ -100,7 +100,7 @@ test('old snapshots go, the latest never', async () => {
   expect(days()).toBe(2);
 });
 
-test('a mirror that was restored from a backup begins another course, and the one before it is refused', async () => {
+test('a mirror that was restored from a backup begins another folder, and the one before it is refused', async () => {
   const { sync, lake, there, file, clock, model, run, cwd } = await setupMirrored();
   await lake();
   await run(['backup', join(cwd, 'copy.db')]);
@@ -112,9 +112,10 @@ test('a mirror that was restored from a backup begins another course, and the on
   for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
   edit({ model, clock }, 2);
   await sync('ai-signals');
-  expect((await lake('--verify')).code).toBe(0);
+  expect((await lake()).code).toBe(0);
+  expect((await lake('--check')).code).toBe(0);
   await expectEqual(file, there);
-  expect(readdirSync(join(there, 'ai_signals/changes')).sort()).toEqual(['course=1', 'course=2']);
+  expect(readdirSync(join(there, 'ai_signals/changes')).sort()).toEqual(['epoch=1', 'epoch=2']);
   writeFileSync(file, before);
   for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
   expect(await lake()).toMatchObject({ code: 78, stdout: expect.stringContaining('restored from a backup') });
@@ -130,36 +131,36 @@ describe('the mirror goes on', () => {
 
   test.each<[string, string[], (bench: Bench) => Promise<void>]>([
     [
-      'in its course where walks have been forgotten',
-      ['course=1'],
+      'in its folder where walks have been forgotten',
+      ['epoch=1'],
       async ({ sync, file }) => {
         await sync('ai-signals');
         new Database(file).exec(`DELETE FROM walks WHERE id < (SELECT max(id) FROM walks)`).close();
       },
     ],
     [
-      'in another course where it was restored, though nothing has changed since',
-      ['course=1', 'course=2'],
+      'in another folder where it was restored, though nothing has changed since',
+      ['epoch=1', 'epoch=2'],
       async ({ run, cwd, file }) => {
         await run(['backup', join(cwd, 'copy.db')]);
         putInPlace(file, readFileSync(join(cwd, 'copy.db')));
       },
     ],
     [
-      'in another course where one that has no file yet begins behind the first change',
-      ['course=1', 'course=2'],
+      'in another folder where one that has no file yet begins behind the first change',
+      ['epoch=1', 'epoch=2'],
       async ({ there }) => {
-        const course = join(there, 'ai_signals/changes/course=1');
-        const begun = JSON.parse(readFileSync(join(course, '_course.json'), 'utf8'));
-        rmSync(course, { recursive: true });
-        mkdirSync(course);
+        const epoch = join(there, 'ai_signals/changes/epoch=1');
+        const begun = JSON.parse(readFileSync(join(epoch, '_epoch.json'), 'utf8'));
+        rmSync(epoch, { recursive: true });
+        mkdirSync(epoch);
         const later = { ...begun, from: begun.from + 3_600_000 };
-        writeFileSync(join(course, '_course.json'), JSON.stringify(later));
+        writeFileSync(join(epoch, '_epoch.json'), JSON.stringify(later));
       },
     ],
     [
-      'in another course where an older file was put in its place, and has gone another way since',
-      ['course=1', 'course=2'],
+      'in another folder where an older file was put in its place, and has gone another way since',
+      ['epoch=1', 'epoch=2'],
       async (bench) => {
         const { sync, lake, clock, file } = bench;
         const older = readFileSync(file);
@@ -172,16 +173,16 @@ describe('the mirror goes on', () => {
         await sync('ai-signals');
       },
     ],
-  ])('%s', async (_, courses, change) => {
+  ])('%s', async (_, folders, change) => {
     const bench = await setupMirrored();
     await bench.lake();
     await change(bench);
     expect((await bench.lake('ai-signals')).code).toBe(0);
-    expect(readdirSync(join(bench.there, 'ai_signals/changes')).sort()).toEqual(courses);
+    expect(readdirSync(join(bench.there, 'ai_signals/changes')).sort()).toEqual(folders);
   });
 });
 
-test('where changes were forgotten before they came there, another course begins', async () => {
+test('where changes were forgotten before they came there, another folder begins', async () => {
   const { sync, lake, there, file, clock, model, run } = await setup();
   const keep = { MIRROR_KEEP_HISTORY: '1d', MIRROR_KEEP_RECORDS: '1d' };
   await sync();
@@ -192,7 +193,7 @@ test('where changes were forgotten before they came there, another course begins
     await run(['sync', 'ai-signals'], keep);
   }
   expect((await lake()).code).toBe(0);
-  expect(readdirSync(join(there, 'ai_signals/changes')).sort()).toEqual(['course=1', 'course=2']);
+  expect(readdirSync(join(there, 'ai_signals/changes')).sort()).toEqual(['epoch=1', 'epoch=2']);
   const present = await duckdb(`SELECT _key FROM ${presentIn(there, 'ai_signals')}`);
   expect(present.map(({ _key }) => _key).sort()).toEqual(idsOf(file));
 });

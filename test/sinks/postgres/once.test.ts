@@ -56,7 +56,7 @@ test('a connection that is lost anywhere leaves all of a dataset or nothing, and
   at = 0;
   expect((await bench.ship()).code).toBe(0);
   await expectEqual(bench.file, bench.there);
-  expect((await bench.ship('--verify')).stdout).not.toContain('mended');
+  expect((await bench.ship('--verify')).stdout).not.toContain('loaded anew');
 });
 
 test('a connection that is lost at COMMIT, with or without what was committed, costs nothing', async () => {
@@ -79,7 +79,7 @@ test('a connection that is lost at COMMIT, with or without what was committed, c
   }
 });
 
-test('a mirror that is put back to an earlier state, and goes on from there, is compared as a whole', async () => {
+test('a mirror that is put back to an earlier state, and goes on from there, is loaded anew', async () => {
   const bench = await setupShipped(40);
   const backup = join(bench.cwd, 'backup.db');
   expect((await bench.run(['backup', backup])).code).toBe(0);
@@ -94,7 +94,7 @@ test('a mirror that is put back to an earlier state, and goes on from there, is 
   await bench.clock.sleep(200_000);
   await bench.sync();
   const { stdout, code } = await bench.ship();
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/^ai-signals: mended ai_signals_history /m)]);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^ai-signals: loaded anew: \d+ rows, /m)]);
   await expectEqual(bench.file, bench.there);
 });
 
@@ -111,7 +111,7 @@ test('a mirror whose file is put back, and whose rows stay as they were, sends t
   expect((await bench.ship('--verify')).stdout).not.toContain('mended');
 });
 
-test('where changes were forgotten before they came there, both sides are compared', async () => {
+test('where changes were forgotten before they came there, all is loaded anew', async () => {
   const bench = await setupShipped();
   for (let round = 1; round <= 6; round += 1) {
     bench.clock.advance(24 * 3_600_000);
@@ -131,7 +131,7 @@ test('a backup that is restored elsewhere is the same mirror, on a course of its
   const compared = await bench.run(['ship'], settings);
   expect([compared.code, compared.stdout]).toEqual([
     0,
-    expect.stringMatching(/^ai-signals: both sides are equal/m),
+    expect.stringMatching(/^ai-signals: loaded anew: 12 rows, /m),
   ]);
   expect((await bench.run(['ship'], settings)).stdout).toMatch(/^ai-signals: nothing new/m);
   const other = await setup(12);

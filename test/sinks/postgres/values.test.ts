@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ColumnType } from '../../../src/reading/columns.ts';
 import { failureOf } from '../../../src/sinks/postgres/client.ts';
 import {
@@ -7,7 +7,6 @@ import {
   digestTextSql,
   type StoredValue,
   sent,
-  sentKey,
 } from '../../../src/sinks/postgres/values.ts';
 import { postgres } from '../../helpers/postgres.ts';
 
@@ -89,20 +88,6 @@ test('the digest of a row tells where one column ends and the next begins', () =
     );
   expect(row('ab', 'c')).not.toBe(row('a', 'bc'));
   expect(row(null)).not.toBe(row('~'));
-});
-
-describe('a key', () => {
-  test('is sent as it is', () => expect(sentKey('BTC\n')).toBe('BTC\n'));
-
-  test('that Postgres cannot hold stays another than all others', () => {
-    const long = 'é'.repeat(1_001);
-    const keys = ['a\0', 'a\uFFFD', 'a\0\0', long, `${long}e`, `${long}\0`, '📈'.repeat(501)].map(sentKey);
-    expect(new Set(keys).size).toBe(keys.length);
-    for (const key of keys) {
-      expect(key).not.toContain('\0');
-      expect(Buffer.byteLength(key)).toBeLessThanOrEqual(2_000);
-    }
-  });
 });
 
 test.each([

@@ -44,12 +44,10 @@ test('such values of a row that came arrive with it', async () => {
   expect(came.length).toBe(1);
 });
 
-test('a value that somebody changed there is found and mended, and the view is made again where it is gone', async () => {
+test('a value that somebody changed there is put back by --verify, and the view is made again where it is gone', async () => {
   const bench = await setupShipped();
   await bench.there.query('UPDATE _ai_signals_volatile SET quality_age_seconds = -1');
   await bench.there.query('DROP VIEW ai_signals CASCADE');
-  expect((await bench.ship('--verify')).stdout).toMatch(
-    /^ai-signals: mended _ai_signals_volatile \(12 with other values: /m,
-  );
+  expect((await bench.ship('--verify')).code).toBe(0);
   await expectEqual(bench.file, bench.there);
 });
