@@ -51,6 +51,15 @@ describe('a key is found over a whole walk', () => {
       ],
     },
     {
+      it: 'and who follows the list has all of it anew, by --since 0 too',
+      job: 'smart-wallets',
+      steps: [
+        ...[upstream(pages(30)), syncs(0)],
+        runs('export smart-wallets --since 1h --format ndjson', 64, 'have got other keys'),
+        runs('export smart-wallets --since 0 --format ndjson', 0, /"_change":"insert".*"_key":"s0"/),
+      ],
+    },
+    {
       it: 'not in the one row of the first day',
       steps: [
         ...[upstream([{ authorId: 7, text: 'first' }]), syncs(0)],
