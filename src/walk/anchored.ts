@@ -6,6 +6,14 @@
  * - At the end the walk reads the head again. Rows that came in or moved up there have moved the anchors down; the walk must find
  *   as many at the head as the anchors have counted (`shifted`).
  *
+ * An example: rows 1 to 1,000, in pages of 100. The first page shows 1 to 100, so the anchor is row 100, and the next request is offset 99.
+ * - Nothing changes: the page begins with 100.
+ * - Row 7 goes: the page begins with 101. Did 101 follow 100, or did others slip by? Offset 79 shows 81 to 180, which joins.
+ * - Two rows come in at the head: the page begins with 98. The first unread row, 101, stands at offset 102 instead of 100, so `shifted`
+ *   is 2. The head shows the two at the end, so `found` is 2, and no row is lacking.
+ * - Row 900 moves to place 500 when that has been read: the next page begins a row too early, so `shifted` is 1. Three pages of the head
+ *   show nothing new, so `found` is 0: one row is lacking, and the walk proves nothing (`lackingByShift`).
+ *
  * Whatever does not fit this is an anomaly, and a walk with an anomaly proves nothing (`verdictOf` in `walk.ts`).
  */
 
@@ -237,10 +245,11 @@ function lackingByTotal({ rows, unkeyed, totalFirst, total }: AnchoredCheckpoint
 }
 
 /**
- * How many old rows may have moved up unseen, by the anchors: the rows that came in above, less those that the head showed. The
- * head also shows rows that came after the last row was read, which no anchor counted: they are added. Where the anchors counted
- * no row, no row moved past them, and the late rows came at the tail. A complete walk before this one gives a second bound: the
- * rows that were there at the beginning, less the old rows that this walk met.
+ * How many old rows may have moved up unseen: those that came in above (`shifted`), less those that the head showed (`found`).
+ * - Rows that came after the last row was read are at the head, too, and no anchor counted them: they are added. If `shifted` is 0, no
+ *   row moved past the anchors, so such rows came at the tail.
+ * - A complete walk before this one gives a second bound: the rows at the beginning, less the old rows that this walk met. In the example
+ *   of above, with row 900 unseen, that is 1,000 − 999 = 1. Had a new row come in at place 500 instead, it would be 1,000 − 1,000 = 0.
  */
 function lackingByShift(at: AnchoredCheckpoint, mayBeNew: number): number {
   const { shifted, found, totalFirst, total, totalBeforeHead } = at;
