@@ -9,15 +9,15 @@ import type { Call } from '../api/response.ts';
 import { ageOf, HOUR_MS, isoTime } from '../clock.ts';
 import { Failure, type FailureKind, toError } from '../errors.ts';
 import type { Job } from '../job.ts';
-import type {
-  CheckedPage,
-  CheckedRow,
-  DiscoveredShape,
-  DriftKind,
-  FieldPath,
-  Row,
+import {
+  type CheckedPage,
+  type CheckedRow,
+  type DiscoveredShape,
+  type DriftKind,
+  describeKey,
+  type FieldPath,
+  type Row,
 } from '../validate/checked.ts';
-import { describeKey } from '../validate/discovered.ts';
 import { keyedRow } from '../validate/keys.ts';
 import { type Change, concludeMotion, type MotionOfWalk, noMotion, observe } from '../validate/motion.ts';
 import { describeBreach, type Hints, type KnownOfList } from '../validate.ts';
@@ -124,7 +124,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const memory = readMemory(row) ?? newMemory(connection, job, before?.previous);
   let list = atomically(() => openList(connection, job, hints, memory.checkpoint, now())) as KnownList;
   const pages = openWalkPages(connection, row.id);
-  const ages = agesIn(list, hints);
+  const ages = agesOf(list);
   const table = openTable(connection, job, ages);
   const matcher = createMatcher(connection, job, table, { twins: memory.twins, isMet: pages.has });
   const quarantine = openQuarantine(connection, job, ages);
@@ -339,7 +339,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const origin: Origin = { job: job.name, walkId: row.id, requestId: null, now: isoTime(now()) };
     const { shape } = list;
     const motions = concludeMotion(list.motions, memory.motion);
-    const agesNow = agesIn({ shape, motions }, hints);
+    const agesNow = agesOf({ shape, motions });
     for (const path of agesNow)
       if (!ages.some((age) => age.join('.') === path.join('.')))
         note('moving-field', path.join('.'), 'kept current, makes no version', origin);
@@ -552,19 +552,17 @@ function whyItFails({ name }: Job, page: CheckedPage, { checkpoint, end }: WalkS
   return new Failure('incomplete', `${name}: ${what}`);
 }
 
-/** Fields that are kept current without a version: those that the user says, else those that were found. */
-const agesIn = (list: KnownList, { volatile }: Hints): readonly FieldPath[] => volatile ?? agesOf(list);
-
 /** What is known of a list as a walk begins or goes on. Its rows get the key that the user says. */
 function openList(connection: Connection, job: Job, hints: Hints, at: Checkpoint, now: number): KnownList {
-  const list = readList(connection, job.name);
+  const before = readList(connection, job.name);
+  const shape = { ...before.shape, told: hints };
+  const list = { ...before, shape };
   if (job.contract || job.reading === 'snapshot') return list;
-  const { shape } = list;
   // A place that no proof has confirmed is looked for anew.
   const isKept = shape.isPlaceProven || at.pages > 0;
   const told = hints.key ? { key: hints.key, hasLookedForKey: true } : {};
   const wanted = { ...shape, place: isKept ? shape.place : null, ...told };
-  return { ...list, shape: ensureKeys(connection, job, shape, wanted, agesIn(list, hints), now) };
+  return { ...list, shape: ensureKeys(connection, job, shape, wanted, agesOf(list), now) };
 }
 
 function newMemory(connection: Connection, job: Job, previous: Previous | undefined): Memory {

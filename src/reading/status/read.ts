@@ -17,6 +17,7 @@ import {
   TELLING,
   UNANSWERED,
 } from '../../store/read.ts';
+import { type ListNotes, readNotes } from './notes.ts';
 
 export type Doing = {
   /** Whether all this is of a walk or of a glance; null where there was neither. */
@@ -65,12 +66,15 @@ export type DatasetStatus = {
   /** Rows that the last proof did not show, see `_held_since`; and those of them that are too many or too doubtful to go. */
   held: number;
   heldBack: number;
+  /** Of these, those that are held since the proof met rows without a readable key. */
+  heldUnkeyed: number;
   /** At least so many rows are gone upstream, by the `total` last received; null where the API gives none. */
   goneUpstream: number | null;
   /** Refused rows not yet resolved. */
   quarantined: number;
   /** Differences from what the contract or earlier rows say. */
   drifts: number;
+  notes: ListNotes;
 } & Pick<DatasetPlan, 'head' | 'graded'>;
 
 type Walk = {
@@ -109,7 +113,8 @@ export function readDataset(
   const found = { ...doingNow(walk, readWalk(connection, job, 'true'), walking, now), sync };
   const doing = isPastRefusal(connection, found) ? afterRefusal(found, proof !== undefined) : found;
   const total = readTotal(connection, job);
-  const { lastSeq, nextRun, quarantined, drifts, held, heldBack } = readCounts(connection, job, stored);
+  const { lastSeq, nextRun, ...counts } = readCounts(connection, job, stored);
+  const whole = readWalk(connection, job, `kind = 'walk' AND status = 'complete' AND renewal_of IS NULL`);
   return {
     job,
     table,
@@ -124,11 +129,9 @@ export function readDataset(
     doing,
     lastChange: lastSeq === null ? null : isoTime(lastSeq),
     nextRun: doing.until ?? nextRun,
-    held,
-    heldBack,
-    goneUpstream: total === null ? null : Math.max(0, rows - held - total),
-    quarantined,
-    drifts,
+    ...counts,
+    goneUpstream: total === null ? null : Math.max(0, rows - counts.held - total),
+    notes: readNotes(connection, { name: job, table }, whole?.startedAt ?? null, now),
     head,
     graded,
   };
@@ -161,7 +164,10 @@ function readTotal(connection: Connection, job: string): number | null {
   );
 }
 
-type Counts = Pick<DatasetStatus, 'nextRun' | 'quarantined' | 'drifts' | 'held' | 'heldBack'> & {
+type Counts = Pick<
+  DatasetStatus,
+  'nextRun' | 'quarantined' | 'drifts' | 'held' | 'heldBack' | 'heldUnkeyed'
+> & {
   lastSeq: number | null;
 };
 
@@ -175,7 +181,8 @@ function readCounts(connection: Connection, job: string, stored: string): Counts
          (SELECT next_due_at FROM _datasets WHERE job = :job) AS nextRun,
          (SELECT count(*) FROM quarantine WHERE job = :job AND resolved_at IS NULL) AS quarantined,
          (SELECT count(*) FROM drift WHERE job = :job) AS drifts,
-         (${held}) AS held, (${held} AND _held_reason <> 'unproven') AS heldBack`,
+         (${held}) AS held, (${held} AND _held_reason <> 'unproven') AS heldBack,
+         (${held} AND _held_reason = 'unkeyed') AS heldUnkeyed`,
     )
     .get({ job }) as Counts;
 }
