@@ -31,13 +31,13 @@ const lastSeqSql = `SELECT max(seq) FROM (
 export const lastSeqOf = (connection: Connection): number => valueIn(connection, lastSeqSql) ?? 0;
 
 /** Notes in a copy up to which number it has the changes of the mirror. */
-export function beginRestore(copy: Connection): void {
+export function noteBackupSeq(copy: Connection): void {
   copy.exec('DELETE FROM _restores WHERE restored_seq IS NULL');
   copy.prepare('INSERT INTO _restores (backup_seq) VALUES (?)').run(lastSeqOf(copy));
 }
 
 /** Notes once, in a copy that takes the mirror's place, up to which number the mirror before may have had changes. */
-export function endRestore(copy: Connection, seq: number): void {
+export function noteRestoredSeq(copy: Connection, seq: number): void {
   copy
     .prepare('UPDATE _restores SET restored_seq = max(?, backup_seq) WHERE restored_seq IS NULL')
     .run(Math.trunc(seq));
