@@ -21,14 +21,14 @@ export {
   type ChangeSource,
   changeSources,
   changesSql,
+  ERROR_OF_NO_ANSWER,
   freshnessSql,
+  NO_ANSWER,
+  NOT_STOPPED_BY_US,
   PROOF,
   quoted,
   SEEN,
-  SILENCE_CODE,
   seqOf,
-  TELLING,
-  UNANSWERED,
 } from './sql.ts';
 
 /**

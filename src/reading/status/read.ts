@@ -8,14 +8,14 @@ import type { DatasetPlan } from '../../plan.ts';
 import { intervalOf } from '../../schedule.ts';
 import {
   type Connection,
+  ERROR_OF_NO_ANSWER,
   holderNote,
   livingHolder,
+  NO_ANSWER,
+  NOT_STOPPED_BY_US,
   PROOF,
   quoted,
   SEEN,
-  SILENCE_CODE,
-  TELLING,
-  UNANSWERED,
 } from '../../store/read.ts';
 import { type ListNotes, readNotes } from './notes.ts';
 
@@ -268,8 +268,8 @@ export function readCalls(connection: Connection, now: number): CallStatus {
   const perJob = connection
     .prepare<[string, string, string], JobCalls>(
       // The bare columns are those of the row with the greatest value: SQLite promises it for a lone max().
-      `SELECT job, max(CASE WHEN ${TELLING} THEN at || printf('%016d', id) END), status, ${SILENCE_CODE} AS errorCode, request_id AS requestId,
-         ${TELLING} AND ${UNANSWERED} AS isUnanswered,
+      `SELECT job, max(CASE WHEN ${NOT_STOPPED_BY_US} THEN at || printf('%016d', id) END), status, ${ERROR_OF_NO_ANSWER} AS errorCode, request_id AS requestId,
+         ${NOT_STOPPED_BY_US} AND ${NO_ANSWER} AS isUnanswered,
          sum(at >= ?) AS today, sum(at >= ?) AS lastHour, count(*) AS lastDay, sum(status IS 429) AS limited
        FROM requests WHERE at >= ? GROUP BY job ORDER BY job`,
     )
@@ -292,12 +292,12 @@ export function readCalls(connection: Connection, now: number): CallStatus {
 /** Null where the API answered the latest call, or there was none. Looks at no more calls than went unanswered. */
 export function readSilence(connection: Connection): Silence | null {
   const latest = 'ORDER BY at DESC, id DESC LIMIT 1';
-  const answered = `SELECT at, id FROM requests WHERE ${TELLING} AND NOT ${UNANSWERED} ${latest}`;
+  const answered = `SELECT at, id FROM requests WHERE ${NOT_STOPPED_BY_US} AND NOT ${NO_ANSWER} ${latest}`;
   const { since, code } = connection
     .prepare<[], { since: string | null; code: string }>(
       `SELECT min(at) AS since,
-         (SELECT ${SILENCE_CODE} FROM requests WHERE ${TELLING} ${latest}) AS code
-       FROM requests WHERE ${TELLING}
+         (SELECT ${ERROR_OF_NO_ANSWER} FROM requests WHERE ${NOT_STOPPED_BY_US} ${latest}) AS code
+       FROM requests WHERE ${NOT_STOPPED_BY_US}
          AND (at, id) > (SELECT at, id FROM (${answered}) UNION ALL SELECT '', 0 LIMIT 1)`,
     )
     .get() as { since: string | null; code: string };
