@@ -125,7 +125,8 @@ export function findProblems({
       lastCall,
     };
     if (isForbidden) found.push(scopeMissing(job, lastCall()));
-    found.push(...notFresh(dataset, around), ...ofLastWalk(dataset, around));
+    const stale = notFresh(dataset, around);
+    found.push(...stale, ...ofLastWalk(dataset, around, stale));
     if (!silence) found.push(...endpointSilent(dataset, lastCall));
     found.push(...ofRows(dataset), ...ofForm(job, dataset.notes));
   }
@@ -221,8 +222,15 @@ function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
   return [problem('stale', job, exitCode, message, advice, cause)];
 }
 
-/** How the last run failed. A dataset that is not fresh says it there, and a silent API or a refused key once for all. */
-function ofLastWalk(dataset: DatasetStatus, { silence, isKeyRefused }: Around): Problem[] {
+/**
+ * How the last run failed. A dataset that is not fresh says it there, and a silent API or a refused key once for all.
+ * @param stale what was said of it as one that is not fresh.
+ */
+function ofLastWalk(
+  dataset: DatasetStatus,
+  { silence, isKeyRefused }: Around,
+  stale: readonly Problem[],
+): Problem[] {
   const { job, doing, fresh } = dataset;
   const { exitCode, message, state, kind } = doing;
   const isSaid =
@@ -241,14 +249,21 @@ function ofLastWalk(dataset: DatasetStatus, { silence, isKeyRefused }: Around): 
     ];
   }
   if (state !== 'idle' || message === null) return [];
-  return [
-    warning(
-      'unproven',
-      job,
-      phrase`its last walk proved nothing: ${message}`,
-      phrase`everything received is kept; the next walk tries again`,
-    ),
-  ];
+  const unproven = whyUnproven(dataset);
+  if (stale.some((said) => said.message.endsWith(unproven))) return [];
+  const advice = isGap(dataset)
+    ? phrase`the others are mirrored, and none is removed; each walk asks for these again: ask the provider about them`
+    : phrase`everything received is kept; the next walk tries again`;
+  return [warning('unproven', job, phrase`${unproven}`, advice)];
+}
+
+/** Whether the last walk has passed over rows, or ended before them: it names their offset. */
+const isGap = ({ doing: { message } }: DatasetStatus) => /\boffset \d/.test(message ?? '');
+
+/** Why a walk that ended is no proof. */
+function whyUnproven(dataset: DatasetStatus): string {
+  const what = isGap(dataset) ? 'did not read all rows' : 'proved nothing';
+  return `its last walk ${what}: ${messageOf(dataset).replace(/; the next run tries again$/, '')}`;
 }
 
 /** The endpoint of a dataset, while that of another answers. A walk that failed says so itself. */
@@ -502,11 +517,8 @@ export function whyNotFresh(dataset: DatasetStatus, around: Around): Reason {
       if (isStuck) return { why: phrase`no run of the daemon begins`, advice: goesOn, cause: 'queue-stuck' };
       if (cause !== null) return { why: phrase`no daemon is running`, advice: goesOn, cause };
       return {
-        why:
-          doing.message === null
-            ? phrase`its next run has not come yet`
-            : phrase`its last walk proved nothing: ${doing.message}`,
-        advice: goesOn,
+        why: doing.message === null ? phrase`its next run has not come yet` : phrase`${whyUnproven(dataset)}`,
+        advice: isGap(dataset) ? phrase`ask the provider about these rows; ${goesOn}` : goesOn,
       };
   }
 }
