@@ -1,4 +1,7 @@
-/** `seq`, the count of changes: each transaction that changes rows takes one, greater than all before it, and a restore takes some back. */
+/**
+ * `seq`, the count of changes: each transaction that changes rows takes one, greater than all before it, and another where it changes a row
+ * twice. A restore takes some back.
+ */
 
 import { type Connection, valueIn } from './connection.ts';
 

@@ -140,7 +140,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   /** Of the transaction that is open: what it did, and its `seq`. */
   let counts = noCounts();
   let seq: number | undefined;
-  /** Rows that the change with this number has written. */
+  /** Rows that have been written under it. */
   const written = new Set<number>();
 
   /** Runs one transaction. After one failure it always throws that error: what is in memory no longer matches the database. */
