@@ -2,15 +2,15 @@
 
 import { describe } from 'vitest';
 import {
-  type Bench,
   finds,
   mirrorsAll,
-  pageOf,
+  publishes,
   type Row,
   rowsOf,
   runCases,
   runs,
   type Step,
+  signal,
   statusLacks,
   statusSays,
   syncs,
@@ -199,37 +199,6 @@ function publish(first: number, last: number): Step[] {
   return minutes(first, last, (minute) =>
     rowsOf(30, (at) => signal({ id: `s-${at}`, secondsOld: minute * MINUTE_S + at })),
   ).flatMap((step, at) => (at % 2 === 0 ? [publishes(first + at / 2), step] : [step]));
-}
-
-function publishes(minute: number): Step {
-  return ({ state }: Bench) => {
-    const generatedAt = new Date(Date.parse('2026-11-21T12:00:00Z') + minute * 60_000).toISOString();
-    const source = 'published-signal-snapshot';
-    state.envelope = (rows, request, total) => ({
-      generatedAt,
-      source,
-      mode: 'read-only',
-      ...pageOf(rows, request, total),
-    });
-  };
-}
-
-function signal(changes: Row): Row {
-  return {
-    ...{ id: 's-1', timestamp: '2026-11-21T12:00:00Z', asset: 'BTCUSDT', action: 'BUY', confidence: 0.7 },
-    ...{
-      riskReward: null,
-      entryPrice: 100,
-      tpPrice: null,
-      slPrice: null,
-      rationale: 'because',
-      status: 'open',
-    },
-    validator: { allowed: true, score: null, reasonCodes: ['x'], finalAction: null },
-    quality: { publishable: true, grade: 'A', ageSeconds: 1, freshness: 'live', checks: [] },
-    ...{ assetClass: 'crypto', screenerScore: null, regime: null, dualAi: null },
-    ...changes,
-  };
 }
 
 /** The response of one page, with its rows as text. */
