@@ -72,7 +72,7 @@ export function openWindow(
   }
 
   /** Sorts what became of the requests: pages up to the first that did not come. */
-  async function settle(requests: readonly RequestInFlight[]): Promise<Arrived> {
+  async function collect(requests: readonly RequestInFlight[]): Promise<Arrived> {
     const arrived: ArrivedPage[] = [];
     let failure: Error | undefined;
     for (const { offset, settled } of requests) {
@@ -111,7 +111,7 @@ export function openWindow(
       }
       if (inFlight.length === 0) inFlight = requestNext();
       const window = inFlight;
-      const result = await settle(window);
+      const result = await collect(window);
       inFlight = [];
       last = result.arrived.at(-1);
       const isWhole = result.arrived.length === window.length && result.arrived.every(isOfSnapshot);

@@ -258,12 +258,20 @@ export const versions = (updated: number, removed = 0): Step =>
     [updated, removed],
   );
 
-/** What `status` names. */
+/** What `status` says: a message with the advice below it, or a part of it. */
 export const statusSays =
-  (text: string | RegExp): Step =>
+  (...texts: (string | RegExp)[]): Step =>
   async ({ run }) => {
     const { stdout } = await run(['status']);
-    expect(stdout).toMatch(text);
+    for (const text of texts) expect(stdout).toMatch(text);
+  };
+
+/** What `status` does not say, or no longer. */
+export const statusLacks =
+  (...texts: (string | RegExp)[]): Step =>
+  async ({ run }) => {
+    const { stdout } = await run(['status']);
+    for (const text of texts) expect(stdout).not.toMatch(text);
   };
 
 /** The requests since the last look were for these offsets (with limits where those are not 100); one may be repeated. */
