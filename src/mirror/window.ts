@@ -49,8 +49,8 @@ export function openWindow(
   /** Requests the page of the checkpoint, or a window from there on. */
   function requestNext(): RequestInFlight[] {
     const { offset, limit } = requestOf(session.checkpoint);
-    const mayOpen =
-      !isOneByOne && last !== undefined && limit === PAGE_ROWS && isOfSnapshot(last) && hasAmpleCalls(last);
+    const isOfWindow = session.checkpoint.mode === 'snapshot' && limit === PAGE_ROWS && !isOneByOne;
+    const mayOpen = isOfWindow && last !== undefined && isOfSnapshot(last) && hasAmpleCalls(last);
     return mayOpen ? requestWindow(offset) : [request(offset, limit)];
   }
 
