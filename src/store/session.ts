@@ -1,8 +1,8 @@
 /**
  * A walk from its opening to its end. What has arrived is saved in one transaction: rows, refused rows, drift, calls, the page with
  * the numbers of its rows, and the checkpoint behind it. Each page is compared after the one before was written. The transaction of
- * the last page ends the walk: rows that a proof lacks go or are held, the key of a list is found, and the verdict is written. A walk
- * that is killed stands before a transaction or behind it.
+ * the last page ends the walk (`finish`): rows that a proof lacks go or are held, the key of a list is found, the verdict is written,
+ * and the pages become the order of the rows (`pages.ts`). A walk that is killed stands before a transaction or behind it.
  */
 
 import type { Call } from '../api/response.ts';
