@@ -21,7 +21,7 @@ const command = tool('soak', 'Tries the promises of docs/reliability.md.')
     `of lives: ${wildnesses.join(', ')} (default: ${usual.wildness})`,
     listOf(oneOf(wildnesses)),
   )
-  .option('--path <path>', 'replays a life that broke a promise, as printed then')
+  .option('--path <path>', 'replays a life that broke a promise, as printed then, and shortens it')
   .parse();
 const given = { ...usual, ...command.opts<Partial<Options>>() } as Options;
 

@@ -64,7 +64,9 @@ export async function checkConvergence(bench: Bench, job: string): Promise<void>
 export function checkTended(bench: Bench, { rests }: Life, { job, pageRows }: Scenario): void {
   const { idField } = bench.upstream(job);
   const formOf = (row: Row) => versionText(bench, job, row);
-  let before: Holdings = { table: new Set(), past: new Set(), refused: new Set(), refusedKeys: new Set() };
+  let before: Pick<Holdings, 'table' | 'past' | 'refused'> = {
+    ...{ table: new Set(), past: new Set(), refused: new Set() },
+  };
   for (const { holdings: now, isRestored, passage } of rests) {
     const isAnywhere = (form: string) => now.table.has(form) || now.past.has(form) || now.refused.has(form);
     const lost = isRestored ? undefined : [...before.table, ...before.past].find((form) => !isAnywhere(form));
@@ -78,9 +80,13 @@ export function checkTended(bench: Bench, { rests }: Life, { job, pageRows }: Sc
         now.refused.has(formOf(row)) ||
         (isTwin(row) && isAnywhere(formOf(row)));
       const stayed = (lists[0] ?? []).filter((row) => lists.every((list) => list.includes(row)));
-      const isHeldBefore = (row: Row) => before.table.has(formOf(row)) || before.refused.has(formOf(row));
-      for (const row of stayed.filter((row) => isProof(passage) || isHeldBefore(row)))
-        expectThat(holds(row), `${formOf(row)} was upstream throughout ${name(passage)}, and is held there`);
+      const wasThere = (row: Row) => before.table.has(formOf(row)) || before.refused.has(formOf(row));
+      const met = isProof(passage) && passage.walk.renewalOf === null;
+      for (const row of stayed) {
+        const what = `${formOf(row)}, which was upstream throughout ${name(passage)},`;
+        expectThat(holds(row) || !(met || wasThere(row)), `${what} is in table or quarantine`);
+        expectThat(!met || isTwin(row) || !now.held.has(formOf(row)), `${what} is not held`);
+      }
       // Of the rows refused under one key the last is kept. Pages of a window may be dropped.
       const isKept = (row: Row) => isAnywhere(formOf(row)) || now.refusedKeys.has(String(row[idField]));
       const gone = pageRows < PAGE_ROWS ? came.find((row) => !isKept(row)) : undefined;

@@ -37,8 +37,11 @@ export type Scenario = {
   job: string;
   /** Whether every edit publishes a new `generatedAt`. */
   dated: boolean;
-  /** Whether the user says what identifies a row. */
+  /** Whether the user says what identifies a row, and whether the contract is the stricter one at first. */
   isKeyTold: boolean;
+  isStrict: boolean;
+  /** Places of rows that are spoiled from the beginning. */
+  spoiled: readonly number[];
   rows: number;
   /** Whether rows have a field by the name of every column of ours, where their shape is not specified. */
   hasOurNames: boolean;
@@ -76,6 +79,8 @@ export type Passage = {
 /** Where the mirror holds rows, each as it would be mirrored. */
 export type Holdings = {
   table: Set<string>;
+  /** Those of the table that the last proof did not show. */
+  held: Set<string>;
   past: Set<string>;
   refused: Set<string>;
   refusedKeys: Set<string>;
@@ -104,21 +109,21 @@ const ofFeed: fc.Arbitrary<Event>[] = [
   fc.record({ do: fc.constant('change'), at: place }),
 ];
 
-/** Where people tend the mirror. Of the tasks, those that belong together come together more often. */
+const tasks: fc.Arbitrary<Task[]>[] = [
+  fc.constant(['contract', 'retry']),
+  fc.array(fc.constantFrom('retry', 'forget', 'contract', 'backup', 'restore'), {
+    minLength: 1,
+    maxLength: 3,
+  }),
+];
+
+/** Where people tend the mirror. */
 const tended: fc.Arbitrary<Event>[] = [
   ...orderly,
   fc.record({ do: fc.constant('spoil'), at: place }),
   fc.record({ do: fc.constant('twin'), at: place, to: place }),
-  fc.record({
-    do: fc.constant('tend'),
-    tasks: fc.oneof(
-      fc.constant<Task[]>(['contract', 'retry']),
-      fc.array(fc.constantFrom<Task>('retry', 'forget', 'contract', 'backup', 'restore'), {
-        minLength: 1,
-        maxLength: 3,
-      }),
-    ),
-  }),
+  ...tasks.map((some) => fc.record({ do: fc.constant('tend' as const), tasks: some })),
+  ...tasks.map((some) => fc.record({ do: fc.constant('tend' as const), tasks: some })),
 ];
 
 const anyEdit = [...orderly, fc.record({ do: fc.constant('move' as const), at: place, to: place })];
@@ -159,6 +164,8 @@ export function scenarios(wildness: Wildness, longest: number): fc.Arbitrary<Sce
       hasOurNames: wildness === 'tended' ? fc.constant(false) : fc.nat(7).map((one) => one === 7),
       // Where nobody tends the list, what identifies a row is known: how it is found, other lives show.
       isKeyTold: wildness === 'tended' ? fc.boolean() : fc.constant(true),
+      isStrict: wildness === 'tended' ? fc.boolean() : fc.constant(false),
+      spoiled: fc.array(place, { maxLength: wildness === 'tended' ? 3 : 0 }),
       pageRows: fc.noBias(fc.integer({ min: 3, max: 9 })),
       order: fc.array(fc.nat(3), { minLength: 1, maxLength: 7 }),
       looks:
@@ -206,12 +213,15 @@ export type Watcher = { beforeAnswer(): void; afterPassage(passage: Passage): vo
 
 /** Mirrors the dataset again and again until every event has happened, and the last walk has ended. */
 export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher): Promise<Life> {
-  const { job, dated, isKeyTold, rows, hasOurNames, pageRows, order, looks, events } = scenario;
+  const { job, dated, isKeyTold, isStrict, spoiled, rows, hasOurNames, pageRows, order, looks, events } =
+    scenario;
   const dataset = bench.upstream(job);
   bench.hints = bench.job(job).contract || !isKeyTold ? {} : { key: [[dataset.idField]] };
   makeMild(bench, job);
+  if (isStrict) changeContract(bench, job);
   dataset.rows = dataset.make(rows);
   if (hasOurNames && !bench.job(job).contract) dataset.rows = dataset.rows.map(namer(bench));
+  for (const at of spoiled) editOf({ do: 'spoil', at }, rows)?.(dataset);
   dataset.generatedAt = dated ? publication(bench) : job === 'ai-signals' ? null : undefined;
   const life: Life = { passages: [], sent: new Set(), rests: [] };
   let calls = 0;
@@ -480,7 +490,7 @@ export function holdingsOf(bench: Bench, name: string): Holdings {
   const job = bench.job(name);
   const { table } = job;
   const texts = (suffix: string) =>
-    bench.sql(`SELECT * FROM "${table}${suffix}"`).map((row) => textOf(mirroredForm(job, row)));
+    bench.sql(`SELECT * FROM ${table}${suffix}`).map((row) => textOf(mirroredForm(job, row)));
   const refused = bench.sql<{ key: string | null; body: string; resolved_at: string | null }>(
     'SELECT key, body, resolved_at FROM quarantine WHERE job = ?',
     name,
@@ -491,6 +501,7 @@ export function holdingsOf(bench: Bench, name: string): Holdings {
     job.contract ? versionText(bench, name, JSON.parse(body)) : textOf({ _body: body });
   return {
     table: new Set(texts('')),
+    held: new Set(texts(' WHERE _held_since IS NOT NULL')),
     past: new Set([...texts('_history'), ...isClosed.map(formOf)]),
     refused: new Set(isOpen.map(formOf)),
     refusedKeys: new Set(refused.flatMap(({ key }) => key ?? [])),
