@@ -7,6 +7,7 @@ import type { ListedJob } from '../job.ts';
 import { columnName, type Schema } from '../properties.ts';
 import type { FieldType } from '../validate/checked.ts';
 import type { Connection } from './connection.ts';
+import { agesOf, readList } from './shapes.ts';
 import { changeSources, quoted, removerSql, seqOf } from './sql.ts';
 
 /** Tells our views from those that a user made. */
@@ -117,13 +118,7 @@ function discoveredFields(connection: Connection, job: string): Fields {
 }
 
 function discoveredIn(connection: Connection, job: string): Field[] {
-  const moving = connection
-    .prepare<[string], string>(
-      `SELECT motion.value ->> 'path' FROM _datasets, json_each(motions) AS motion WHERE job = ? AND motion.value ->> 'isAge'`,
-    )
-    .pluck()
-    .all(job);
-  const ages = new Set(moving);
+  const ages = new Set(agesOf(readList(connection, job)).map((path) => JSON.stringify(path)));
   return fieldsOf(connection, job).filter(({ path }) => !ages.has(JSON.stringify(namesIn(path))));
 }
 
