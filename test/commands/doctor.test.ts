@@ -120,9 +120,9 @@ describe('settings', () => {
       78,
       'MIRROR_SHIP and MIRROR_SHIP_FILE are both set: unset one',
     ]);
-    const bucket = { MIRROR_LAKE: 's3://bucket/prefix', AWS_CONFIG_FILE: '/none' };
+    const bucket = { MIRROR_LAKE: 's3://bucket/prefix' };
     const { code, check } = await doctor(['--offline'], bucket);
-    expect([code, check('lake')?.message]).toEqual([78, expect.stringContaining('AWS_REGION is missing')]);
+    expect([code, check('lake')?.message]).toEqual([78, expect.stringContaining('is no folder: a lake is one')]);
   });
 
   test('show no password', async () => {

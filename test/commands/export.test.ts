@@ -21,14 +21,26 @@ async function ready(rows = 30) {
   return { bench, folder, run, place, receiptOf, left: () => readdirSync(folder).sort() };
 }
 
+const lists = ['validator_reason_codes', 'quality_checks', 'dual_ai', 'extra'];
+const booleans = ['validator_allowed', 'quality_publishable'];
+
+/** A row of ai_signals as JSON has it: lists, objects and booleans as such. */
+const inJson = (row: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => {
+      if (value === null) return [name, null];
+      return [name, lists.includes(name) ? JSON.parse(String(value)) : booleans.includes(name) ? value === 1 : value];
+    }),
+  );
+
 describe('a dataset', () => {
   it('is written in the form that its file is named for, every row of it', async () => {
     const { bench, run, place, left } = await ready();
     const rows = bench.sql('SELECT * FROM ai_signals');
     for (const name of ['a.csv', 'a.ndjson', 'a.json', 'a.parquet'])
       expect(await run('ai-signals', '-o', place(name))).toMatchObject({ code: 0, stdout: '' });
-    expect(ndjson(readFileSync(place('a.ndjson'), 'utf8'))).toEqual(rows);
-    expect(JSON.parse(readFileSync(place('a.json'), 'utf8'))).toEqual(rows);
+    expect(ndjson(readFileSync(place('a.ndjson'), 'utf8'))).toEqual(rows.map(inJson));
+    expect(JSON.parse(readFileSync(place('a.json'), 'utf8'))).toEqual(rows.map(inJson));
     expect(readFileSync(place('a.csv'), 'utf8').split('\n')).toHaveLength(rows.length + 2);
     const parquet = await parquetReadObjects({ file: await asyncBufferFromFile(place('a.parquet')) });
     expect(parquet.map(({ id, timestamp, confidence }) => ({ id, timestamp, confidence }))).toEqual(
@@ -41,6 +53,21 @@ describe('a dataset', () => {
     expect(left()).toEqual(
       ['a.csv', 'a.json', 'a.ndjson', 'a.parquet'].flatMap((name) => [name, `${name}.meta.json`]),
     );
+  });
+
+  it('has the body of its rows only with --with-body', async () => {
+    const { bench, run } = await ready(3);
+    await bench.mirror('news');
+    const columns = async (...words: string[]) =>
+      Object.keys(ndjson((await run('news', '--format', 'ndjson', ...words)).stdout)[0] ?? {});
+    const all = Object.keys(bench.sql('SELECT * FROM news LIMIT 1')[0] ?? {});
+    expect(await columns()).toEqual(all.filter((name) => name !== '_body'));
+    expect(await columns('--with-body')).toEqual(all);
+    expect(await columns('--since', '0')).not.toContain('_body');
+    expect((await run('SELECT 1', '--with-body')).code).toBe(64);
+    const [row] = ndjson((await run('news', '--with-body', '--format', 'ndjson')).stdout);
+    expect(row?.['_body']).toMatchObject({ symbols: row?.['symbols'] });
+    expect(Array.isArray(row?.['symbols'])).toBe(true);
   });
 
   it('goes to standard output where no file is named', async () => {
@@ -283,7 +310,7 @@ describe('--since', () => {
     await readOn();
     expect(seen).toEqual([Array(8).fill('insert'), ['delete', 'insert', 'update'], []]);
     expect([...copy.keys()].sort().map((id) => copy.get(id))).toEqual(
-      bench.sql('SELECT * FROM ai_signals ORDER BY id'),
+      bench.sql('SELECT * FROM ai_signals ORDER BY id').map(inJson),
     );
   });
 

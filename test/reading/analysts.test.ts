@@ -45,9 +45,8 @@ describe('every dataset has views for analysts:', () => {
   test('fields that were found are named as in SQL, and every list has a view of its elements, under a free name', async () => {
     const bench = await setup({ rows: 30 });
     const { rows } = bench.upstream('news');
-    rows.forEach((row, at) =>
-      Object.assign(row as object, { history: [at, { deep: true }], when: { at: 'now' } }),
-    );
+    for (const [at, row] of rows.entries())
+      Object.assign(row as object, { history: [at, { deep: true }], when: { at: 'now' } });
     await bench.mirror('news');
     const views = bench.sql<{ name: string }>(
       `SELECT name FROM sqlite_master WHERE type = 'view' AND name LIKE 'news@_%' ESCAPE '@' ORDER BY name`,

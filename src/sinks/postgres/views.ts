@@ -21,12 +21,14 @@ type Definition = { name: string; sql: string };
 
 /**
  * Makes views whose definition is not the one that was made last. A dataset that has not come yet has none.
+ * @param job whose analysts' views are made, since its tables are as they should be.
  * @returns which views of analysts Postgres refuses, and why: something there has their name, or rests on them.
  */
 export async function makeViews(
   postgres: Postgres,
   connection: Connection,
   jobs: readonly ListedJob[],
+  job: ListedJob,
 ): Promise<string[]> {
   // One shipper at a time: two would replace the same view.
   await postgres.run(
@@ -41,15 +43,14 @@ export async function makeViews(
   for (const view of generalViews(shipped))
     if (made.get(view.name) !== view.sql) await makeView(postgres, view);
   const problems: string[] = [];
-  for (const job of shipped)
-    for (const view of await analystViews(postgres, connection, job)) {
-      if (made.get(view.name) === view.sql) continue;
-      try {
-        await postgres.attempt(() => makeView(postgres, view));
-      } catch (thrown) {
-        problems.push(`the view ${view.name} cannot be made: ${toError(thrown).message}`);
-      }
+  for (const view of await analystViews(postgres, connection, job)) {
+    if (made.get(view.name) === view.sql) continue;
+    try {
+      await postgres.attempt(() => makeView(postgres, view));
+    } catch (thrown) {
+      problems.push(`the view ${view.name} cannot be made: ${toError(thrown).message}`);
     }
+  }
   return problems;
 }
 

@@ -85,6 +85,25 @@ describe('rows are shown', () => {
     expect(keysIn(got)).toEqual(keysOf('true', order).slice(7, 47));
   });
 
+  test('by the views over a dataset, as they stand now', async () => {
+    const current = await get('/mirror/v1/news_current?select=_key');
+    expect(keysIn(current)).toEqual(keysOf('_held_since IS NULL', '_key', 'news'));
+    const lists = await get('/mirror/v1/ai_signals_quality_checks?limit=3');
+    expect(rowsIn(lists)).toEqual(
+      sql('SELECT * FROM ai_signals_quality_checks ORDER BY _key, position LIMIT 3'),
+    );
+    const changes = await get('/mirror/v1/news_changes?kind=eq.first&limit=2&select=kind,_key,column,old');
+    expect(rowsIn(changes).map(({ kind, column }) => [kind, column])).toEqual([
+      ['first', null],
+      ['first', null],
+    ]);
+    expect(rowsIn(await get('/mirror/v1/ai_signal_checks?check_name=not.is.null&limit=1'))).toHaveLength(1);
+    expect((await get('/mirror/v1/news_current?as_of=2030-01-01')).status).toBe(400);
+    expect((await get('/mirror/v1/news_nothing')).status).toBe(404);
+    const [described] = rowsIn(await get('/mirror/v1/datasets'));
+    expect(described?.['views']).toContain('ai_signals_current');
+  });
+
   test('by job as by table; what is no list, or no dataset, is not found', async () => {
     expect((await get('/mirror/v1/ai-signals?limit=1')).json).toEqual((await ask('limit=1')).json);
     for (const path of ['usage', 'sqlite_master', 'walks'])
