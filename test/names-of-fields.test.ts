@@ -233,13 +233,13 @@ function expectProven(bench: Bench): void {
 
 async function expectShipped(bench: Bench): Promise<void> {
   await bench.run('ship');
-  expect(await bench.run('ship', '--verify')).not.toContain('mended');
+  expect(await bench.run('ship', '--verify')).not.toContain('loaded anew');
   await bench.run('lake');
-  await bench.run('lake', '--verify');
+  await bench.run('lake', '--check');
   for (const { table } of lists) {
     const here = shown(bench, table);
     expectBrought(await bench.there.query<Row>(`SELECT * FROM ${table}`), here, `${table} in Postgres`);
-    const laid = await duckdb<Row>(`SELECT * EXCLUDE (course, date) FROM ${presentIn(bench.lake, table)}`);
+    const laid = await duckdb<Row>(`SELECT * EXCLUDE (epoch, date) FROM ${presentIn(bench.lake, table)}`);
     expectBrought(laid, here, `${table} in the lake`);
     const versions = (sql: string) => read<Row>(bench.file, sql).map((row) => `${row['_key']} ${row['at']}`);
     const ended = versions(`SELECT _key, _valid_to AS at FROM ${table}_history ORDER BY 1, 2`);
@@ -265,14 +265,18 @@ async function expectPrinted({ run, file, cwd }: Bench, { job, table }: List): P
   }
   const exported = async (form: string) => {
     const place = join(cwd, `${job}.${form}`);
-    await run('export', job, '--exact', '-o', place);
+    await run('export', job, '--exact', '--with-body', '-o', place);
     return place;
   };
-  expect(JSON.parse(readFileSync(await exported('json'), 'utf8'))).toEqual(here);
+  expectBrought(JSON.parse(readFileSync(await exported('json'), 'utf8')), here, 'json');
   const lines = readFileSync(await exported('ndjson'), 'utf8')
     .trimEnd()
     .split('\n');
-  expect(lines.map((line) => JSON.parse(line))).toEqual(here);
+  expectBrought(
+    lines.map((line) => JSON.parse(line)),
+    here,
+    'ndjson',
+  );
   const csv = `read_csv('${await exported('csv')}', header = true, all_varchar = true)`;
   expectBrought(await duckdb<Row>(`FROM ${csv}`), here, 'csv');
   const parquet = await asyncBufferFromFile(await exported('parquet'));

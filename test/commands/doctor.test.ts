@@ -122,7 +122,10 @@ describe('settings', () => {
     ]);
     const bucket = { MIRROR_LAKE: 's3://bucket/prefix' };
     const { code, check } = await doctor(['--offline'], bucket);
-    expect([code, check('lake')?.message]).toEqual([78, expect.stringContaining('is no folder: a lake is one')]);
+    expect([code, check('MIRROR_LAKE')?.message]).toEqual([
+      78,
+      expect.stringContaining('is no folder: a lake is one'),
+    ]);
   });
 
   test('show no password', async () => {

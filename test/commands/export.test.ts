@@ -29,7 +29,10 @@ const inJson = (row: Record<string, unknown>) =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => {
       if (value === null) return [name, null];
-      return [name, lists.includes(name) ? JSON.parse(String(value)) : booleans.includes(name) ? value === 1 : value];
+      return [
+        name,
+        lists.includes(name) ? JSON.parse(String(value)) : booleans.includes(name) ? value === 1 : value,
+      ];
     }),
   );
 

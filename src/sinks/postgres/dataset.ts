@@ -135,7 +135,11 @@ async function loadFrom(
       if (table === tables.rows || table === tables.history) loaded.sent += sent;
     }
   }
-  loaded.problems = [...unheld.lines(), ...problems, ...(await makeViews(postgres, connection, parts.jobs, job))];
+  loaded.problems = [
+    ...unheld.lines(),
+    ...problems,
+    ...(await makeViews(postgres, connection, parts.jobs, job)),
+  ];
   const { seq, volatile, walksFrom, historyFrom } = here;
   await movePosition(
     postgres,

@@ -2,7 +2,9 @@
 
 import { CLOCK_TOLERANCE_MS } from '../../clock.ts';
 import { toError } from '../../errors.ts';
+import { storedName } from '../../job.ts';
 import type { ListedJob } from '../../job-list.ts';
+import { storedColumnsOf } from '../../reading/columns.ts';
 import {
   type AnalystView,
   analystViewsOf,
@@ -109,7 +111,7 @@ function changesOf(connection: Connection, job: ListedJob): string {
   const { name, history } = job;
   const first = `(SELECT coalesce(min(id) FILTER (WHERE kind = 'walk' AND status = 'complete' AND renewal_of IS NULL), max(id))
     FROM walks WHERE job = ${text(name)})`;
-  const compared = comparedColumns(connection, job).map(text).join(', ');
+  const compared = comparedThere(connection, job).map(text).join(', ');
   const lines = changeSources(job).map(({ at, source, where }) => {
     const time = `version.${at}`;
     const kind = `CASE WHEN version._walk_id <= ${first} THEN 'first' ELSE 'new' END`;
@@ -130,6 +132,15 @@ function changesOf(connection: Connection, job: ListedJob): string {
     WHERE was.value IS DISTINCT FROM became.value AND was.key = ANY (ARRAY[${compared}]::text[])) AS field ON before._key IS NOT NULL${rest}`;
   });
   return lines.join('\nUNION ALL\n');
+}
+
+/** The columns that are compared, by their names there. */
+function comparedThere(connection: Connection, job: ListedJob): string[] {
+  const compared = new Set(
+    comparedColumns(connection, job).map((name) => `stored.${quoted(storedName(name))}`),
+  );
+  const { rows } = storedColumnsOf(connection, job);
+  return rows.flatMap(({ name, plain, isDerived }) => (!isDerived && compared.has(plain) ? [name] : []));
 }
 
 function listsOf({ table }: ListedJob, view: AnalystView & { shows: 'lists' }): string {
