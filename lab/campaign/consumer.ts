@@ -13,6 +13,15 @@ type ChangedRow = { _change: 'insert' | 'update' | 'delete'; _key: string };
 
 const ASK_AGAIN = { times: 30, ms: 1_000 };
 
+/** JSON has lists, objects and booleans as such, the table as text and numbers. */
+const asInTable = (row: object) =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => {
+      if (typeof value === 'boolean') return [name, Number(value)];
+      return [name, value !== null && typeof value === 'object' ? JSON.stringify(value) : value];
+    }),
+  );
+
 export type Consumer = ReturnType<typeof follow>;
 
 export function follow(world: World) {
@@ -42,6 +51,7 @@ export function follow(world: World) {
       'ndjson',
       '-o',
       file,
+      '--with-body',
       '--force',
       '--json',
     ];
@@ -74,7 +84,7 @@ export function follow(world: World) {
     if (copy.has(key) !== (change !== 'insert'))
       contradictions.push(`${job.name}: the consumer was told of the ${change} of ${key}`);
     if (change === 'delete') copy.delete(key);
-    else copy.set(key, formOf(job, row));
+    else copy.set(key, formOf(job, asInTable(row)));
   }
 
   /** One poll of a list at a time. */

@@ -128,7 +128,7 @@ function changesOf(connection: Connection, job: ListedJob): string {
     )}
   LEFT JOIN ${quoted(history)} AS before ON before._key = version._key AND before._valid_to = ${time} AND before._valid_from < before._valid_to
   LEFT JOIN LATERAL (SELECT was.key AS name, was.value AS old, became.value AS new
-    FROM json_each_text(row_to_json(before)) AS was JOIN json_each_text(row_to_json(version)) AS became ON became.key = was.key
+    FROM json_each_text(row_to_json(before.*)) AS was JOIN json_each_text(row_to_json(version.*)) AS became ON became.key = was.key
     WHERE was.value IS DISTINCT FROM became.value AND was.key = ANY (ARRAY[${compared}]::text[])) AS field ON before._key IS NOT NULL${rest}`;
   });
   return lines.join('\nUNION ALL\n');
