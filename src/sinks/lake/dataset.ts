@@ -5,11 +5,11 @@ import { basename, join } from 'node:path';
 import { DAY_MS, isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { ListedJob } from '../../job-list.ts';
-import { changesIn, commitsIn, firstSeq, gapAfter, isChange, type Range } from '../../reading/changes.ts';
+import { changesIn, commitsIn, firstSeq, isChange, positionOf, type Range } from '../../reading/changes.ts';
 import { type Source, sourcesOf } from '../../reading/query/sources.ts';
 import { type Connection, type Identity, PROOF, quoted, seqOf } from '../../store/read.ts';
 import { version } from '../../version.ts';
-import { lastWalkOf, positionOf } from '../follow.ts';
+import { lastWalkOf } from '../follow.ts';
 import {
   type About,
   ensureReceipt,
@@ -110,19 +110,15 @@ const changeColumns = [
 ] as const;
 
 /** Puts the file of a range there. @throws Failure `incomplete` where the mirror has forgotten changes of the range meanwhile. */
-function putChanges(
-  parts: DatasetParts,
-  { number, historyFrom }: Epoch,
-  range: Range,
-): { path: string; rows: number } {
+function putChanges(parts: DatasetParts, epoch: Epoch, range: Range): { path: string; rows: number } {
   const { folder, connection, identity, job } = parts;
-  const path = `${epochFolder(job, number)}/date=${dayOf(range.to)}/${range.from}.parquet`;
+  const path = `${epochFolder(job, epoch.number)}/date=${dayOf(range.to)}/${range.from}.parquet`;
   const receipt = connection.transaction(() => {
-    if (isForgotten(connection, job, range.from, historyFrom))
+    if (isForgotten(connection, job, range.from, epoch))
       throw new Failure('incomplete', `${job.name}: changes were forgotten on their way: try again`);
     const columns = stableColumns(connection, job);
     const lastWalk = lastWalkOf(connection, job.name);
-    const changes = { from: range.from, folder: number, epoch: identity.epoch, lastWalk };
+    const changes = { from: range.from, folder: epoch.number, epoch: identity.epoch, lastWalk };
     return putWithReceipt(
       folder,
       path,
@@ -203,7 +199,7 @@ function forgetSnapshots({ folder, job, now, keepMs }: DatasetParts): string[] {
 }
 
 /** A folder of changes that go on from one to the next: another one begins with another epoch of the mirror, with other keys, and behind a gap. */
-type Epoch = Pick<Begun, 'historyFrom'> & {
+type Epoch = Pick<Begun, 'historyFrom' | 'keysFrom'> & {
   number: number;
   /** The change after which it goes on. */
   seq: number;
@@ -211,8 +207,15 @@ type Epoch = Pick<Begun, 'historyFrom'> & {
   lastWalk: string;
 };
 
-/** What it has beside its days. @property historyFrom the history that the mirror had already forgotten then: it never had that. */
-type Begun = { version: 1; epoch: string; from: number; historyFrom: string; begunAt: string };
+/** What it has beside its days. @property historyFrom the history that the mirror had already forgotten then, and `keysFrom` the change with which its keys were those. */
+type Begun = {
+  version: 1;
+  epoch: string;
+  from: number;
+  historyFrom: string;
+  keysFrom: number;
+  begunAt: string;
+};
 
 const changesOf = ({ table }: ListedJob) => `${table}/changes`;
 const epochFolder = (job: ListedJob, number: number) => `${changesOf(job)}/epoch=${number}`;
@@ -233,28 +236,42 @@ async function epochOf({ folder, connection, job, identity, now }: DatasetParts)
   })();
   if (first === 'goes on') return end;
   if (first === undefined) return undefined;
-  const { historyFrom } = positionOf(connection, job);
+  const { historyFrom, keysFrom } = positionOf(connection, job);
   // An empty folder is as good as a new one.
   const next = number > 0 && begun === undefined ? number : number + 1;
   const from = first - 1;
-  const started: Begun = { version: 1, epoch: identity.epoch, from, historyFrom, begunAt: isoTime(now) };
+  const started: Begun = {
+    version: 1,
+    epoch: identity.epoch,
+    from,
+    historyFrom,
+    keysFrom,
+    begunAt: isoTime(now),
+  };
   putJson(folder, begunPath(job, next), started);
-  return { number: next, seq: from, lastWalk: '', historyFrom };
+  return { number: next, seq: from, lastWalk: '', historyFrom, keysFrom };
 }
 
 /** Whether all that changed since is there: the mirror knows that change, and has forgotten none after it. */
-function isContinued(connection: Connection, job: ListedJob, { seq, lastWalk, historyFrom }: Epoch): boolean {
-  if (isForgotten(connection, job, seq, historyFrom)) return false;
+function isContinued(connection: Connection, job: ListedJob, epoch: Epoch): boolean {
+  const { seq, lastWalk } = epoch;
+  if (isForgotten(connection, job, seq, epoch)) return false;
   if (lastWalk === '') return seq < (firstSeq(connection, job) ?? 0);
   const here = positionOf(connection, job);
   const isKnown = seq === here.seq || (seq < here.seq && isChange(connection, job, seq));
   return isKnown && hasWalk(connection, job, lastWalk);
 }
 
-/** Whether changes after `seq` were forgotten since a folder was begun, or rows have other keys. */
-function isForgotten(connection: Connection, job: ListedJob, seq: number, begunWith: string): boolean {
-  const gap = gapAfter(connection, job, seq);
-  return gap !== undefined && (gap !== 'forgotten' || positionOf(connection, job).historyFrom !== begunWith);
+/** Whether changes after `seq` were forgotten since a folder was begun, or rows got other keys. Of a restore its epoch tells. */
+function isForgotten(
+  connection: Connection,
+  job: ListedJob,
+  seq: number,
+  begun: Pick<Begun, 'historyFrom' | 'keysFrom'>,
+): boolean {
+  const { historyFrom, keysFrom } = positionOf(connection, job);
+  if (keysFrom !== begun.keysFrom && seq < keysFrom) return true;
+  return historyFrom !== begun.historyFrom && isoTime(seq) < historyFrom;
 }
 
 /** Whether that walk is one of the mirror's, or was, and has been forgotten. */
@@ -281,11 +298,11 @@ function changeFiles(folder: string, job: ListedJob, number: number): string[] {
 }
 
 async function endOf(folder: string, job: ListedJob, number: number, begun: Begun): Promise<Epoch> {
-  const { from, historyFrom } = begun;
+  const { from, historyFrom, keysFrom } = begun;
   const last = changeFiles(folder, job, number).at(-1);
-  if (last === undefined) return { number, seq: from, lastWalk: '', historyFrom };
+  if (last === undefined) return { number, seq: from, lastWalk: '', historyFrom, keysFrom };
   const receipt = await ensureReceipt(folder, last);
-  return { number, seq: receipt.seq, lastWalk: receipt.changes?.lastWalk ?? '', historyFrom };
+  return { number, seq: receipt.seq, lastWalk: receipt.changes?.lastWalk ?? '', historyFrom, keysFrom };
 }
 
 const epochNumbers = (folder: string, job: ListedJob): number[] =>
