@@ -15,7 +15,7 @@ import type { Schedule } from './schedule.ts';
 import { clientAddresses, hostNames, originOf } from './serve/http/client.ts';
 import { createHandler } from './serve/http/handler.ts';
 import { errorResponse } from './serve/http/response.ts';
-import { isQueryPath } from './serve/query/errors.ts';
+import { isQueryPath, toErrorBody } from './serve/query/errors.ts';
 import { openQuery } from './serve/query.ts';
 import { isRefused, openAdmission } from './serve/service/admission.ts';
 import { openLists } from './serve/service/lists.ts';
@@ -33,6 +33,8 @@ export type ServiceParts = {
   settings: ServiceSettings;
   clock: Clock;
   log: Log;
+  /** Called where the database of keys was replaced: the service has to end, and begin anew. */
+  onLost?: (why: Failure) => void;
   requestId?: () => string;
   /** Of the page's files; that of the build unless given. */
   pageFolder?: string;
@@ -53,8 +55,6 @@ type ServiceSettings = {
   trusted: readonly string[];
   /** The greatest age that is shown, in milliseconds, by job. */
   maxAgeMs: Readonly<Record<string, number>>;
-  /** Whether responses carry the IETF draft's RateLimit fields. */
-  draftHeaders: boolean;
   /** Whether `/mirror/v1` is answered. */
   query: boolean;
   /** Who may see the page. */
@@ -66,6 +66,8 @@ type ServiceSettings = {
 
 export type Service = {
   handle: RequestListener;
+  /** The body of an error that was found before `handle`, as clients of the path expect it. */
+  errorBody(path: string, status: number, error: { error: string; message: string }): unknown;
   /** Leaves a word for those who look up who serves from the folder. */
   note(word: string): void;
   /** The path of a link to the page, which must not come into a log; null where the page needs none, or there is none. */
@@ -76,22 +78,18 @@ export type Service = {
 };
 
 /** @throws Failure `incomplete` where another process serves from the folder, and as `openServeDatabase` does. */
-export function openService({ dir, jobs, settings, clock, log, ...rest }: ServiceParts): Service {
+export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }: ServiceParts): Service {
   const { maxAgeMs, spending } = settings;
   const datasets = datasetsOf(jobs, settings.schedules);
   const onError = (thrown: unknown, requestId?: string) =>
     log.error({ ...(requestId && { requestId }), err: toError(thrown).stack }, 'a call failed');
 
-  const admission = openAdmission(dir, clock, (outage) => {
-    logOutage(log, 'serve.db', outage);
-    metrics.setKeysUp(outage === null);
-  });
+  const admission = openAdmission(dir, clock, (outage) => logOutage(log, 'serve.db', outage), onLost);
   const mirror = watchMirror(dir, jobs, clock, (outage) => logOutage(log, 'mirror', outage));
   const lists = openLists({ mirror, maxAgeMs, clock, onPage: (source) => metrics.addPage(source) });
   const processes = openQueryProcesses(clock);
   const answerCall = callAnswerer({
     admission,
-    draftHeaders: settings.draftHeaders,
     beforeAnswer: rest.beforeAnswer,
   });
   const query = settings.query
@@ -174,6 +172,8 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
   });
   return {
     handle,
+    errorBody: (path, status, error) =>
+      query && isQueryPath(path) ? toErrorBody(status, error.message) : error,
     note: admission.note,
     linkToPage: ui.link,
     drain() {

@@ -25,8 +25,6 @@ import { usageBody } from './service/usage.ts';
 
 type AnswerParts = {
   admission: Admission;
-  /** Whether responses carry the IETF draft's RateLimit fields. */
-  draftHeaders: boolean;
   /** For tests: a call that was let in waits for it. */
   beforeAnswer?: (() => Promise<void>) | undefined;
 };
@@ -38,7 +36,7 @@ export type AnswerCall = (
   planFor: (call: Call, caller: Caller) => Plan,
 ) => Promise<StreamedResponse>;
 
-export function callAnswerer({ admission, draftHeaders: hasDraft, beforeAnswer }: AnswerParts): AnswerCall {
+export function callAnswerer({ admission, beforeAnswer }: AnswerParts): AnswerCall {
   return async (call, scope, planFor) => {
     const caller = identify(admission, call, scope);
     if (isRefused(caller)) return refusedResponse(call, caller);
@@ -70,10 +68,8 @@ export function callAnswerer({ admission, draftHeaders: hasDraft, beforeAnswer }
   function withLimits(response: PlannedResponse, report: QuotaReport): StreamedResponse {
     const { status, headers, body } = response;
     if (status >= 400) return response;
-    const limits = limitHeaders(report);
-    const all = hasDraft ? { ...limits, ...draftHeaders(report) } : limits;
     // One object spread behind another is set member by member: 2 µs.
-    return { status, headers: Object.assign({}, headers, all), body };
+    return { status, headers: Object.assign({}, headers, limitHeaders(report)), body };
   }
 }
 
@@ -163,15 +159,4 @@ function refusalResponse({ status, body, retryAfter: seconds, report }: Refusal)
 /** What a success says of the quota (specification, "Endpoints"). */
 function limitHeaders({ limit, remaining }: QuotaReport): Record<string, string> {
   return { 'X-RateLimit-Limit': String(limit), 'X-RateLimit-Remaining': String(remaining) };
-}
-
-/** The same in the fields that the IETF may make a standard (draft-ietf-httpapi-ratelimit-headers); none without a quota. */
-function draftHeaders({ limit, remaining, periodMs, moreInMs }: QuotaReport): Record<string, string> {
-  if (periodMs === null) return {};
-  const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1_000));
-  const more = moreInMs === null ? '' : `;t=${seconds(moreInMs)}`;
-  return {
-    'RateLimit-Policy': `"quota";q=${limit};w=${seconds(periodMs)}`,
-    RateLimit: `"quota";r=${remaining}${more}`,
-  };
 }

@@ -33,7 +33,9 @@ export type ServeBench = {
 
 /** All lists are walked before the service opens, unless `walked` is given. */
 export type ServeBenchOptions = BenchOptions &
-  Partial<Pick<ServiceParts, 'beforeAnswer' | 'requestId' | 'pageFolder' | 'questionMs' | 'turnMs'>> & {
+  Partial<
+    Pick<ServiceParts, 'beforeAnswer' | 'requestId' | 'pageFolder' | 'questionMs' | 'turnMs' | 'onLost'>
+  > & {
     settings?: Partial<ServiceParts['settings']>;
   };
 
@@ -42,7 +44,6 @@ export const quietSettings: ServiceParts['settings'] = {
   hosts: [],
   trusted: [],
   maxAgeMs: {},
-  draftHeaders: false,
   query: false,
   page: 'off',
   schedules: {},
@@ -88,6 +89,7 @@ export async function openServeBench({
   pageFolder,
   questionMs,
   turnMs,
+  onLost,
   ...options
 }: ServeBenchOptions = {}): Promise<ServeBench> {
   const bench = await openBench({ ...options, walked });
@@ -105,6 +107,7 @@ export async function openServeBench({
     ...(pageFolder && { pageFolder }),
     ...(questionMs && { questionMs }),
     ...(turnMs && { turnMs }),
+    ...(onLost && { onLost }),
   });
   const keyring = openKeyring(dir);
   return {

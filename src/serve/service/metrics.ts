@@ -94,8 +94,6 @@ export function openMetrics({ mirror, areKeysUp, routes, version, clock, ...part
     },
     /** A list page has been sent. */
     addPage: (source: PageSource): void => metrics.pages.inc({ source }),
-    /** Whether the database of keys and counts can be used. */
-    setKeysUp: (areUp: boolean): void => metrics.keysUp.set(Number(areUp)),
     /** Of the mirror and the keys, as they are now. */
     readiness(): Readiness {
       const each = mirrorState()?.readiness;
@@ -110,8 +108,7 @@ export function openMetrics({ mirror, areKeysUp, routes, version, clock, ...part
     /** In the text format of Prometheus. */
     expose: cached(clock, async () => {
       show(mirrorState());
-      // A check of the keys reports to `setKeysUp` what has become of them.
-      areKeysUp();
+      metrics.keysUp.set(Number(areKeysUp()));
       return { contentType: registry.contentType, text: await registry.metrics() };
     }),
   };
@@ -191,7 +188,7 @@ export function declareMetrics(
   ).set({ version }, 1);
   const metrics = {
     keysUp: new Gauge(
-      described('keys_up', '1 while serve.db, with the keys and counts, can be read and written, else 0.'),
+      described('keys_up', '1 while serve.db, with the keys and counts, can be read, else 0.'),
     ),
     inFlight: new Gauge(described('http_requests_in_progress', 'Requests that are being answered.')),
     requests: new Counter(
@@ -252,7 +249,6 @@ export function declareMetrics(
       ),
     ),
   };
-  metrics.keysUp.set(1);
   // Counts begin at 0, so that the first increase is seen.
   for (const source of ['kept', 'read']) metrics.pages.inc({ source }, 0);
   for (const limit of ['quota', 'rate', 'concurrency', 'failures']) metrics.limited.inc({ limit }, 0);
