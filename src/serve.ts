@@ -15,14 +15,14 @@ import type { Schedule } from './schedule.ts';
 import { clientAddresses, hostNames, originOf } from './serve/http/client.ts';
 import { createHandler } from './serve/http/handler.ts';
 import { errorResponse } from './serve/http/response.ts';
+import { openPool, type PoolBounds } from './serve/pool.ts';
 import { isQueryPath, toErrorBody } from './serve/query/errors.ts';
 import { openQuery } from './serve/query.ts';
-import { isRefused, openAdmission } from './serve/service/admission.ts';
+import { openAdmission } from './serve/service/admission.ts';
 import { openLists } from './serve/service/lists.ts';
 import { createAccessLog, openMetrics } from './serve/service/metrics.ts';
 import { watchMirror } from './serve/service/mirror.ts';
-import { callAnswerer, identify, serviceRoutes } from './serve/service.ts';
-import { openQueryProcesses } from './serve/ui/query-processes.ts';
+import { callAnswerer, serviceRoutes } from './serve/service.ts';
 import type { PageAccess } from './serve/ui/wire.ts';
 import { openUi } from './serve/ui.ts';
 import { version } from './version.ts';
@@ -40,8 +40,8 @@ export type ServiceParts = {
   pageFolder?: string;
   /** How long a query may take; a minute on the page and five seconds in `/mirror/v1` unless given. */
   questionMs?: number;
-  /** How long a question of `/mirror/v1` waits for its turn. */
-  turnMs?: number;
+  /** Bounds of the query processes, for tests. */
+  pool?: Partial<PoolBounds>;
   /** For tests: a call that was let in waits for it. */
   beforeAnswer?: () => Promise<void>;
 };
@@ -72,8 +72,6 @@ export type Service = {
   note(word: string): void;
   /** The path of a link to the page, which must not come into a log; null where the page needs none, or there is none. */
   linkToPage(): string | null;
-  /** Ends responses that would go on for as long as somebody listens. */
-  drain(): void;
   close(): Promise<void>;
 };
 
@@ -86,8 +84,8 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
 
   const admission = openAdmission(dir, clock, (outage) => logOutage(log, 'serve.db', outage), onLost);
   const mirror = watchMirror(dir, jobs, clock, (outage) => logOutage(log, 'mirror', outage));
-  const lists = openLists({ mirror, maxAgeMs, clock, onPage: (source) => metrics.addPage(source) });
-  const processes = openQueryProcesses(clock);
+  const pool = openPool(clock, rest.pool);
+  const lists = openLists({ dir, mirror, pool, maxAgeMs, clock, questionMs: rest.questionMs });
   const answerCall = callAnswerer({
     admission,
     beforeAnswer: rest.beforeAnswer,
@@ -98,22 +96,16 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
         jobs,
         answerCall,
         mirror,
-        processes,
+        pool,
         maxAgeMs,
         clock,
-        hasLostKey: (call) => {
-          const caller = identify(admission, call, null);
-          // Where keys cannot be read, nobody has lost theirs.
-          return isRefused(caller) && caller.status !== 503;
-        },
-        turnMs: rest.turnMs,
         questionMs: rest.questionMs,
       })
     : undefined;
   const ui = openUi({
     dir,
     jobs,
-    processes,
+    pool,
     datasets,
     spending,
     access: settings.page,
@@ -164,9 +156,10 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
     onBegin: metrics.beginCall,
     onEnd(call) {
       metrics.endCall(call);
-      const { account, route: endpoint, status } = call;
-      if (account !== null) admission.addCall({ account, endpoint, status });
-      logCall(call);
+      const { account, route, status } = call;
+      if (account !== null) admission.addCall({ account, endpoint: route, status });
+      // A page that is open asks every few seconds.
+      if (route !== 'page-overview' || status !== 304) logCall(call);
     },
     onError,
   });
@@ -176,14 +169,9 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
       query && isQueryPath(path) ? toErrorBody(status, error.message) : error,
     note: admission.note,
     linkToPage: ui.link,
-    drain() {
-      query?.drain();
-      ui.drain();
-    },
     async close() {
-      query?.drain();
       ui.close();
-      processes.close();
+      pool.close();
       mirror.close();
       admission.close();
     },

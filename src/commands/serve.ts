@@ -75,10 +75,7 @@ async function serve(options: Options, context: Context): Promise<void> {
     releases.add(service.close);
     const place = { ...address, tls: serve.tls, proxies: serve.trusted };
     const listening = await listen(service.handle, place, { clock, log, errorBody: service.errorBody });
-    releases.add(() => {
-      service.drain();
-      return listening.end();
-    });
+    releases.add(listening.end);
     const { url } = listening;
     const note: ServeNote = {
       ...{ url, since: isoTime(clock.now()), page: serve.page },

@@ -50,10 +50,7 @@ export function callAnswerer({ admission, beforeAnswer }: AnswerParts): AnswerCa
       if (more && isRefused(more)) return refusedResponse(call, { ...more, report: permit.refund() });
       further = more;
       if (beforeAnswer) await beforeAnswer();
-      const response = await plan.read(() => {
-        const another = permit.takeMore(1);
-        return isRefused(another) ? undefined : another;
-      });
+      const response = await plan.read();
       // There may have come more rows since they were counted.
       const unused = Math.max(0, plan.calls - callsOf(response));
       further?.refund(unused);

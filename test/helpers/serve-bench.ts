@@ -34,7 +34,7 @@ export type ServeBench = {
 /** All lists are walked before the service opens, unless `walked` is given. */
 export type ServeBenchOptions = BenchOptions &
   Partial<
-    Pick<ServiceParts, 'beforeAnswer' | 'requestId' | 'pageFolder' | 'questionMs' | 'turnMs' | 'onLost'>
+    Pick<ServiceParts, 'beforeAnswer' | 'requestId' | 'pageFolder' | 'questionMs' | 'pool' | 'onLost'>
   > & {
     settings?: Partial<ServiceParts['settings']>;
   };
@@ -88,7 +88,7 @@ export async function openServeBench({
   requestId,
   pageFolder,
   questionMs,
-  turnMs,
+  pool,
   onLost,
   ...options
 }: ServeBenchOptions = {}): Promise<ServeBench> {
@@ -106,7 +106,7 @@ export async function openServeBench({
     ...(requestId && { requestId }),
     ...(pageFolder && { pageFolder }),
     ...(questionMs && { questionMs }),
-    ...(turnMs && { turnMs }),
+    ...(pool && { pool }),
     ...(onLost && { onLost }),
   });
   const keyring = openKeyring(dir);

@@ -153,7 +153,6 @@ describe('requests are counted', () => {
     expect(requests('other', 404)).toBe(3);
     expect(count('http_request_duration_seconds_count{route="news"}')).toBe(10);
     expect(count('http_response_bytes_total{route="news"}')).toBeGreaterThan(1_000);
-    expect(['read', 'kept'].map((source) => count(`pages_total{source="${source}"}`))).toEqual([4, 3]);
     expect(['quota', 'failures'].map((limit) => count(`http_limited_total{limit="${limit}"}`))).toEqual([
       1, 0,
     ]);

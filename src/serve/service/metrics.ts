@@ -13,7 +13,6 @@ import { type DatasetStatus, type Health, healthOf } from '../../reading/status.
 import { sinkNames, sinks } from '../../sinks.ts';
 import type { Connection } from '../../store/read.ts';
 import { type FinishedCall, OTHER_ROUTE } from '../http/handler.ts';
-import type { PageSource } from './lists.ts';
 import type { WatchedMirror } from './mirror.ts';
 
 export type Metrics = ReturnType<typeof openMetrics>;
@@ -92,8 +91,6 @@ export function openMetrics({ mirror, areKeysUp, routes, version, clock, ...part
       metrics.bytes.inc({ route }, bytes);
       if (limit !== null) metrics.limited.inc({ limit });
     },
-    /** A list page has been sent. */
-    addPage: (source: PageSource): void => metrics.pages.inc({ source }),
     /** Of the mirror and the keys, as they are now. */
     readiness(): Readiness {
       const each = mirrorState()?.readiness;
@@ -214,13 +211,6 @@ export function declareMetrics(
         ['limit'],
       ),
     ),
-    pages: new Counter(
-      described(
-        'pages_total',
-        'Pages of lists that were answered with their rows: kept from an earlier call, or read from the mirror.',
-        ['source'],
-      ),
-    ),
     up: new Gauge(described('up', '1 while the mirror can be read, else 0.')),
     ofMirror: mirrorGauges.map(({ name, help, labels, read }) => ({
       gauge: new Gauge(described(name, help, labels)),
@@ -250,7 +240,6 @@ export function declareMetrics(
     ),
   };
   // Counts begin at 0, so that the first increase is seen.
-  for (const source of ['kept', 'read']) metrics.pages.inc({ source }, 0);
   for (const limit of ['quota', 'rate', 'concurrency', 'failures']) metrics.limited.inc({ limit }, 0);
   for (const route of [...routes, OTHER_ROUTE])
     for (const code of [200, 500, 503]) metrics.requests.inc({ route, code }, 0);

@@ -3,8 +3,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import { DAY_MS, isoTime } from '../../clock.ts';
 import { type Connection, guarded } from '../../store/sqlite-files.ts';
-import { accountOwner } from '../fair-shares.ts';
 import type { Origin } from '../http/client.ts';
+import { accountOwner } from '../pool.ts';
 import type { Caller } from '../service/admission.ts';
 import { openKnownKeys, whyRefused } from '../service/auth.ts';
 import { openServeDatabase } from '../service/database.ts';

@@ -342,7 +342,7 @@ test('a question that waits too long for its turn is told to come again', async 
     rows: 2_000,
     walked: ['news'],
     settings: { query: true },
-    turnMs: 1,
+    pool: { processes: 1, waitMs: 1 },
   });
   try {
     const ask = getter(crowded.url, crowded.issue().key);
