@@ -14,7 +14,7 @@ import type { Spending } from './plan.ts';
 import type { Schedule } from './schedule.ts';
 import { clientAddresses, hostNames, originOf } from './serve/http/client.ts';
 import { createHandler } from './serve/http/handler.ts';
-import { errorResponse } from './serve/http/response.ts';
+import { errorResponse, type StreamedResponse } from './serve/http/response.ts';
 import { openPool, type PoolBounds } from './serve/pool.ts';
 import { isQueryPath, toErrorBody } from './serve/query/errors.ts';
 import { openQuery } from './serve/query.ts';
@@ -152,7 +152,7 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
     clock,
     notFound: (call) =>
       query && isQueryPath(call.incoming.url ?? '') ? errorResponse('not_found') : ui.notFound(call),
-    shape: (path, response) => query?.shape(path, response) ?? response,
+    shape: (path, response) => described(path, query?.shape(path, response) ?? response),
     onBegin: metrics.beginCall,
     onEnd(call) {
       metrics.endCall(call);
@@ -176,6 +176,12 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
       admission.close();
     },
   };
+}
+
+/** Whoever finds an endpoint finds what describes them all. */
+function described(path: string, response: StreamedResponse): StreamedResponse {
+  if (!/^\/(?:api|mirror)\//.test(path)) return response;
+  return { ...response, headers: { ...response.headers, Link: '</openapi.json>; rel="service-desc"' } };
 }
 
 function logOutage(log: Log, what: string, outage: Failure | null): void {

@@ -40,6 +40,7 @@ import type { DatasetAnswer, DatasetQuestion } from './query/process.ts';
 import { type DatasetState, type Form, type RowsAnswer, type RowsQuestion, stateOf } from './query/read.ts';
 import {
   columnsOf,
+  freshnessOf,
   type ListJob,
   pastRows,
   presentRows,
@@ -352,6 +353,32 @@ export function openQuery(parts: QueryParts): QuerySurface {
     }
   }
 
+  /** How fresh the datasets are that the key may read: it is known of now alone, and has no moment. */
+  function planFreshness(open: OpenMirror, call: Call, caller: Caller): Plan {
+    const request = parseRequest(call.query, clock.now());
+    if (request.at !== null) throw badParameter('freshness is known of now alone');
+    const form = formOf(call.headers.accept);
+    const [dataset, ...others] = readableBy(caller);
+    if (!dataset) throw busy();
+    const rows = rowsSql(
+      freshnessOf(open.connection, [dataset, ...others]),
+      request,
+      request.limit ?? DEFAULT_MAX_ROWS,
+    );
+    const isCounted = countPreference(call) !== undefined;
+    const question = { dir, dataset, rows: { rows, form, maxRows: null, isCounted, at: null } };
+    return {
+      calls: 1,
+      read: () =>
+        respondCaught(async (effort) => {
+          const answer = await answerOf<RowsAnswer>(() => pool.quick(question, questionMs), effort);
+          const { response } = rowsResponse(answer, request, form, call);
+          const headers = { ...response.headers, 'Cache-Control': 'no-store', Vary };
+          return await encoded({ ...response, headers }, call);
+        }),
+    };
+  }
+
   function inMirror(plan: (open: OpenMirror) => Plan): Plan {
     const made = mirror.read(plan);
     if (!made) throw busy();
@@ -360,6 +387,12 @@ export function openQuery(parts: QueryParts): QuerySurface {
 
   return {
     routes: [
+      ...['/mirror/v1', '/mirror/v1/'].map((path) => ({
+        name: 'mirror',
+        path,
+        respond: () => jsonResponse(200, index),
+      })),
+      surveyRoute('mirror-freshness', '/mirror/v1/freshness', planFreshness),
       surveyRoute('mirror-datasets', '/mirror/v1/datasets', planDatasets),
       surveyRoute('mirror-changes', '/mirror/v1/changes', planChanges),
       datasetRoute('mirror-rows', '/mirror/v1/:dataset', planRows),
@@ -374,6 +407,20 @@ export function openQuery(parts: QueryParts): QuerySurface {
     },
   };
 }
+
+/** For a person who finds it: it says nothing of the mirror, so it needs no key. */
+const index = {
+  about: "The mirror's rows in PostgREST's read syntax, with Authorization: Bearer <key>.",
+  paths: {
+    '/mirror/v1/datasets': 'the datasets that the key may read, with their columns',
+    '/mirror/v1/freshness': 'how fresh and how complete each of them is',
+    '/mirror/v1/<dataset>': 'its rows: ?column=eq.value&order=column.desc&select=a,b&limit=10',
+    '/mirror/v1/<dataset>/<key>': 'one row',
+    '/mirror/v1/<dataset>/<key>/history': 'its versions',
+    '/mirror/v1/changes': 'what changed: ?since=<next of the answer before>',
+    '/openapi.json': 'all of it, for programs',
+  },
+};
 
 const Vary = 'Accept, Prefer, Authorization, Accept-Encoding';
 

@@ -5,7 +5,7 @@
  */
 
 import type { ListedJob } from '../job-list.ts';
-import { authorizationOf, serviceAddress } from './http/client.ts';
+import { authorizationOf } from './http/client.ts';
 import type { Call, Route } from './http/handler.ts';
 import { type HttpResponse, jsonResponse, retryAfter, type StreamedResponse } from './http/response.ts';
 import { onFinished } from './http/stream.ts';
@@ -18,7 +18,7 @@ import {
   type Refusal,
 } from './service/admission.ts';
 import { METRICS_SCOPE } from './service/keys.ts';
-import { type Lists, type Plan, type PlannedResponse, UNREADY_SECONDS } from './service/lists.ts';
+import { finished, type Lists, type Plan, type PlannedResponse, UNREADY_SECONDS } from './service/lists.ts';
 import type { Metrics } from './service/metrics.ts';
 import { describeService } from './service/openapi.ts';
 import { usageBody } from './service/usage.ts';
@@ -97,15 +97,18 @@ export type ServiceParts = {
 export function serviceRoutes(parts: ServiceParts): Route[] {
   const { admission, answerCall, lists, metrics } = parts;
   const describe = describeService(parts.jobs, parts.hasQuery);
-  const openapi = (call: Call) => describe(call, serviceAddress(call.incoming, call.address));
   const endpoints = parts.jobs.map((job): Route => {
-    const plan = (call: Call, caller: Caller): Plan =>
-      job.history === null ? planUsage(caller) : lists.plan(job, call, caller.account);
+    const parameters = job.history === null ? [] : ['offset', 'limit', 'seq', ...Object.keys(job.filters)];
+    const plan = (call: Call, caller: Caller): Plan => {
+      if (![...call.query.keys()].every((name) => parameters.includes(name)))
+        return finished(unknownParameter(parameters));
+      return job.history === null ? planUsage(caller) : lists.plan(job, call, caller.account);
+    };
     return { name: job.name, path: job.path, respond: (call) => answerCall(call, job.scope, plan) };
   });
   const open: Route[] = [
     { name: 'healthz', path: '/healthz', respond: () => jsonResponse(200, { status: 'ok' }) },
-    { name: 'openapi', path: '/openapi.json', respond: openapi },
+    { name: 'openapi', path: '/openapi.json', respond: describe },
     { name: 'readyz', path: '/readyz', respond: readyz },
     { name: 'metrics', path: '/metrics', respond: scrape },
   ];
@@ -137,6 +140,16 @@ export function serviceRoutes(parts: ServiceParts): Route[] {
     return { status: 200, headers: { 'Content-Type': contentType, 'Cache-Control': 'no-store' }, body: text };
   }
 }
+
+/** A name that is not there may be a slip, such as of a filter, which would leave every row. */
+const unknownParameter = (known: readonly string[]): HttpResponse =>
+  jsonResponse(400, {
+    error: 'unknown_parameter',
+    message:
+      known.length === 0
+        ? 'This endpoint has no parameters.'
+        : `There is no such parameter. There are ${known.join(', ')}.`,
+  });
 
 function refusedResponse(call: Call, refusal: Refusal): HttpResponse {
   call.limit = refusal.limit;

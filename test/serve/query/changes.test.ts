@@ -276,7 +276,7 @@ test('the datasets that a key may read, with their columns and freshness', async
   expect(signals).toMatchObject({
     job: 'ai-signals',
     verdict: 'snapshot',
-    completeAsOf: expect.any(String),
+    complete_as_of: expect.any(String),
     held: 0,
   });
   expect(signals?.columns).toContainEqual({
