@@ -56,7 +56,8 @@ type ListsParts = {
   questionMs?: number | undefined;
 };
 
-const FILTER_MS = 5_000;
+/** The start of a process counts, which takes seconds on a busy machine. */
+const FILTER_MS = 10_000;
 
 /** Until a walk may have ended that brings what is missing: the first one, or one that is fresher. */
 export const UNREADY_SECONDS = 30;
