@@ -40,7 +40,7 @@ it('keeps what stood between, where pages that are saved together show a row twi
   publish('2026-01-02T00:00:00Z')(dataset);
   await bench.mirror('ai-signals');
   const versions = `SELECT confidence, _valid_from < _valid_to AS lasted FROM ai_signals_history WHERE _key = ? ORDER BY _valid_from`;
-  expect(bench.sql(versions, String(row?['id'])).at(-1)).toEqual({ confidence: 0.123, lasted: 1 });
+  expect(bench.sql(versions, String(row?.['id'])).at(-1)).toEqual({ confidence: 0.123, lasted: 1 });
 });
 
 type Table = Map<string, Record<string, unknown>>;
