@@ -69,14 +69,13 @@ async function serve(options: Options, context: Context): Promise<void> {
   const log = createLog(logLevel, stderr.isTTY === true);
   await releasing(async (releases) => {
     const settings = { ...serve, host: address.host, schedules, spending };
-    const service = openService({ dir, jobs, settings, clock, log });
+    const lost = new AbortController();
+    const onLost = (why: Failure) => lost.abort(why);
+    const service = openService({ dir, jobs, settings, clock, log, onLost });
     releases.add(service.close);
     const place = { ...address, tls: serve.tls, proxies: serve.trusted };
-    const listening = await listen(service.handle, place, { clock, log });
-    releases.add(() => {
-      service.drain();
-      return listening.end();
-    });
+    const listening = await listen(service.handle, place, { clock, log, errorBody: service.errorBody });
+    releases.add(listening.end);
     const { url } = listening;
     const note: ServeNote = {
       ...{ url, since: isoTime(clock.now()), page: serve.page },
@@ -96,7 +95,9 @@ async function serve(options: Options, context: Context): Promise<void> {
         log,
       });
     reportToDaemon(context, { serving: url });
-    if (!signal.aborted) await once(signal, 'abort');
+    const over = AbortSignal.any([signal, lost.signal]);
+    if (!over.aborted) await once(over, 'abort');
+    lost.signal.throwIfAborted();
     log.info({}, 'ending once the responses in flight are sent');
   });
 }
