@@ -276,6 +276,8 @@ function createStore(connection: Connection, dir: string, now: () => number, los
         const last = lastWalk(connection, job);
         return past(last?.finishedAt ? last.startedAt : undefined);
       },
+      /** The same for the last walk that has ended, whatever runs now. */
+      lastEnded: (job: string) => past(lastWalk(connection, job, 'finished_at IS NOT NULL')?.startedAt),
       /** The same for the last walk or glance, complete or not; null also where a glance is unfinished. */
       lastLook(job: string) {
         const { startedAt, finishedAt } = findLastLook.get(job) ?? {};

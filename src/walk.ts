@@ -9,6 +9,7 @@ import {
   type Anomaly,
   advanceOf,
   anchored,
+  askPastEnd,
   beginning,
   type Checkpoint,
   endsIn,
@@ -16,7 +17,6 @@ import {
   freshRows,
   goOn,
   isReplaced,
-  lookBeyond,
   ofRequests,
   PAGE_ROWS,
   type PageFacts,
@@ -207,7 +207,7 @@ function advanceSnapshot(before: SnapshotCheckpoint, page: PageFacts): Step {
     page.met.includes(true) && 'repeat',
   );
   if (page.pagination.hasMore) return goOn(checkpoint, page);
-  if (endsTooEarly(checkpoint) && !checkpoint.lookedBeyond) return lookBeyond(checkpoint);
+  if (endsTooEarly(checkpoint) && !checkpoint.askedPastEnd) return askPastEnd(checkpoint);
   const { rows, unkeyed, total, totalFirst } = checkpoint;
   // As many rows as the snapshot says it has, and it said the same throughout.
   const addsUp = rows + unkeyed === total && total === totalFirst;

@@ -1,7 +1,13 @@
 /** Random lives of datasets over real HTTP, with a real store, crashes and a virtual clock: the promises hold. */
 
 import fc from 'fast-check';
-import { checkConvergence, checkLife, isProof } from '../../test/helpers/invariants.ts';
+import {
+  checkConvergence,
+  checkLife,
+  checkTended,
+  checkTendedConvergence,
+  isProof,
+} from '../../test/helpers/invariants.ts';
 import { openBench } from '../../test/helpers/mirror-bench.ts';
 import { live, scenarios, type Wildness } from '../../test/helpers/scenario.ts';
 
@@ -30,8 +36,13 @@ export async function tryLives(wildness: Wildness, { count, seed, path }: LivesO
   const property = fc.asyncProperty(scenarios(wildness, LONGEST), async (scenario) => {
     bench.clear();
     const life = await live(bench, scenario);
-    checkLife(life, scenario, wildness);
-    await checkConvergence(bench, scenario.job);
+    if (wildness === 'tended') {
+      checkTended(bench, life, scenario);
+      await checkTendedConvergence(bench, scenario);
+    } else {
+      checkLife(life, scenario, wildness);
+      await checkConvergence(bench, scenario.job);
+    }
     tally.lives += 1;
     for (const { walk, interruptions } of life.passages) {
       tally[walk.kind === 'walk' ? 'walks' : 'glances'] += 1;
@@ -49,7 +60,7 @@ export async function tryLives(wildness: Wildness, { count, seed, path }: LivesO
     });
     if (!details.failed) return tally;
     throw new Error(
-      `${fc.defaultReportMessage(details)}\n\nreplay: npm run soak -- --wildness ${wildness} --seed ${details.seed} --path ${details.counterexamplePath}`,
+      `${(details.errorInstance as Error | null)?.message}\n${fc.defaultReportMessage(details)}\n\nreplay: npm run soak -- --wildness ${wildness} --seed ${details.seed} --path ${details.counterexamplePath}`,
     );
   } finally {
     await bench.close();

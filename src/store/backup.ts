@@ -26,14 +26,14 @@ import { guarded, isBusy, storeFailure } from './failure.ts';
 import { refuseNetworkFilesystem } from './filesystem.ts';
 import { mirrorFile, openFit, renewEpoch } from './identity.ts';
 import { describeHolder, isLock, tryLock } from './lock.ts';
-import { endRestore, lastSeqOf } from './sequence.ts';
+import { lastSeqOf, noteRestoredSeq } from './sequence.ts';
 import { Database } from './sqlite.ts';
 
 /** Four megabytes: the thread is free again after some milliseconds. */
 const PAGES_AT_ONCE = 1_000;
 
 /**
- * Copies the database `file` into the empty file `copy`, every page as it is, so that rowids stay.
+ * Copies the database `file` into the empty file `copy`, every page as it is, so that the numbers of rows stay.
  * @throws Failure `disk`, or the signal's reason where that ends it.
  */
 export async function copyDatabase(
@@ -218,7 +218,7 @@ export function refuseOpenDatabase(file: string): void {
 export function noteRestore(file: string, copy: string, now: number): void {
   const connection = new Database(copy, { fileMustExist: true });
   try {
-    endRestore(connection, Math.max(now, lastSeqIn(file)));
+    noteRestoredSeq(connection, Math.max(now, lastSeqIn(file)));
   } finally {
     connection.close();
   }

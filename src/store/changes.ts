@@ -1,4 +1,4 @@
-/** What a proven walk makes known: all changes since the proof before it, numbered over all datasets and processes. */
+/** What a proven walk makes known: all changes since the proof before it. */
 
 import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';

@@ -61,7 +61,7 @@ export function createMatcher(
     if (!isOnPage && !isMet(stored.number)) return known(row.key, stored);
 
     // This pass has shown another row under the key.
-    const before = keyedRow(stored.open ?? '{}');
+    const before = keyedRow(stored.unspecified ?? '{}');
     const storedText = textKeyOf(before, shape.key ?? []);
     if (textKey && !storedText) return known(textKey, undefined);
     if (storedText && !textKey) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkConvergence, checkLife } from '../helpers/invariants.ts';
+import { checkConvergence, checkLife, checkTended, checkTendedConvergence } from '../helpers/invariants.ts';
 import { type Life, live, openLives, type Scenario, scenarios } from '../helpers/scenario.ts';
 
 let lives: Awaited<ReturnType<typeof openLives>>;
@@ -22,6 +22,15 @@ describe('whatever happens to a dataset', () => {
     });
     await fc.assert(property, { numRuns });
   });
+});
+
+it('whatever people do to the mirror, no row upstream is lost', async () => {
+  const property = fc.asyncProperty(scenarios('tended', 30), async (scenario) => {
+    const bench = lives.benchFor(scenario);
+    checkTended(bench, await live(bench, scenario), scenario);
+    await checkTendedConvergence(bench, scenario);
+  });
+  await fc.assert(property, { numRuns: 30 });
 });
 
 describe('however often it is interrupted', () => {

@@ -96,6 +96,10 @@ function Action({ problem: { code, jobs }, overview }: { problem: ShownProblem; 
     case 'quarantine':
       return <a href={linkTo('/problems', { job })}>See the rows</a>;
     case 'drift':
+    case 'new-key':
+    case 'doubted-key':
+    case 'moved-rows':
+    case 'moving-field':
       return <a href={linkTo('/problems', { job })}>See the differences</a>;
     case 'key-refused':
     case 'scope-missing':

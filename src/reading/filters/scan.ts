@@ -101,7 +101,7 @@ const ROWS_AT_ONCE = 256;
  */
 function scanTable(
   connection: Connection,
-  { numbered, rowJson }: ListedJob,
+  { fromWithNumber, rowJson }: ListedJob,
   pages: Pages,
   numbers: Float64Array,
   rowScan: RowScan,
@@ -109,7 +109,7 @@ function scanTable(
   const { moment, matches, isWanted } = rowScan;
   const rows = connection
     .prepare<[string], [number, string]>(
-      `SELECT _number, ${rowJson} FROM ${numbered} AS row WHERE _changed_at <= ? ORDER BY _number`,
+      `SELECT _number, ${rowJson} FROM ${fromWithNumber} AS row WHERE _changed_at <= ? ORDER BY _number`,
     )
     .raw();
   const upwards = numbers.toSorted();
@@ -154,7 +154,7 @@ type TextCache = (moment: Moment, isWanted: () => boolean) => ReadonlyMap<number
 function openTextCache(connection: Connection, job: ListedJob, pages: Pages, maxBytes: number): TextCache {
   const changed = connection
     .prepare<[string], [number, string]>(
-      `SELECT _number, ${job.rowJson} FROM ${job.numbered} AS row WHERE _changed_at > ? ORDER BY _number`,
+      `SELECT _number, ${job.rowJson} FROM ${job.fromWithNumber} AS row WHERE _changed_at > ? ORDER BY _number`,
     )
     .raw();
   const texts = new Map<number, string>();
