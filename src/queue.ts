@@ -63,8 +63,6 @@ const usual = {
 const DATASETS = 'datasets';
 /** Of jobs that ended, those that failed are kept for dashboards. */
 const kept = { removeOnComplete: { count: 0 }, removeOnFail: { count: 100 } };
-/** A job of a process that was killed is taken up again within seconds. */
-const locks = { lockDuration: 10_000, stalledInterval: 5_000 };
 /** Only dashboards read the streams of events. */
 const streams = { events: { maxLen: 1_000 } };
 /** So that BullMQ and SQLite read patterns alike. */
@@ -102,7 +100,7 @@ export function startQueue(options: QueueOptions): MirrorQueue {
   const shared = { connection: connection.client, prefix, streams, settings, skipVersionCheck: !server };
   const queue = new Queue(DATASETS, shared).on('error', doubt);
   const concurrency = Math.max(1, datasets.size);
-  const worker = new Worker(DATASETS, work, { ...shared, ...kept, ...locks, concurrency, autorun: false });
+  const worker = new Worker(DATASETS, work, { ...shared, ...kept, concurrency, autorun: false });
   worker.on('error', doubt);
   const changes = openChanges(shared, datasets.keys(), options.changes, doubt);
 
@@ -170,14 +168,15 @@ export function startQueue(options: QueueOptions): MirrorQueue {
   function dueAt({ job, schedule, ranAt, waits }: Dataset): number {
     const now = clock.now();
     if (waits && waits.since <= now) return waits.until;
+    const dueAfter = (began: number) => nextDue(schedule, began, began) ?? Number.POSITIVE_INFINITY;
+    const ranAgo = ranAt === undefined ? null : ageOf(ranAt, now);
+    const byOwnRun = ranAgo === null ? now : dueAfter(now - ranAgo);
+    if (byOwnRun > now) return byOwnRun;
     try {
       // SQLite knows the runs of other processes, too.
-      const known = [ageOf(ranAt ?? Number.NaN, now), ageOf(options.lastRun(job) ?? Number.NaN, now)];
+      const last = options.lastRun(job);
       unreadable = undefined;
-      const ages = known.filter((age) => age !== null && !Number.isNaN(age)) as number[];
-      if (ages.length === 0) return now;
-      const began = now - Math.min(...ages);
-      return nextDue(schedule, began, began) ?? Number.POSITIVE_INFINITY;
+      return last === null ? byOwnRun : Math.max(byOwnRun, dueAfter(Math.min(last, now)));
     } catch (thrown) {
       const { message } = toError(thrown);
       if (message !== unreadable) log.warn({ err: message }, 'the mirror cannot be read to see what is due');
@@ -194,25 +193,26 @@ export function startQueue(options: QueueOptions): MirrorQueue {
 
   async function look(): Promise<void> {
     if (outage || !worker.isRunning() || clock.monotonic() - checkedAt > timing.upsert) void check();
-    let isThere = outage === null;
     for (const dataset of datasets.values()) {
       if (dataset.running || clock.now() < dueAt(dataset)) continue;
-      isThere &&= await addDue(dataset.job);
-      if (!isThere && !dataset.running && !ending.signal.aborted) perform(dataset).catch(() => undefined);
+      const isAdded = !outage && (await addDue(dataset.job));
+      if (!isAdded && !dataset.running && !ending.signal.aborted) perform(dataset).catch(() => undefined);
     }
   }
 
-  /** Adds a job for a dataset that is due. One that waits to run is left alone. @returns false where Redis does not take it. */
+  /** Adds a job for a dataset that is due. One that waits to run is left alone. @returns false where none will run. */
   async function addDue(job: string): Promise<boolean> {
     const jobId = `due-${job}`;
     const add = async () => {
       const left = await queue.getJob(jobId);
+      // An active one without a run is of a process that was killed.
+      if (left && (await left.isActive())) return false;
       if (left && (await left.isDelayed())) await left.remove();
       await queue.add(job, {}, { jobId, removeOnComplete: true, removeOnFail: true });
+      return true;
     };
     try {
-      await within(timing.answer, add());
-      return true;
+      return await within(timing.answer, add());
     } catch {
       void check();
       return false;
