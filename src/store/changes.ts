@@ -60,6 +60,11 @@ export function openChanges(connection: Connection) {
       const before = lastWalk(connection, job.name, `${PROOF} AND id < ${walk.id}`);
       return between(job, walk, before ? (endOf.get(before.id) ?? 0) : 0);
     },
+    /** Up to which number the last proof made changes known; 0 before the first. */
+    proven(job: Job): number {
+      const proof = lastWalk(connection, job.name, PROOF);
+      return (proof && endOf.get(proof.id)) ?? 0;
+    },
     /** The same up to the last proof, for all changes after `seq`; for all there are, where a restore took back that change. */
     since(job: Job, seq: number): Change | null {
       const proof = lastWalk(connection, job.name, PROOF);
