@@ -87,7 +87,7 @@ test('begins before there is a mirror, lets no second one onto its folder, no cr
   const cwd = emptyMirror();
   const running = serving(cwd);
   const url = await urlOf(running);
-  expect(running.output()).toMatch(/mirror\.db does not exist yet: run market-mirror sync or start/);
+  await expect.poll(running.output).toMatch(/mirror\.db does not exist yet: run market-mirror sync or start/);
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   const unready = await fetch(`${url}/readyz`);
   expect([unready.status, unready.headers.has('Retry-After')]).toEqual([503, true]);
