@@ -61,9 +61,10 @@ async function serve(options: Options, context: Context): Promise<void> {
   refuseOpenAddress(address, serve);
   if (!context.sendToParent && (stderr.isTTY || !existsSync(dir))) await refuseWithoutMirror(dir);
   // Loaded only here: the list of commands needs no server.
-  const [{ openService }, { listen }, { createLog }] = await Promise.all([
+  const [{ openService }, { listen }, { hasMirror, mirrorFile }, { createLog }] = await Promise.all([
     import('../serve.ts'),
     import('../serve/http/server.ts'),
+    import('../store/read.ts'),
     import('../log.ts'),
   ]);
   const log = createLog(logLevel, stderr.isTTY === true);
@@ -87,6 +88,8 @@ async function serve(options: Options, context: Context): Promise<void> {
       log.warn({ err: toError(thrown).message }, 'status cannot be told where this serves');
     }
     log.info({ url }, `serving ${dir} at ${url}`);
+    if (!hasMirror(dir))
+      log.warn({}, `${mirrorFile(dir)} does not exist yet: run market-mirror sync or start`);
     if (serve.page !== 'off')
       announcePage(context, {
         url,
