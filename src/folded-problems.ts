@@ -28,7 +28,7 @@ export const textOf = (said: Phrase): string =>
   said.map((piece) => (typeof piece === 'string' ? piece : piece.at)).join('');
 
 /** What lies behind several problems at once; each of the first three also has a problem of its own, of no dataset. */
-export type Cause = 'key-refused' | 'unreachable' | 'queue-stuck' | 'no-daemon' | 'clock';
+export type Cause = 'key-refused' | 'unreachable' | 'no-daemon' | 'clock';
 
 type Problem = {
   level: 'error' | 'warning';

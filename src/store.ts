@@ -286,11 +286,6 @@ function createStore(connection: Connection, dir: string, now: () => number, los
         const at = walk && readMemory(walk)?.checkpoint;
         return at !== undefined && at.failedRuns > 0 && at.offset > 0;
       },
-      /** Whether the clock was ahead when the job's last walk began: the age of its data is not known. */
-      wasAhead(job: string) {
-        const last = lastWalk(connection, job);
-        return last !== undefined && past(last.startedAt) === null;
-      },
     }),
     /** Empties the write-ahead log unless others are at work; keeps nobody waiting. */
     emptyLog: () => guarded(file, () => emptyLog(connection)),

@@ -31,7 +31,6 @@ describe('settings', () => {
         tls: undefined,
         hosts: [],
         trusted: [],
-        draftHeaders: false,
         page: 'token',
         query: false,
       },

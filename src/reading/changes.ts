@@ -210,6 +210,10 @@ export function provenBy(
   });
 }
 
+/** Up to which `seq` the last proof made changes known; 0 before the first. */
+export const provenUpTo = (dir: string, job: Pick<Dataset, 'name'>): number =>
+  readMirror(dir, (connection) => proofWhere(connection, job.name, 'true')?.endSeq ?? 0);
+
 /** The same up to the last proof, for all changes after `seq`; for all there are, where a restore took back that change. */
 export function provenSince(
   dir: string,

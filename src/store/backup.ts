@@ -5,7 +5,6 @@
 
 import {
   closeSync,
-  copyFileSync,
   existsSync,
   fsyncSync,
   linkSync,
@@ -172,14 +171,13 @@ export async function copyBeside(
 
 /**
  * Moves the database to the folder `keep`, and puts the copy in its place.
- * @param options.isNeeded whether restoring again reads the present database: then it is copied to `keep`, and never absent.
  * @param options.step called after each step, with what was done.
  * @throws Failure `incomplete` where another process has the database open.
  */
 export function replaceDatabase(
   file: string,
   copy: string,
-  { keep, isNeeded, step }: { keep: string; isNeeded: boolean; step: (done: string) => void },
+  { keep, step }: { keep: string; step: (done: string) => void },
 ): void {
   refuseUnlessFile(file);
   const alone = openAlone(file);
@@ -190,16 +188,12 @@ export function replaceDatabase(
       // The database first: without it, the files beside it keep every command from beginning another.
       for (const path of old) {
         const kept = join(keep, basename(path));
-        if (isNeeded && path === file) {
-          copyFileSync(path, kept);
-          sync(kept);
-        } else renameSync(path, kept);
+        renameSync(path, kept);
         step(`kept ${basename(path)}`);
       }
       rmSync(`${file}${INDEX}`, { force: true });
       if (old.length > 0) sync(keep);
-      if (isNeeded) renameSync(copy, file);
-      else putWhereNothingIs(copy, file);
+      putWhereNothingIs(copy, file);
       sync(dirname(file));
       step(`put ${basename(file)} in place`);
     });

@@ -480,7 +480,7 @@ async function restoreBackup(bench: Bench, backup: string): Promise<void> {
   const keep = join(bench.dir, 'before-restore');
   bench.reopen(() => {
     noteRestore(file, copy, bench.clock.now());
-    replaceDatabase(file, copy, { keep, isNeeded: false, step: () => undefined });
+    replaceDatabase(file, copy, { keep, step: () => undefined });
   });
   rmSync(keep, { recursive: true });
 }

@@ -76,7 +76,7 @@ function NextTry({
   const [next = null] = status.datasets
     .flatMap(({ job, nextRun }) => (jobs.includes(job) ? (nextRun ?? []) : []))
     .sort();
-  const isBySelf = ofReads.includes(code) && status.daemon !== null && status.daemon.queue === null;
+  const isBySelf = ofReads.includes(code) && status.daemon !== null;
   if (isBySelf && next !== null)
     return Date.parse(next) <= Date.parse(status.at) ? (
       <>It is tried again now: nothing to do.</>

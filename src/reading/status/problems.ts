@@ -23,7 +23,7 @@ export type Problem = {
   /** An error makes the mirror unfit for reports; a warning is worth a look. */
   level: 'error' | 'warning';
   code:
-    | 'queue-stuck'
+    | 'redis-away'
     | 'account-out-of-reach'
     | 'key-refused'
     | 'scope-missing'
@@ -110,7 +110,15 @@ export function findProblems({
         phrase`${account.advice}; calls go on by themselves`,
       ),
     );
-  if (queue) found.push(queueStuck(queue, Boolean(account)));
+  if (queue)
+    found.push(
+      warning(
+        'redis-away',
+        null,
+        phrase`Redis is away since ${{ at: queue.since }}: ${queue.message}`,
+        phrase`mirroring goes on without it; market-mirror doctor looks at Redis`,
+      ),
+    );
   if (silence) found.push(unreachable(null, silence.code, silence.since));
   for (const dataset of datasets) {
     const { job } = dataset;
@@ -118,7 +126,6 @@ export function findProblems({
     const lastCall = () => lastCalls().get(job);
     const around = {
       daemonLives: daemon !== null,
-      isStuck: Boolean(queue),
       isKeyRefused: keyRefused !== undefined,
       isForbidden,
       silence,
@@ -160,17 +167,6 @@ function problem(
 
 const warning = (code: Problem['code'], job: string | null, message: Phrase, advice: Phrase) =>
   problem(code, job, exitCodes.done, message, advice);
-
-function queueStuck({ message, advice, since, errors }: Outage, syncsWait: boolean): Problem {
-  return problem(
-    'queue-stuck',
-    null,
-    exitCodes.incomplete,
-    phrase`no run of the daemon begins since ${{ at: since }}: ${message} (${errors} ${plural(errors, 'error')})`,
-    phrase`${advice}; runs go on by themselves${syncsWait ? '' : ', and market-mirror sync needs no Redis'}`,
-    'queue-stuck',
-  );
-}
 
 /** @param job null where the whole API is silent. */
 function unreachable(job: string | null, recorded: string, since?: string): Problem {
@@ -442,8 +438,6 @@ function behind(sink: SinkName, lag: SinkStatus | null, everySeconds = 0): Probl
 
 export type Around = {
   daemonLives: boolean;
-  /** No run of the daemon begins. */
-  isStuck: boolean;
   isKeyRefused: boolean;
   isForbidden: boolean;
   /** Of the whole API. */
@@ -458,7 +452,7 @@ type Reason = { why: Phrase; advice: Phrase; cause?: Cause | null };
 export function whyNotFresh(dataset: DatasetStatus, around: Around): Reason {
   const { doing, nextRun, job } = dataset;
   const sync = doing.sync ? `sync (process ${doing.sync})` : null;
-  const { daemonLives, isStuck, isKeyRefused, isForbidden, silence } = around;
+  const { daemonLives, isKeyRefused, isForbidden, silence } = around;
   if (isKeyRefused)
     return {
       why: phrase`the API refuses the key`,
@@ -514,7 +508,6 @@ export function whyNotFresh(dataset: DatasetStatus, around: Around): Reason {
         cause,
       };
     case 'idle':
-      if (isStuck) return { why: phrase`no run of the daemon begins`, advice: goesOn, cause: 'queue-stuck' };
       if (cause !== null) return { why: phrase`no daemon is running`, advice: goesOn, cause };
       return {
         why: doing.message === null ? phrase`its next run has not come yet` : phrase`${whyUnproven(dataset)}`,
@@ -564,15 +557,9 @@ function stoppedBy({ waited, message }: Doing, daemonLives: boolean): Phrase {
 }
 
 /** What brings the next run. */
-function nextStep(
-  job: string,
-  nextRun: string | null,
-  sync: string | null,
-  { daemonLives, isStuck }: Around,
-): Phrase {
+function nextStep(job: string, nextRun: string | null, sync: string | null, { daemonLives }: Around): Phrase {
   if (sync !== null) return phrase`${sync} is running; nothing to do`;
   if (!daemonLives) return phrase`run market-mirror start, or market-mirror sync ${job}`;
-  if (isStuck) return phrase`mend what keeps the runs waiting, or market-mirror sync ${job}`;
   const next =
     nextRun === null
       ? phrase`the daemon reads it when it is due`
