@@ -195,9 +195,11 @@ export function startQueue(options: QueueOptions): MirrorQueue {
   async function look(): Promise<void> {
     if (outage || !worker.isRunning() || clock.monotonic() - checkedAt > timing.upsert) void check();
     for (const dataset of datasets.values()) {
-      if (dataset.running || clock.now() < dueAt(dataset)) continue;
+      const isDue = () => !dataset.running && clock.now() >= dueAt(dataset);
+      if (!isDue()) continue;
       const isAdded = !outage && (await addDue(dataset.job));
-      if (!isAdded && !dataset.running && !ending.signal.aborted) perform(dataset).catch(() => undefined);
+      // The worker may have run it meanwhile.
+      if (!isAdded && isDue() && !ending.signal.aborted) perform(dataset).catch(() => undefined);
     }
   }
 

@@ -152,7 +152,10 @@ describe('a run that waits', () => {
     await until('the run to wait', () => first.said(/^waiting$/).length === 1);
     await first.close();
     const { runs } = await running({ lastRun: () => null }, first.server);
-    await until('it to ask', () => runs.length === 1);
+    await until('it to ask', () => runs.length > 0);
+    // What BullMQ and the timer found due at once is run once.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(runs).toHaveLength(1);
   });
 });
 
