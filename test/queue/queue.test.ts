@@ -81,6 +81,7 @@ describe('a dataset', () => {
     await until('the next', () => runs.filter((job) => job === 'ran').length === 2);
     setClock(5 * DAY);
     await until('the wait to be over', () => runs.filter((job) => job === 'waits').length === 2);
+    await until('the one after', () => runs.filter((job) => job === 'ran').length === 3);
     setClock(0);
     await until('both again', () => runs.length >= 7);
     expect(runs.slice(-2).toSorted()).toEqual(['ran', 'waits']);
