@@ -13,8 +13,9 @@ import { parseRedisUrl } from './config.ts';
 import { Failure, Snooze, toError } from './errors.ts';
 import type { Log } from './log.ts';
 import { CHANGES, type ChangeSource, openChanges } from './queue/changes.ts';
-import { addressOf, connect, within } from './queue/connection.ts';
+import { connect } from './queue/connection.ts';
 import { startPrivateRedis } from './queue/private-redis.ts';
+import { addressOf, within } from './redis.ts';
 import { nextDue, type Schedule } from './schedule.ts';
 
 export type { Change } from './queue/changes.ts';
@@ -194,9 +195,11 @@ export function startQueue(options: QueueOptions): MirrorQueue {
   async function look(): Promise<void> {
     if (outage || !worker.isRunning() || clock.monotonic() - checkedAt > timing.upsert) void check();
     for (const dataset of datasets.values()) {
-      if (dataset.running || clock.now() < dueAt(dataset)) continue;
+      const isDue = () => !dataset.running && clock.now() >= dueAt(dataset);
+      if (!isDue()) continue;
       const isAdded = !outage && (await addDue(dataset.job));
-      if (!isAdded && !dataset.running && !ending.signal.aborted) perform(dataset).catch(() => undefined);
+      // The worker may have run it meanwhile.
+      if (!isAdded && isDue() && !ending.signal.aborted) perform(dataset).catch(() => undefined);
     }
   }
 

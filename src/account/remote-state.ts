@@ -2,7 +2,7 @@
 
 import { Redis } from 'ioredis';
 import type { RedisTarget } from '../config.ts';
-import { answerWithin, isConnectionError, isRefusal, RedisError, tlsMismatch } from '../redis.ts';
+import { isConnectionError, isRefusal, RedisError, tlsMismatch, within } from '../redis.ts';
 
 /** `now`: the time by Redis's clock, in epoch milliseconds. `revision` and `text` are empty where nothing lies there. */
 type RemoteText = { now: number; revision: string; text: string };
@@ -41,7 +41,7 @@ export function openRemoteState(target: RedisTarget, key: string): RemoteState {
     const used = client;
     try {
       if (used.status === 'wait') await greet(used, target);
-      const reply = await answerWithin(ANSWER_MS, used.marketMirrorAccount(key, ...replacement));
+      const reply = await within(ANSWER_MS, used.marketMirrorAccount(key, ...replacement));
       const [isDone, seconds, microseconds, revision, text] = reply;
       const now = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
       return { isDone: Number(isDone) === 1, now, revision, text };
@@ -79,7 +79,7 @@ async function greet(client: Redis, target: RedisTarget): Promise<void> {
   const errors: Error[] = [];
   client.on('error', (error: Error) => void errors.push(error));
   try {
-    await answerWithin(ANSWER_MS, client.connect());
+    await within(ANSWER_MS, client.connect());
   } catch (thrown) {
     const refusal = errors.find(isRefusal);
     if (refusal) throw refusal;

@@ -12,8 +12,15 @@ export function systemdNotifier({ environment, log }: Parts) {
   const { NOTIFY_SOCKET, PATH, WATCHDOG_USEC, WATCHDOG_PID = process.pid } = environment;
   const watchdogMs = Number(WATCHDOG_PID) === process.pid ? Number(WATCHDOG_USEC) / 1_000 : 0;
   let watchdog: NodeJS.Timeout | undefined;
+  let told: Promise<void> = Promise.resolve();
 
-  async function notify(...facts: string[]): Promise<void> {
+  /** One after the other: a message that another overtakes would be told last. Never rejects. */
+  function notify(...facts: string[]): Promise<void> {
+    told = told.then(() => send(facts));
+    return told;
+  }
+
+  async function send(facts: string[]): Promise<void> {
     if (!NOTIFY_SOCKET) return;
     try {
       // Nothing else of our environment: the API key may be in it. A daemon that stops has ten seconds for all of it.

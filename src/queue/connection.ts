@@ -55,21 +55,3 @@ function end(client: Redis): void {
   }
   if (client.status !== 'end') client.disconnect();
 }
-
-/** Without credentials. */
-export function addressOf({ path, host, port, db }: RedisTarget): string {
-  return path ?? `${host}:${port}/${db}`;
-}
-
-/** The result of `work`. @throws its error, or one where it takes longer than `ms`. */
-export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import { parseRedisUrl } from '../config.ts';
 import { generalEnvironment } from '../environment.ts';
 import { Failure, toError } from '../errors.ts';
+import { isRefusal } from '../redis.ts';
 import { findRedisServer } from './private-redis.ts';
 
 type Version = {
@@ -56,10 +57,9 @@ export async function examineRedis(at: { url: string } | { dir: string }): Promi
     const valkey = fact('valkey_version');
     return valkey ? versionOf('Valkey', valkey) : versionOf('Redis', fact('redis_version'));
   } catch (thrown) {
-    const { message } = errors[0] ?? toError(thrown);
-    if (/WRONGPASS|NOAUTH|invalid password/.test(message))
-      throw new Failure('config', 'it refuses the user name or password');
-    throw new Failure('incomplete', `it takes no writes (${message})`);
+    const error = errors[0] ?? toError(thrown);
+    if (isRefusal(error)) throw new Failure('config', 'it refuses the user name or password');
+    throw new Failure('incomplete', `it takes no writes (${error.message})`);
   } finally {
     client.disconnect();
   }

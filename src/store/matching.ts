@@ -25,8 +25,6 @@ export type Twins = Map<string, readonly string[]>;
 /** A list that repeats so many of its keys has none. */
 const MAX_TWINS = 1_000;
 
-export type Matcher = ReturnType<typeof createMatcher>;
-
 /** @param isMet whether this pass of the walk has met the row of a number. */
 export function createMatcher(
   connection: Connection,

@@ -141,25 +141,6 @@ function withoutFields(row: unknown, paths: readonly string[]): unknown {
 export const rowsOf = (count: number, row: (at: number) => Row): Row[] =>
   Array.from({ length: count }, (_, at) => row(at));
 
-/** A row of ai-signals that fits the contract. */
-export function signal(changes: Row): Row {
-  return {
-    ...{ id: 's-1', timestamp: '2026-11-21T12:00:00Z', asset: 'BTCUSDT', action: 'BUY', confidence: 0.7 },
-    ...{
-      riskReward: null,
-      entryPrice: 100,
-      tpPrice: null,
-      slPrice: null,
-      rationale: 'because',
-      status: 'open',
-    },
-    validator: { allowed: true, score: null, reasonCodes: ['x'], finalAction: null },
-    quality: { publishable: true, grade: 'A', ageSeconds: 1, freshness: 'live', checks: [] },
-    ...{ assetClass: 'crypto', screenerScore: null, regime: null, dualAi: null },
-    ...changes,
-  };
-}
-
 // The steps of a case.
 
 /** A snapshot of signals is published at this minute, and stands until the next one is. */

@@ -1,6 +1,7 @@
 /** Fields that move by themselves, and values that a table or a double holds otherwise than they came. */
 
 import { describe } from 'vitest';
+import { signal } from '../validate/support.ts';
 import {
   finds,
   mirrorsAll,
@@ -10,7 +11,6 @@ import {
   runCases,
   runs,
   type Step,
-  signal,
   statusLacks,
   statusSays,
   syncs,

@@ -1,6 +1,7 @@
 /** Refused rows, and rows without a readable key: none of them makes another row look gone. */
 
 import { describe } from 'vitest';
+import { signal } from '../validate/support.ts';
 import {
   answers,
   finds,
@@ -11,7 +12,6 @@ import {
   runCases,
   runs,
   type Step,
-  signal,
   statusLacks,
   statusSays,
   syncs,

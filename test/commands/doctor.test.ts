@@ -66,6 +66,7 @@ describe('where all is well', () => {
     const parts = { environment: { ...environment, ...idle }, clock: systemClock, random: Math.random, log };
     const daemon = runDaemon(parts, ending.signal);
     await until('the daemon runs', () => lines.some((line) => line.includes('mirroring')));
+    await until('its Redis listens', () => existsSync(join(environment.MIRROR_DIR, 'redis', 'redis.sock')));
     const { troubles, check } = await doctor();
     ending.abort();
     await daemon;

@@ -81,6 +81,7 @@ describe('a dataset', () => {
     await until('the next', () => runs.filter((job) => job === 'ran').length === 2);
     setClock(5 * DAY);
     await until('the wait to be over', () => runs.filter((job) => job === 'waits').length === 2);
+    await until('the one after', () => runs.filter((job) => job === 'ran').length === 3);
     setClock(0);
     await until('both again', () => runs.length >= 7);
     expect(runs.slice(-2).toSorted()).toEqual(['ran', 'waits']);
@@ -152,7 +153,10 @@ describe('a run that waits', () => {
     await until('the run to wait', () => first.said(/^waiting$/).length === 1);
     await first.close();
     const { runs } = await running({ lastRun: () => null }, first.server);
-    await until('it to ask', () => runs.length === 1);
+    await until('it to ask', () => runs.length > 0);
+    // What BullMQ and the timer found due at once is run once.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(runs).toHaveLength(1);
   });
 });
 
