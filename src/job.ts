@@ -18,7 +18,7 @@ import {
   schemaOf,
   valueReader,
 } from './job/columns.ts';
-import { columnName, type Schema } from './properties.ts';
+import { columnName, NUMBER, type Schema, storedName } from './properties.ts';
 
 export type { RowValues, SqlValue } from './job/columns.ts';
 export type { Schema } from './properties.ts';
@@ -183,13 +183,7 @@ export function defineJob<Row>(name: string, definition: Definition<Row>): Job {
 
 type Columns = Record<string, SQLiteColumnBuilderBase>;
 
-/** The number of a row, never given twice: walks, volatile values and sinks know the row by it. No view shows it. */
-const NUMBER = 'number';
-
 const numberColumn = () => ({ [NUMBER]: integer().primaryKey({ autoIncrement: true }) });
-
-/** The name that a column of a dataset has in its table, where the name of the number is taken. */
-export const storedName = (column: string): string => (column === NUMBER ? `${NUMBER}_` : column);
 
 /** The mirror's own columns in each version of a row. */
 const versionColumns = () => ({

@@ -17,6 +17,12 @@ export type Schema = Readonly<{
 export const columnName = (path: readonly string[]) =>
   path.map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)).join('_');
 
+/** The number of a row, never given twice: walks, volatile values and sinks know the row by it. No view shows it. */
+export const NUMBER = 'number';
+
+/** The name that a column of a dataset has in its table, where the name of the number is taken. */
+export const storedName = (column: string): string => (column === NUMBER ? `${NUMBER}_` : column);
+
 /** `value`: the schema of a value that is not null. */
 type Property = { column: string; path: readonly string[]; description: string | undefined; value: Schema };
 

@@ -105,7 +105,10 @@ async function runExport(
     options.output === undefined ? undefined : await openFiles(options.output, options.force ?? false);
   try {
     const write = files ? files.write : writerFor(order, stdout);
-    const question = { sql, params, asOf, survey: format === 'parquet', json: /json$/.test(format) };
+    const question = {
+      ...{ sql, params, asOf, survey: format === 'parquet', json: /json$/.test(format) },
+      isWhole: order.job !== null && order.since === null,
+    };
     const exported = await askMirror(ask, question, jobs, options, context, async (answer) => {
       const work = () => exportAnswer(answer, order, write);
       // Rows that are printed show by themselves how far it is.

@@ -1,8 +1,8 @@
 /** Pages of a dataset as of one moment, in the order in which the API showed its rows. A moment can be paged through while its order is kept. */
 
 import { isoTime } from '../clock.ts';
-import { storedName } from '../job.ts';
 import type { ListedJob } from '../job-list.ts';
+import { storedName } from '../properties.ts';
 import { type Connection, orderReader, PROOF, quoted, seqOf } from '../store/read.ts';
 
 /** A dataset at one point in time, and where its rows lie. */

@@ -26,6 +26,8 @@ export type Question = {
   survey?: boolean;
   /** Look up which columns hold lists, objects and booleans: `Column.inJson`. */
   json?: boolean;
+  /** A whole dataset was asked for by its name: the columns that the statement names are our choice. */
+  isWhole?: boolean;
 };
 
 export type Bounds = MaxAges & {

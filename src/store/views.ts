@@ -4,7 +4,8 @@
  */
 
 import { CLOCK_TOLERANCE_MS } from '../clock.ts';
-import { bookkeeping, type Job, storedName, type View, validity, versioned } from '../job.ts';
+import { bookkeeping, type Job, type View, validity, versioned } from '../job.ts';
+import { storedName } from '../properties.ts';
 import { analystViewsOf, OURS } from './analysts.ts';
 import { type Connection, valueIn } from './connection.ts';
 import { changesSql, freshnessSql, quoted, seqOf } from './sql.ts';

@@ -21,7 +21,7 @@ test('a disk that has no room for the index of the log can still be read', async
 
 test('reading a database that was damaged meanwhile fails as the disk does, whatever is read', async () => {
   const bench = await setup({ rows: 20 });
-  const { mirror, job, clock } = bench;
+  const { mirror, job } = bench;
   await mirror('ai-signals');
   await mirror('news');
   bench.reopen();
@@ -35,7 +35,6 @@ test('reading a database that was damaged meanwhile fails as the disk does, what
     lastRun: () => store.lastRun('ai-signals'),
     completeAsOf: () => store.completeAsOf('ai-signals'),
     forget: () => store.forget(job('news')),
-    keepNextDue: () => store.keepNextDue('news', clock.now()),
     openWalk: () => store.openWalk(job('ai-signals')),
   };
   for (const [name, read] of Object.entries(reads))

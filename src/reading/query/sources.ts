@@ -8,6 +8,7 @@ import { count } from '../../output/numbers.ts';
 import { type Connection, PROOF, quoted, SEEN } from '../../store/read.ts';
 import { describeBeginning } from '../../time.ts';
 import { isHeldColumn } from '../columns.ts';
+import type { Question } from '../query.ts';
 import { type Params, tokenize, unquoted } from './statement.ts';
 
 /** `seq` numbers the latest change that the answer can show, see the view `changes`. */
@@ -194,7 +195,7 @@ export type MaxAges = { maxAgeMs?: number | undefined; maxSeenAgeMs?: number | u
  */
 export function judge(
   sources: readonly Source[],
-  { sql, asOf }: { sql: string; asOf: string | null },
+  { sql, asOf, isWhole = false }: Pick<Question, 'sql' | 'asOf' | 'isWhole'>,
   { maxAgeMs, maxSeenAgeMs }: MaxAges,
   now: number,
 ): { sources: Source[]; notes: string[] } {
@@ -203,7 +204,7 @@ export function judge(
   if (asOf !== null) refuseForgotten(dated, asOf);
   refuseOlder(dated, proven, maxAgeMs, moment);
   refuseOlder(dated, seen, maxSeenAgeMs, moment);
-  return { sources: dated, notes: [...notesOn(dated, asOf), ...notesOnHeld(dated, sql)] };
+  return { sources: dated, notes: [...notesOn(dated, asOf), ...notesOnHeld(dated, isWhole ? '' : sql)] };
 }
 
 /** The sources as of `now`: a walk that began ahead of the clock has no known time. */

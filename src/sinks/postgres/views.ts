@@ -2,8 +2,8 @@
 
 import { CLOCK_TOLERANCE_MS } from '../../clock.ts';
 import { toError } from '../../errors.ts';
-import { storedName } from '../../job.ts';
 import type { ListedJob } from '../../job-list.ts';
+import { storedName } from '../../properties.ts';
 import { storedColumnsOf } from '../../reading/columns.ts';
 import {
   type AnalystView,

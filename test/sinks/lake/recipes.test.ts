@@ -52,4 +52,21 @@ test('the queries of docs/recipes.md tell of a lake what the mirror tells', asyn
   expect(snapshot?.reduce((sum, { signals }) => sum + Number(signals), 0)).toBe(30);
 });
 
+test('the views of docs/lake.md show what those of the mirror show', async () => {
+  const { sync, lake, there, file } = await setup({ rows: 30 });
+  await sync('news');
+  await lake('news');
+  const [, views = ''] = /```duckdb\n(.*?)```/s.exec(readFileSync('docs/lake.md', 'utf8')) ?? [];
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  await connection.run(views.replaceAll("'lake/", `'${there}/`));
+  const names = ['news', 'news_current', 'news_symbols'];
+  for (const name of names) {
+    const count = `SELECT count(*) AS rows FROM ${name}`;
+    const [row] = (await connection.runAndReadAll(count)).getRowObjectsJS();
+    expect(Number(row?.['rows']), name).toBe(read<{ rows: number }>(file, count)[0]?.rows);
+    expect(Number(row?.['rows']), name).toBeGreaterThan(0);
+  }
+  connection.closeSync();
+});
+
 const renamed = (row: Record<string, unknown>, at: number) => ({ ...row, id: `sig_new_${at}` });
