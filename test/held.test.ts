@@ -51,8 +51,7 @@ function live({ model, clock }: Bench, random: () => number): void {
 
 /** What tells a row of its list from all others, as it was received. */
 const nameOf = (row: Row) => (row['quality'] ? String(row['id']) : JSON.stringify(row));
-const namesIn = (body: unknown) =>
-  nameOf((typeof body === 'string' ? JSON.parse(body) : body) as Row);
+const namesIn = (body: unknown) => nameOf((typeof body === 'string' ? JSON.parse(body) : body) as Row);
 
 /** All rows that `serve` shows, in their order, and how many of them it says are held. */
 async function servedRows({ ask }: Bench, job: string): Promise<{ names: string[]; held: number }> {
