@@ -50,26 +50,12 @@ export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promis
 
 async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: AbortSignal): Promise<void> {
   const { log, clock, random } = parts;
-  let outOfReach: DaemonNote['account'] = null;
-  let note: ReturnType<typeof noting> | undefined;
-  const app = await openApp({
-    ...parts,
-    say: (level, job, text) => log[level]({ job }, text),
-    isPatient: true,
-    outOfReach(account) {
-      outOfReach = account;
-      note?.({ account });
-      if (account)
-        log.warn({ reason: account.code }, `no call is made: ${account.message}; ${account.advice}`);
-      else log.info({}, "the account's limits are in reach again: calls go on");
-    },
-  });
+  const app = await openApp({ ...parts, say: (level, job, text) => log[level]({ job }, text) });
   releases.add(app.close);
   const { dir, apiUrl, redisUrl, schedules, serve, ship, lake } = app.config;
   const lock = holdFolder(dir);
   releases.add(lock.release);
-  note = noting(lock, log);
-  note({ account: outOfReach });
+  const note = noting(lock, log);
   const pulse = createPulse(app.waitsForPermit, clock.monotonic);
   const turns = createTurns(app, clock.now);
   const file = watchMirrorFile({ store: app.store, log, clock });
@@ -211,12 +197,12 @@ function isWell(queue: MirrorQueue, pulse: Pulse, log: Log): boolean {
 }
 
 function statusOf({ config, jobs }: App, now: number) {
-  return readStatus(config.dir, datasetsOf(jobs, config.schedules), config.spending, now);
+  return readStatus(config.dir, datasetsOf(jobs, config.schedules), now);
 }
 
 /** Returns what changes the lock's note, which `status` shows. */
 function noting(lock: Lock, log: Log): (change: Partial<DaemonNote>) => void {
-  let noted: DaemonNote = { queue: null, account: null, serve: null, ...noSinks };
+  let noted: DaemonNote = { queue: null, serve: null, ...noSinks };
   lock.note(null);
   return (change) => {
     noted = { ...noted, ...change };

@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { type Dataset, type ListedJob, tablesOf } from '../job-list.ts';
-import type { Spending } from '../plan.ts';
 import { readDaemon } from '../reading/status.ts';
 import type { Call, Route } from './http/handler.ts';
 import { errorResponse, type HttpResponse, type StreamedResponse } from './http/response.ts';
@@ -25,7 +24,6 @@ type UiParts = {
   dir: string;
   jobs: readonly ListedJob[];
   datasets: readonly Dataset[];
-  spending: Spending;
   access: PageAccess;
   admission: Pick<Admission, 'identify' | 'enter'>;
   /** Shared with `/mirror/v1`. */
@@ -74,25 +72,13 @@ const QUERY_MS = 60_000;
 const UNREADABLE_SECONDS = 2;
 
 export function openUi(parts: UiParts): Ui {
-  const {
-    dir,
-    jobs,
-    datasets,
-    spending,
-    version,
-    access,
-    admission,
-    processes,
-    clock,
-    mirrorVersion,
-    onError,
-  } = parts;
+  const { dir, jobs, datasets, version, access, admission, processes, clock, mirrorVersion, onError } = parts;
   if (access === 'off') return { routes: [], link: () => null, notFound, drain() {}, close() {} };
   const sessions = openSessions(dir);
   const auth = openPageAuth({ access, sessions, admission, clock });
   const assets = openAssets(parts.folder ?? builtFolder());
   const turns = openQueryTurns(processes, admission, clock);
-  const overview = openOverview({ dir, jobs, datasets, spending, version, access }, clock, mirrorVersion);
+  const overview = openOverview({ dir, jobs, datasets, version, access }, clock, mirrorVersion);
   const events = openLiveEvents(() => {
     const commit = mirrorVersion() ?? null;
     return { commit, state: JSON.stringify([commit, unlessFailed(() => readDaemon(dir))]) };

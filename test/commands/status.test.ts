@@ -179,7 +179,7 @@ describe('a dataset that is behind', () => {
       ...{ name, table, rows, schedule: 'off' as const, weight: 1 },
     }));
     await bench.mirror('ai-signals', () => {
-      during ??= readStatus(bench.dir, datasets, 'full', bench.clock.now());
+      during ??= readStatus(bench.dir, datasets, bench.clock.now());
     });
     expect(during?.datasets[0]?.doing).toMatchObject({ state: 'running', pages: 1 });
     bench.tamper(`UPDATE walks SET status = 'running'`);
@@ -195,9 +195,9 @@ describe('of the account it tells', () => {
     await bench.sync('ai-signals');
     const made = bench.model.calls.length;
     const { quota, rate, waits } = await statusOf(bench);
-    expect(quota).toMatchObject({ limit: 100, remaining: 100 - made, refill: { kind: 'unknown' } });
+    expect(quota).toMatchObject({ limit: 100, remaining: 100 - made, resets: { known: 'no' } });
     expect(quota.reserve).toBeGreaterThan(0);
-    expect([rate, waits]).toEqual([expect.objectContaining({ perSecond: null, confidence: 'none' }), []]);
+    expect([rate, waits]).toEqual([expect.objectContaining({ perSecond: null, source: null }), []]);
     bench.clock.advance(2 * HOUR);
     await bench.sync('usage');
     const { calls } = await statusOf(bench);

@@ -62,7 +62,6 @@ it('scarce calls bring new rows by glances between walks, until those show that 
     callsIfChanged: 11,
     callsIfGlanced: 1,
     head: { useful: true, why: 'in-head' },
-    graded: { brought: expect.any(Number), of: expect.any(Number) },
   });
   expect(plan?.glanceEverySeconds).toBeGreaterThan(5 * 60);
   expect(plan?.glanceEverySeconds).toBeLessThan(10 * 60);
@@ -86,23 +85,10 @@ it('scarce calls bring new rows by glances between walks, until those show that 
     glanceEverySeconds: null,
     callsIfGlanced: null,
     head: { useful: false, why: 'elsewhere' },
-    graded: { brought: 0 },
   });
   expect(await bench.told()).toMatch(
     /^Head of news: not worth glances, \d of \d+ new rows were on the first pages; 0 of/m,
   );
-});
-
-it('a thrifty mirror with calls enough glances by schedule, and walks once an hour', async () => {
-  const bench = await setup(1_000, { MIRROR_CALLS: 'thrifty' });
-  await bench.liveFor(2 * HOUR);
-  expect(await bench.planned()).toMatchObject({ everySeconds: 3_600, glanceEverySeconds: 300, walks: 24 });
-  expect(await bench.told()).toMatch(/^news .* {2}1h +24 +276 +5m +540 +1h$/m);
-  const life = await bench.liveFor(2 * HOUR);
-  expect(life.walks.length).toBe(2);
-  expect(life.glances.length).toBe(2 * 11);
-  expect(life.longestMs).toBeLessThan(5 * MINUTE + 5_000);
-  expect(rowsOf(life.glances)).toBeGreaterThan(5 * rowsOf(life.walks));
 });
 
 it('the daemon passes the kind on, and its log tells glances from walks', async () => {
@@ -111,13 +97,13 @@ it('the daemon passes the kind on, and its log tells glances from walks', async 
     await sync('news');
     insert(0, 5)(model.data.news);
   }
-  const thrifty = {
+  const scarce = {
     ...othersOff,
     MIRROR_SCHEDULE_AI_SIGNALS: 'off',
     MIRROR_SCHEDULE_NEWS: 'every 1s',
-    MIRROR_CALLS: 'thrifty',
+    MARKET_API_RATE: '1/2s',
   };
-  const { lines } = daemonHere({ ...environment, ...thrifty });
+  const { lines } = daemonHere({ ...environment, ...scarce });
   await expect.poll(() => lines.filter(({ msg }) => msg === 'glance complete')).toHaveLength(2);
   expect(lines.find(({ msg }) => msg === 'glance complete')).toMatchObject({
     job: 'news',

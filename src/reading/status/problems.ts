@@ -5,7 +5,7 @@ import { aheadWords, CLOCK_ADVICE, isoTime } from '../../clock.ts';
 import { exitCodes, waitReasons } from '../../errors.ts';
 import { type Cause, type Phrase, phrase, textOf } from '../../folded-problems.ts';
 import { bytes, clockTime, duration, number, plural, relative } from '../../output/numbers.ts';
-import type { Limits } from '../../plan/limits.ts';
+import type { Limits } from '../../plan.ts';
 import type { Outage } from '../../queue.ts';
 import { type SinkName, sinkNames, sinks } from '../../sinks.ts';
 import { LONG_LOG_BYTES } from '../../store/read.ts';
@@ -14,15 +14,12 @@ import type { DatasetStatus, Doing, LastCall, Silence, Trouble } from './read.ts
 
 export { phrase, textOf } from '../../folded-problems.ts';
 
-/** Why the limits of a shared account cannot be read, and since when, ISO 8601 UTC. */
-export type OutOfReach = { message: string; advice: string; since: string };
-
 export type Problem = {
   /** An error makes the mirror unfit for reports; a warning is worth a look. */
   level: 'error' | 'warning';
   code:
     | 'queue-stuck'
-    | 'account-out-of-reach'
+    | 'limits-differ'
     | 'key-refused'
     | 'scope-missing'
     | 'unreachable'
@@ -55,11 +52,11 @@ export type Findings = {
   datasets: readonly DatasetStatus[];
   /** What the governor makes wait, or null where it has not begun to. */
   waits: Limits['waits'];
+  /** What contradicts the limits that are set. */
+  notes: Limits['notes'];
   /** Called only where the answers of the API are needed. */
   lastCalls(): ReadonlyMap<string, LastCall>;
-  daemon:
-    | ({ queue: Outage | null; account: OutOfReach | null; serve: Trouble | null } & Partial<SinkNotes>)
-    | null;
+  daemon: ({ queue: Outage | null; serve: Trouble | null } & Partial<SinkNotes>) | null;
   /** Of the write-ahead log. */
   logBytes: number;
   lags: SinkStatuses;
@@ -72,6 +69,7 @@ export type Findings = {
 export function findProblems({
   datasets,
   waits,
+  notes,
   lastCalls,
   daemon,
   logBytes,
@@ -79,7 +77,7 @@ export function findProblems({
   silence,
   now,
 }: Findings): Problem[] {
-  const { account, queue, serve } = daemon ?? {};
+  const { queue, serve } = daemon ?? {};
   const keyRefused = waits?.find(({ reason }) => reason === 'key_refused');
   const found: Problem[] = [];
   if (keyRefused)
@@ -93,17 +91,7 @@ export function findProblems({
         'key-refused',
       ),
     );
-  if (account)
-    found.push(
-      problem(
-        'account-out-of-reach',
-        null,
-        exitCodes.incomplete,
-        phrase`no call is made since ${{ at: account.since }}, since the account's limits are out of reach: ${account.message}`,
-        phrase`${account.advice}; calls go on by themselves`,
-      ),
-    );
-  if (queue) found.push(queueStuck(queue, Boolean(account)));
+  if (queue) found.push(queueStuck(queue));
   if (silence) found.push(unreachable(null, silence.code, silence.since));
   for (const dataset of datasets) {
     const { job } = dataset;
@@ -122,6 +110,15 @@ export function findProblems({
     if (!silence) found.push(...endpointSilent(dataset, lastCall));
     found.push(...ofRows(dataset));
   }
+  for (const text of notes)
+    found.push(
+      warning(
+        'limits-differ',
+        null,
+        phrase`${text}`,
+        phrase`compare MARKET_API_QUOTA, MARKET_API_RATE and MARKET_API_CONCURRENCY with the account; market-mirror doctor compares the header`,
+      ),
+    );
   if (logBytes > LONG_LOG_BYTES) found.push(longLog(logBytes));
   if (serve)
     found.push(
@@ -153,13 +150,13 @@ function problem(
 const warning = (code: Problem['code'], job: string | null, message: Phrase, advice: Phrase) =>
   problem(code, job, exitCodes.done, message, advice);
 
-function queueStuck({ message, advice, since, errors }: Outage, syncsWait: boolean): Problem {
+function queueStuck({ message, advice, since, errors }: Outage): Problem {
   return problem(
     'queue-stuck',
     null,
     exitCodes.incomplete,
     phrase`no run of the daemon begins since ${{ at: since }}: ${message} (${errors} ${plural(errors, 'error')})`,
-    phrase`${advice}; runs go on by themselves${syncsWait ? '' : ', and market-mirror sync needs no Redis'}`,
+    phrase`${advice}; runs go on by themselves, and market-mirror sync needs no Redis`,
     'queue-stuck',
   );
 }

@@ -71,7 +71,7 @@ export type DatasetStatus = {
   quarantined: number;
   /** Differences from what the contract or earlier rows say. */
   drifts: number;
-} & Pick<DatasetPlan, 'head' | 'graded'>;
+} & Pick<DatasetPlan, 'head'>;
 
 type Walk = {
   kind: 'walk' | 'glance';
@@ -95,7 +95,7 @@ const STALE_AFTER = { intervals: 2, ms: 5 * 60_000 };
 export function readDataset(
   connection: Connection,
   { name: job, table, rows: stored, schedule }: Dataset,
-  { rows, head, graded, everySeconds }: DatasetPlan,
+  { rows, head, everySeconds }: DatasetPlan,
   { walking, sync }: { walking: boolean; sync: number | null },
   now: number,
 ): DatasetStatus {
@@ -130,7 +130,6 @@ export function readDataset(
     quarantined,
     drifts,
     head,
-    graded,
   };
 }
 
