@@ -230,8 +230,9 @@ const MAX_PAGES_PER_GLANCE = 3;
 
 /** Whether a glance ends with this page: the last, or joined to those before it, and ending in rows that the mirror knew. */
 function isGlanced(step: Step, page: PageFacts): boolean {
-  const { checkpoint, next } = step;
-  return (next === 'go on' && checkpoint.pages >= MAX_PAGES_PER_GLANCE) || isHeadRead(step, page);
+  const { checkpoint, next, metRows } = step;
+  const isLast = checkpoint.mode === 'anchored' && checkpoint.pagesOfPass >= MAX_PAGES_PER_GLANCE;
+  return (next === 'go on' && metRows !== 'clear' && isLast) || isHeadRead(step, page);
 }
 
 function isHeadRead({ checkpoint, next, metRows }: Step, page: PageFacts): boolean {
