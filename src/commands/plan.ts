@@ -98,7 +98,7 @@ function renderBalance({ calls, available, left, schedules, ...plan }: PlanJson,
     available === null || left === null
       ? renderLast(plan.quota, calls)
       : [
-          `For 24 hours: ${number(available, 0)} calls; the plan takes ${number(calls, 0)} and leaves ${most}${number(left, 0)}`,
+          `At the rate until the reset: ${number(available, 0)} calls a day; the plan takes ${number(calls, 0)} and leaves ${most}${number(left, 0)}`,
         ];
   const starved = plan.datasets.filter(({ walks, runs }) => walks !== null && walks < Math.min(0.99, runs));
   const scarce = 'The schedules need more than that: the longer intervals above are what the quota allows';
