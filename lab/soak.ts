@@ -11,8 +11,8 @@ type Options = {
   path?: string;
 };
 
-const wildnesses: readonly Wildness[] = ['interrupted', 'feed', 'orderly', 'any'];
-const usual = { seed: freshSeed(), wildness: ['feed', 'orderly', 'any'] };
+const wildnesses: readonly Wildness[] = ['interrupted', 'feed', 'orderly', 'any', 'tended'];
+const usual = { seed: freshSeed(), wildness: ['feed', 'orderly', 'any', 'tended'] };
 const command = tool('soak', 'Tries the promises of docs/reliability.md.')
   .option('--lives <number>', 'random lives of each wildness', whole(1), 300)
   .option('--seed <number>', 'tries the same again', whole())
@@ -21,7 +21,7 @@ const command = tool('soak', 'Tries the promises of docs/reliability.md.')
     `of lives: ${wildnesses.join(', ')} (default: ${usual.wildness})`,
     listOf(oneOf(wildnesses)),
   )
-  .option('--path <path>', 'replays a life that broke a promise, as printed then')
+  .option('--path <path>', 'replays a life that broke a promise, as printed then, and shortens it')
   .parse();
 const given = { ...usual, ...command.opts<Partial<Options>>() } as Options;
 

@@ -34,8 +34,7 @@ export const bundledPackages = [
   'drizzle-orm',
   'fastest-levenshtein',
   'ms',
-  // The whole of it is asked for late, and its names with it: those of a package for `require` do not survive that.
-  'undici/lib',
+  'undici',
   'zod',
 ];
 

@@ -1,6 +1,5 @@
 /** Mutation testing of the rooms that protect data: which small changes of their code does no test notice? See docs/dev/testing.md. */
 
-import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,18 +26,15 @@ const rooms: Record<string, Room> = {
     without: ['test/governor/{worlds,over-http}.test.ts'],
   },
   store: {
-    code: ['src/store/{session,group-commit,rows,retire,orders,rowids}.ts'],
+    code: ['src/store/{session,matching,rows,keys,pages,retire}.ts'],
     tests: [
       'test/store/**/*.test.ts',
       'test/mirror.test.ts',
       'test/mirror/**/*.test.ts',
       'test/reading/pages.test.ts',
-      'test/reading/pages/**/*.test.ts',
+      'test/cases/keys.test.ts',
     ],
-    without: [
-      'test/store/{failure,lock,filesystem,views}.test.ts',
-      'test/mirror/{glance,prefetched}.test.ts',
-    ],
+    without: ['test/store/{failure,lock,filesystem,views}.test.ts', 'test/mirror/glance.test.ts'],
   },
   serve: {
     code: ['src/serve/service/{admission,auth,counts,keys,limits}.ts'],
@@ -56,30 +52,21 @@ const rooms: Record<string, Room> = {
 };
 
 const usage = `npm run mutate -- ROOM [--part 0.2] [--seed 7]   a part of the changes to a room, drawn by a seed
-npm run mutate -- --changed COMMIT               all changes to lines of the rooms that are new since a commit
 The rooms are ${Object.keys(rooms).join(', ')}. --processes (2) says how many changes are tried at a time.
 `;
-
-/** More changed lines than these take over two minutes on two cores. */
-const MAX_CHANGED_LINES = 40;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     part: { type: 'string', default: '1' },
     seed: { type: 'string', default: '1' },
-    changed: { type: 'string' },
     processes: { type: 'string', default: '2' },
     help: { type: 'boolean' },
   },
 });
 if (values.help) end(0, usage);
-const { changed } = values;
 const [name = ''] = positionals;
-const found = rooms[name];
-if (!found && (changed === undefined || name)) end(64, usage);
-const room = found ?? changedRooms(changed ?? '');
-const title = name || 'changed lines';
+const room = rooms[name] ?? end(64, usage);
 
 Object.assign(process.env, {
   MUTATE_TESTS: JSON.stringify(room.tests),
@@ -89,9 +76,8 @@ Object.assign(process.env, {
 });
 const sandbox = join(tmpdir(), `mutate-${process.pid}`);
 const plugins = readdirSync('node_modules/@stryker-mutator').filter((name) => name.endsWith('-runner'));
-const mutate = changed === undefined ? room.code : changedLines(room.code, changed).map(({ range }) => range);
 const results = await new Stryker({
-  mutate,
+  mutate: room.code,
   plugins: [
     ...plugins.map((name) => `@stryker-mutator/${name}`),
     join(import.meta.dirname, 'mutate/plugins.mjs'),
@@ -121,9 +107,8 @@ rmSync(sandbox, { recursive: true, force: true });
 const counted = results.filter(({ status }) => !['Ignored', 'CompileError'].includes(status));
 const noticed = counted.filter(({ status }) => status === 'Killed' || status === 'Timeout');
 process.stdout.write(
-  `${title}: ${noticed.length} of ${counted.length} changes noticed, ${score(noticed.length, counted.length)} (part ${values.part}, seed ${values.seed})\n`,
+  `${name}: ${noticed.length} of ${counted.length} changes noticed, ${score(noticed.length, counted.length)} (part ${values.part}, seed ${values.seed})\n`,
 );
-if (changed !== undefined && noticed.length < counted.length) process.exitCode = 1;
 
 function end(code: number, text: string): never {
   (code === 0 ? process.stdout : process.stderr).write(text);
@@ -132,42 +117,4 @@ function end(code: number, text: string): never {
 
 function score(part: number, whole: number): string {
   return whole === 0 ? 'nothing to measure' : `${((100 * part) / whole).toFixed(1)} %`;
-}
-
-/** The rooms of which lines have changed since a commit, as one; ends here where there are none, or too many. */
-function changedRooms(since: string): Room {
-  const isThere = spawnSync('git', ['rev-parse', '--verify', '--quiet', `${since}^{commit}`]).status === 0;
-  if (!isThere) end(0, `mutate: there is no commit ${since} here, so nothing is measured\n`);
-  const touched = Object.values(rooms).filter(({ code }) => changedLines(code, since).length > 0);
-  if (touched.length === 0) end(0, `mutate: no line of the rooms has changed since ${since}\n`);
-  const code = touched.flatMap(({ code }) => code);
-  const lines = changedLines(code, since).reduce((sum, { lines }) => sum + lines, 0);
-  if (lines > MAX_CHANGED_LINES)
-    end(0, `mutate: ${lines} lines have changed since ${since}: name a room and a part instead\n`);
-  return {
-    code,
-    tests: touched.flatMap(({ tests }) => tests),
-    without: touched.flatMap(({ without = [] }) => without),
-  };
-}
-
-/** The lines of these files that have changed since a commit, as Stryker takes them. */
-function changedLines(code: readonly string[], since: string): { range: string; lines: number }[] {
-  const paths = code.flatMap(alternatives).map((pattern) => `:(glob)${pattern}`);
-  const diff = execFileSync('git', ['diff', '--unified=0', since, '--', ...paths], { encoding: 'utf8' });
-  let file = '';
-  return diff.split('\n').flatMap((line) => {
-    file = /^\+\+\+ b\/(.*)$/.exec(line)?.[1] ?? file;
-    const [, from, count = '1'] = /^@@ \S+ \+(\d+)(?:,(\d+))? @@/.exec(line) ?? [];
-    if (from === undefined || count === '0') return [];
-    return [{ range: `${file}:${from}-${Number(from) + Number(count) - 1}`, lines: Number(count) }];
-  });
-}
-
-/** `a/{b,c}` as `a/b` and `a/c`, since git knows no braces. */
-function alternatives(pattern: string): string[] {
-  const [, before = '', inner, after = ''] = /^(.*?)\{(.*?)\}(.*)$/.exec(pattern) ?? [];
-  return inner === undefined
-    ? [pattern]
-    : inner.split(',').flatMap((each) => alternatives(`${before}${each}${after}`));
 }

@@ -72,10 +72,10 @@ async function withService(
   clock: SteppedClock,
   use: (url: string) => Promise<void>,
 ): Promise<void> {
-  const {
-    serve,
-    schedules: read,
-  } = readServeConfig({ MIRROR_DIR: dir, MIRROR_SERVE_PAGE: 'open', ...schedules }, ownSchedules(jobs));
+  const { serve, schedules: read } = readServeConfig(
+    { MIRROR_DIR: dir, MIRROR_SERVE_PAGE: 'open', ...schedules },
+    ownSchedules(jobs),
+  );
   const settings = { ...serve, host: '127.0.0.1', schedules: read };
   const log = pino({ level: 'silent' });
   const service = openService({ dir, jobs, settings, clock, log });

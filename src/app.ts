@@ -216,8 +216,8 @@ function holdHook(dir: string, job: string) {
 /** A dataset's age in target ages, times its weight: scarce calls go to the greatest. 0 without a schedule. */
 function lagOf(store: Store, jobs: readonly Job[], config: Config, name: string, now: number): number {
   const target = intervalOf(config.schedules[name] ?? 'off', now);
-  // A list that was never proven, and may never be, is as old as its last walk.
-  const since = store.completeAsOf(name) ?? store.lastRun(name) ?? 0;
+  // A list that was never proven, and may never be, is as old as its last walk; the one that waits has begun.
+  const since = store.completeAsOf(name) ?? store.lastEnded(name) ?? 0;
   const age = Math.max(0, now - since);
   return Number.isFinite(target) && target > 0 ? (age / target) * findJob(jobs, name).weight : 0;
 }

@@ -97,7 +97,6 @@ type ServeSettings = {
   readonly hosts: readonly string[];
   /** Addresses and networks (CIDR) of proxies. */
   readonly trusted: readonly string[];
-  readonly draftHeaders: boolean;
   /** Whether `/mirror/v1` is answered. */
   readonly query: boolean;
   /** Who may see the page. */

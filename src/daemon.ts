@@ -3,20 +3,22 @@
 import { once } from 'node:events';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import ms from 'ms';
 import { type App, openApp, type Surroundings } from './app.ts';
-import { followClock } from './daemon/clock-jumps.ts';
+import { watchClock } from './daemon/clock-jumps.ts';
 import { type Following, type FollowingParts, keepFollowing } from './daemon/following.ts';
 import { openHealthSocket } from './daemon/health-socket.ts';
 import { type MirrorFile, watchMirrorFile } from './daemon/mirror-file.ts';
+import { createPulse, type Pulse } from './daemon/pulse.ts';
 import { keepServing } from './daemon/service.ts';
-import { createPulse, type Pulse, serviceManager } from './daemon/systemd.ts';
+import { systemdNotifier } from './daemon/systemd.ts';
 import { Failure, Snooze, toError } from './errors.ts';
 import type { Job } from './job.ts';
 import { datasetsOf } from './job-list.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
 import { createTurns, type Turns } from './plan/turn.ts';
-import { type ChangesAt, type MirrorQueue, startQueue } from './queue.ts';
+import { type MirrorQueue, startQueue } from './queue.ts';
 import { type DaemonNote, noSinks, readStatus } from './reading/status.ts';
 import { type Releases, releasing } from './releases.ts';
 import { lakeThread, shipThread } from './sinks.ts';
@@ -92,38 +94,39 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
       note: (state) => note({ lake: state }),
     });
   const health = await openHealthSocket({ dir, status: () => file.ifHere(() => statusOf(app, clock.now())) });
-  releases.add(() => health?.close());
+  releases.add(health.close);
   const shared: Shared = { file, pulse, turns, following };
-  // The first run may end before the queue is known to be there.
-  let isAnnounced = false;
-  const announce = () => {
-    if (!isAnnounced) log.info({}, `mirroring ${apiUrl} into ${app.store.file}`);
-    isAnnounced = true;
-  };
-  const queue = await startQueue({
+  const queue = startQueue({
     redis: redisUrl ? { url: redisUrl } : { dir },
+    prefix: `market-mirror-${app.store.name}`,
     schedules,
     lastRun: app.store.lastRun,
-    run(name, stop) {
-      announce();
-      return file.during(() => run(app, app.job(name), parts, shared, stop));
+    run: (name, stop) => file.during(() => run(app, app.job(name), parts, shared, stop)),
+    changes: {
+      proven: (name) => app.store.changes.proven(app.job(name)),
+      since: (name, seq) => app.store.changes.since(app.job(name), seq),
     },
-    changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
     onOutage: (queue) => note({ queue }),
     log,
-    prefix: `market-mirror-${app.store.name}`,
     clock,
-    random,
-    signal,
   });
   releases.add(queue.close, app.endCommands);
   guarded(dir, () => writeQueueFile(dir, queue.changesAt));
-  const systemd = serviceManager(parts);
+  const keepNextDue = () => keepAllDue(app, turns, log);
+  keepNextDue();
+  void watchClock(
+    clock,
+    (byMs) => {
+      log.warn({ seconds: Math.round(byMs / 1_000) }, describeJump(byMs));
+      app.clockJumped();
+      keepNextDue();
+    },
+    ending,
+  );
+  const systemd = systemdNotifier(parts);
   releases.add(systemd.stopping);
-  announce();
-  void followClock({ app, queue, turns, clock, log }, ending);
-  // Not awaited: a daemon that is stopped meanwhile stops at once.
-  void systemd.ready(`mirroring ${apiUrl}`, () => file.isHere() && isWell(queue, pulse, log));
+  log.info({}, `mirroring ${apiUrl} into ${app.store.file}`);
+  systemd.ready(`mirroring ${apiUrl}`, () => file.isHere() && isWell(pulse, log));
   if (!ending.aborted) await once(ending, 'abort');
   log.info({}, 'stopping at the next page boundary');
   file.gone.throwIfAborted();
@@ -188,12 +191,27 @@ function logWalk({ name: job }: Job, walk: WalkRow, log: Log): void {
   else log.info(counts, 'walk complete');
 }
 
-/** Whether this process does its work. */
-function isWell(queue: MirrorQueue, pulse: Pulse, log: Log): boolean {
+/** Notes for `freshness` when each dataset is due. An error is only logged: the runs will meet it, too. */
+function keepAllDue({ jobs, store }: App, turns: Turns, log: Log): void {
+  try {
+    for (const job of jobs) store.keepNextDue(job.name, turns.nextDue(job, store.lastRun(job.name)));
+  } catch (thrown) {
+    log.warn({ err: toError(thrown).message }, 'nobody can tell when datasets are due next');
+  }
+}
+
+function describeJump(byMs: number): string {
+  const far = ms(Math.abs(byMs));
+  return byMs > 0
+    ? `the clock went forward by ${far}, or the machine slept`
+    : `the clock was set back by ${far}`;
+}
+
+/** Whether the runs of this process do their work. */
+function isWell(pulse: Pulse, log: Log): boolean {
   const silent = pulse.silent();
   if (silent.length > 0) log.error({ jobs: silent }, 'runs have shown no sign of life for long');
-  if (!queue.isAlive()) log.error({}, 'the worker takes no more runs');
-  return silent.length === 0 && queue.isAlive();
+  return silent.length === 0;
 }
 
 function statusOf({ config, jobs }: App, now: number) {
@@ -224,7 +242,7 @@ function holdFolder(dir: string) {
 }
 
 /** Says where `mirror-changes` is, for workers of users. */
-function writeQueueFile(dir: string, at: ChangesAt): void {
+function writeQueueFile(dir: string, at: MirrorQueue['changesAt']): void {
   const file = join(dir, 'queue.json');
   writeFileSync(`${file}.new`, `${JSON.stringify(at, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${file}.new`, file);

@@ -1,8 +1,9 @@
 /** Errors of the file system, and what to do about them. */
 
-import { existsSync, mkdirSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, statfsSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
+import { Failure } from './errors.ts';
 
 const advice = {
   EACCES: 'it may not be written by this user: change its owner or mode',
@@ -72,4 +73,16 @@ export function makeFolder(folder: string, mode?: number): void {
     // Another process may have made it meanwhile.
     if (nameOf(thrown) !== 'EEXIST' || !statSync(folder).isDirectory()) throw thrown;
   }
+}
+
+/** Bytes of a socket's path that fit everywhere: Linux takes 107, macOS and the BSDs 103. */
+const LONGEST_SOCKET = 103;
+
+/** The path of a unix socket in a folder of the mirror. @throws Failure `config` where it is too long for one. */
+export function socketIn(folder: string, name: string): string {
+  const path = join(realpathSync(folder), name);
+  const bytes = Buffer.byteLength(path);
+  if (bytes <= LONGEST_SOCKET) return path;
+  const message = `MIRROR_DIR: ${path} is too long a path for a socket: ${bytes} bytes, ${LONGEST_SOCKET} at most: choose a shorter folder`;
+  throw new Failure('config', message);
 }

@@ -28,7 +28,7 @@ export const textOf = (said: Phrase): string =>
   said.map((piece) => (typeof piece === 'string' ? piece : piece.at)).join('');
 
 /** What lies behind several problems at once; each of the first three also has a problem of its own, of no dataset. */
-export type Cause = 'key-refused' | 'unreachable' | 'queue-stuck' | 'no-daemon';
+export type Cause = 'key-refused' | 'unreachable' | 'no-daemon' | 'clock';
 
 type Problem = {
   level: 'error' | 'warning';
@@ -72,7 +72,9 @@ export function foldProblems<Code extends string>(
     const ofDatasets = group.filter(({ job }) => job !== null);
     const jobs = ofDatasets.flatMap(({ job }) => job ?? []);
     const level = group.some((problem) => problem.level === 'error') ? 'error' : 'warning';
-    if (!own && ofDatasets.every((problem) => same(problem) === same(first))) {
+    // The times at which a clock was ahead differ, and say nothing.
+    const isOne = first.cause === 'clock' || ofDatasets.every((problem) => same(problem) === same(first));
+    if (!own && isOne) {
       const { code, messageParts, job } = first;
       const adviceParts = jobs.length > 1 ? ofAll(first.adviceParts, job) : first.adviceParts;
       return { level, code, jobs, effect: null, messageParts, adviceParts };

@@ -114,7 +114,7 @@ export type ListedJob = Required<
    */
   page: Readonly<Record<string, string | null>>;
   /** SQL for FROM in place of `table`, for rows with their number as `_number`. */
-  numbered: string;
+  fromWithNumber: string;
   /** SQL for the JSON of a row as the API sent it, over its columns in something named `row`. */
   rowJson: string;
 };
@@ -164,7 +164,7 @@ export function defineJob<Row>(name: string, definition: Definition<Row>): Job {
     ...{ table, rows, history: versions && `${table}_history`, versions },
     ...{ columns, volatile, volatileTable, schemas },
     page: schemas ? membersOfPage(schemas.page) : {},
-    numbered: numberedSql(rows, columns, { table: volatileTable, columns: volatile }),
+    fromWithNumber: fromWithNumberSql(rows, columns, { table: volatileTable, columns: volatile }),
     rowJson: schemas ? rowJsonSql(schemas.row) : 'row."_body"',
     contract: contract && { ...contract, volatile, columns: valueReader(specified) },
     tables: {
@@ -260,7 +260,7 @@ function membersOfPage({ properties = {} }: Schema): ListedJob['page'] {
   return Object.fromEntries(members);
 }
 
-function numberedSql(
+function fromWithNumberSql(
   rows: string,
   columns: readonly string[],
   volatile: { table: string | null; columns: readonly string[] },

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { RedisTarget } from './config.ts';
-import { Failure } from './errors.ts';
 
 /** Without credentials. */
 export function addressOf({ path, host, port, db }: RedisTarget): string {
@@ -135,11 +134,6 @@ const otherProblems = {
     message: 'Redis does not answer',
     advice: 'see whether it is stopped or kept busy; it is tried again by itself',
   },
-  ended: {
-    code: 'ended',
-    message: 'the private Redis ended',
-    advice: 'it is started again by itself; see the disk and the memory of this machine where it goes on',
-  },
   newer: {
     code: 'newer',
     message: 'a newer market-mirror keeps the state of this account',
@@ -206,7 +200,7 @@ export function isOfSettings({ code }: RedisProblem): boolean {
 }
 
 /** The result of `work`. @throws RedisError `silent` where it takes longer than `ms`. */
-export async function answerWithin<T>(ms: number, work: Promise<T>): Promise<T> {
+export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new RedisError('silent', `no answer in ${ms} ms`)), ms);
@@ -216,10 +210,4 @@ export async function answerWithin<T>(ms: number, work: Promise<T>): Promise<T> 
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** The failure of a start where waiting does not help. */
-export function settingFailure(target: RedisTarget, error: Error): Failure {
-  const { message, advice } = diagnose(error);
-  return new Failure('config', `REDIS_URL: ${addressOf(target)}: ${message}: ${advice}`);
 }

@@ -13,15 +13,15 @@ import type { Log } from './log.ts';
 import type { Schedule } from './schedule.ts';
 import { clientAddresses, hostNames, originOf } from './serve/http/client.ts';
 import { createHandler } from './serve/http/handler.ts';
-import { errorResponse } from './serve/http/response.ts';
-import { isQueryPath } from './serve/query/errors.ts';
+import { errorResponse, type StreamedResponse } from './serve/http/response.ts';
+import { openPool, type PoolBounds } from './serve/pool.ts';
+import { isQueryPath, toErrorBody } from './serve/query/errors.ts';
 import { openQuery } from './serve/query.ts';
-import { isRefused, openAdmission } from './serve/service/admission.ts';
+import { openAdmission } from './serve/service/admission.ts';
 import { openLists } from './serve/service/lists.ts';
 import { createAccessLog, openMetrics } from './serve/service/metrics.ts';
 import { watchMirror } from './serve/service/mirror.ts';
-import { callAnswerer, identify, serviceRoutes } from './serve/service.ts';
-import { openQueryProcesses } from './serve/ui/query-processes.ts';
+import { callAnswerer, serviceRoutes } from './serve/service.ts';
 import type { PageAccess } from './serve/ui/wire.ts';
 import { openUi } from './serve/ui.ts';
 import { version } from './version.ts';
@@ -32,13 +32,15 @@ export type ServiceParts = {
   settings: ServiceSettings;
   clock: Clock;
   log: Log;
+  /** Called where the database of keys was replaced: the service has to end, and begin anew. */
+  onLost?: (why: Failure) => void;
   requestId?: () => string;
   /** Of the page's files; that of the build unless given. */
   pageFolder?: string;
   /** How long a query may take; a minute on the page and five seconds in `/mirror/v1` unless given. */
   questionMs?: number;
-  /** How long a question of `/mirror/v1` waits for its turn. */
-  turnMs?: number;
+  /** Bounds of the query processes, for tests. */
+  pool?: Partial<PoolBounds>;
   /** For tests: a call that was let in waits for it. */
   beforeAnswer?: () => Promise<void>;
 };
@@ -52,8 +54,6 @@ type ServiceSettings = {
   trusted: readonly string[];
   /** The greatest age that is shown, in milliseconds, by job. */
   maxAgeMs: Readonly<Record<string, number>>;
-  /** Whether responses carry the IETF draft's RateLimit fields. */
-  draftHeaders: boolean;
   /** Whether `/mirror/v1` is answered. */
   query: boolean;
   /** Who may see the page. */
@@ -64,32 +64,28 @@ type ServiceSettings = {
 
 export type Service = {
   handle: RequestListener;
+  /** The body of an error that was found before `handle`, as clients of the path expect it. */
+  errorBody(path: string, status: number, error: { error: string; message: string }): unknown;
   /** Leaves a word for those who look up who serves from the folder. */
   note(word: string): void;
   /** The path of a link to the page, which must not come into a log; null where the page needs none, or there is none. */
   linkToPage(): string | null;
-  /** Ends responses that would go on for as long as somebody listens. */
-  drain(): void;
   close(): Promise<void>;
 };
 
 /** @throws Failure `incomplete` where another process serves from the folder, and as `openServeDatabase` does. */
-export function openService({ dir, jobs, settings, clock, log, ...rest }: ServiceParts): Service {
+export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }: ServiceParts): Service {
   const { maxAgeMs } = settings;
   const datasets = datasetsOf(jobs, settings.schedules);
   const onError = (thrown: unknown, requestId?: string) =>
     log.error({ ...(requestId && { requestId }), err: toError(thrown).stack }, 'a call failed');
 
-  const admission = openAdmission(dir, clock, (outage) => {
-    logOutage(log, 'serve.db', outage);
-    metrics.setKeysUp(outage === null);
-  });
+  const admission = openAdmission(dir, clock, (outage) => logOutage(log, 'serve.db', outage), onLost);
   const mirror = watchMirror(dir, jobs, clock, (outage) => logOutage(log, 'mirror', outage));
-  const lists = openLists({ mirror, maxAgeMs, clock, onPage: (source) => metrics.addPage(source) });
-  const processes = openQueryProcesses(clock);
+  const pool = openPool(clock, rest.pool);
+  const lists = openLists({ dir, mirror, pool, maxAgeMs, clock, questionMs: rest.questionMs });
   const answerCall = callAnswerer({
     admission,
-    draftHeaders: settings.draftHeaders,
     beforeAnswer: rest.beforeAnswer,
   });
   const query = settings.query
@@ -98,22 +94,16 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
         jobs,
         answerCall,
         mirror,
-        processes,
+        pool,
         maxAgeMs,
         clock,
-        hasLostKey: (call) => {
-          const caller = identify(admission, call, null);
-          // Where keys cannot be read, nobody has lost theirs.
-          return isRefused(caller) && caller.status !== 503;
-        },
-        turnMs: rest.turnMs,
         questionMs: rest.questionMs,
       })
     : undefined;
   const ui = openUi({
     dir,
     jobs,
-    processes,
+    pool,
     datasets,
     access: settings.page,
     admission,
@@ -158,32 +148,36 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
     clock,
     notFound: (call) =>
       query && isQueryPath(call.incoming.url ?? '') ? errorResponse('not_found') : ui.notFound(call),
-    shape: (path, response) => query?.shape(path, response) ?? response,
+    shape: (path, response) => described(path, query?.shape(path, response) ?? response),
     onBegin: metrics.beginCall,
     onEnd(call) {
       metrics.endCall(call);
-      const { account, route: endpoint, status } = call;
-      if (account !== null) admission.addCall({ account, endpoint, status });
-      logCall(call);
+      const { account, route, status } = call;
+      if (account !== null) admission.addCall({ account, endpoint: route, status });
+      // A page that is open asks every few seconds.
+      if (route !== 'page-overview' || status !== 304) logCall(call);
     },
     onError,
   });
   return {
     handle,
+    errorBody: (path, status, error) =>
+      query && isQueryPath(path) ? toErrorBody(status, error.message) : error,
     note: admission.note,
     linkToPage: ui.link,
-    drain() {
-      query?.drain();
-      ui.drain();
-    },
     async close() {
-      query?.drain();
       ui.close();
-      processes.close();
+      pool.close();
       mirror.close();
       admission.close();
     },
   };
+}
+
+/** Whoever finds an endpoint finds what describes them all. */
+function described(path: string, response: StreamedResponse): StreamedResponse {
+  if (!/^\/(?:api|mirror)\//.test(path)) return response;
+  return { ...response, headers: { ...response.headers, Link: '</openapi.json>; rel="service-desc"' } };
 }
 
 function logOutage(log: Log, what: string, outage: Failure | null): void {

@@ -280,6 +280,8 @@ function createStore(connection: Connection, dir: string, now: () => number, los
         const last = lastWalk(connection, job);
         return past(last?.finishedAt ? last.startedAt : undefined);
       },
+      /** The same for the last walk that has ended, whatever runs now. */
+      lastEnded: (job: string) => past(lastWalk(connection, job, 'finished_at IS NOT NULL')?.startedAt),
       /** The same for the last walk or glance, complete or not; null also where a glance is unfinished. */
       lastLook(job: string) {
         const { startedAt, finishedAt } = findLastLook.get(job) ?? {};
@@ -292,11 +294,6 @@ function createStore(connection: Connection, dir: string, now: () => number, los
         const walk = lastWalk(connection, job, 'finished_at IS NULL');
         const at = walk && readMemory(walk)?.checkpoint;
         return at !== undefined && at.failedRuns > 0 && at.offset > 0;
-      },
-      /** Whether the clock was ahead when the job's last walk began: the age of its data is not known. */
-      wasAhead(job: string) {
-        const last = lastWalk(connection, job);
-        return last !== undefined && past(last.startedAt) === null;
       },
     }),
     /** Empties the write-ahead log unless others are at work; keeps nobody waiting. */

@@ -6,16 +6,18 @@ import type { Body } from './api/response.ts';
 import { hintSettings, settingOf } from './config/settings.ts';
 import { Failure } from './errors.ts';
 import type { Job, RowValues } from './job.ts';
-import type {
-  CheckedPage,
-  CheckedRow,
-  CheckedRows,
-  DiscoveredShape,
-  Drift,
-  FieldPath,
-  PageFields,
+import {
+  type CheckedPage,
+  type CheckedRow,
+  type CheckedRows,
+  type DiscoveredShape,
+  type Drift,
+  type FieldPath,
+  type Hints,
+  type PageFields,
+  unknownShape,
 } from './validate/checked.ts';
-import { checkDiscovered, type Hints, unknownShape } from './validate/discovered.ts';
+import { checkDiscovered } from './validate/discovered.ts';
 import {
   broken,
   type FoundRows,
@@ -30,7 +32,7 @@ import { digestOf, keyedRow } from './validate/keys.ts';
 import { checkSpecified } from './validate/specified.ts';
 import { asRecord, inspect, profileRows } from './validate/values.ts';
 
-export { type Hints, unknownShape } from './validate/discovered.ts';
+export { type Hints, unknownShape } from './validate/checked.ts';
 export { errorInBody } from './validate/envelope.ts';
 
 const noFields: PageFields = { rows: 0, fields: [] };

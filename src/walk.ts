@@ -9,6 +9,7 @@ import {
   type Anomaly,
   advanceOf,
   anchored,
+  askPastEnd,
   beginning,
   type Checkpoint,
   endsIn,
@@ -16,7 +17,6 @@ import {
   freshRows,
   goOn,
   isReplaced,
-  lookBeyond,
   ofRequests,
   PAGE_ROWS,
   type PageFacts,
@@ -170,15 +170,18 @@ function verdictOf({ anomalies, mode }: Checkpoint): Verdict {
 /** Anomalies that say nothing of a change: an envelope need not say where the dataset ends; `describeGaps` tells of the others. */
 const unchanging: ReadonlySet<string> = new Set(['inferred-end', 'skipped', 'refused'] satisfies Anomaly[]);
 
-function describeAnomalies({ anomalies }: Checkpoint): string | undefined {
-  const wrong = Object.entries(anomalies).filter(([kind]) => !unchanging.has(kind));
+function describeAnomalies({ anomalies, skipped }: Checkpoint): string | undefined {
+  // Rows that were passed over are lacking from the total, too.
+  const isOwn = (kind: string) => !unchanging.has(kind) && !(kind === 'total' && skipped.length > 0);
+  const wrong = Object.entries(anomalies).filter(([kind]) => isOwn(kind));
   return wrong.map(([kind, times]) => `${kind} ×${times}`).join(', ') || undefined;
 }
 
-const describeGaps = ({ skipped }: Checkpoint): string | undefined =>
-  skipped.length > 0
-    ? `the page at offset ${skipped.join(' and ')} does not come or cannot be read: passed over`
-    : undefined;
+function describeGaps({ skipped }: Checkpoint): string | undefined {
+  if (skipped.length === 0) return undefined;
+  const [pages, come] = skipped.length === 1 ? ['page', 'does'] : ['pages', 'do'];
+  return `the ${pages} at offset ${skipped.join(' and ')} ${come} not come or cannot be read: passed over`;
+}
 
 /*
  * One published snapshot, read as the specification says: while `hasMore`, add `returned` to the offset. It is complete when
@@ -207,7 +210,7 @@ function advanceSnapshot(before: SnapshotCheckpoint, page: PageFacts): Step {
     page.met.includes(true) && 'repeat',
   );
   if (page.pagination.hasMore) return goOn(checkpoint, page);
-  if (endsTooEarly(checkpoint) && !checkpoint.lookedBeyond) return lookBeyond(checkpoint);
+  if (endsTooEarly(checkpoint) && !checkpoint.askedPastEnd) return askPastEnd(checkpoint);
   const { rows, unkeyed, total, totalFirst } = checkpoint;
   // As many rows as the snapshot says it has, and it said the same throughout.
   const addsUp = rows + unkeyed === total && total === totalFirst;

@@ -3,9 +3,7 @@
 import { answerCalls, type Task, type TaskName } from './worker.ts';
 
 const tasks: Record<TaskName, () => Promise<Task<never, unknown, never>>> = {
-  filter: async () => (await import('./reading/filters/scan.ts')).scanRows,
   lake: async () => (await import('./sinks/lake.ts')).followInLake,
-  overview: async () => (await import('./serve/ui/overview.ts')).readForPage,
   query: async () => (await import('./reading/query/process.ts')).answerQuestion,
   served: async () => (await import('./serve/query/process.ts')).answerServed,
   ship: async () => (await import('./sinks/postgres.ts')).followInPostgres,

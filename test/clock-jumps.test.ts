@@ -19,7 +19,11 @@ const DAY = 24 * 3_600_000;
 async function setupAhead() {
   const bench = await setupSync({ rows: 5 });
   bench.clock.jump(3 * DAY);
-  expect((await bench.sync()).code).toBe(0);
+  // Each at a time of its own.
+  for (const job of ['ai-signals', 'meme-signals', 'news', 'smart-wallets', 'usage']) {
+    expect((await bench.sync(job)).code).toBe(0);
+    bench.clock.advance(1_500);
+  }
   bench.clock.jump(-3 * DAY);
   const status = async () => JSON.parse((await bench.run(['status', '--json'])).stdout) as Status;
   return { ...bench, status };
@@ -30,11 +34,13 @@ describe('after a clock that was ahead was corrected, nothing claims to be fresh
     const { cwd, run, sync, status } = await setupAhead();
     const { code, stdout } = await run(['status']);
     expect(code).toBe(75);
-    for (const job of ['ai-signals', 'usage'])
-      expect(stdout).toMatch(
-        new RegExp(`✗ .*${job}.*: the clock was ahead at the last walk \\(complete as of 2026-11-24T12`),
-      );
-    expect(stdout).toMatch(/→ keep the clock by NTP.*market-mirror sync/);
+    // Once, though the times differ.
+    expect(stdout.match(/^[✗!→ ].*clock.*$/gm)).toEqual([
+      expect.stringMatching(
+        /^✗ ai-signals, meme-signals, news, smart-wallets, usage: the clock was ahead at the last walk \(complete as of 2026-11-24 12/,
+      ),
+      '  → keep the clock by NTP, such as timedatectl set-ntp true; then run market-mirror sync',
+    ]);
     expect(stdout).toMatch(/news +5 +unknown +– +verified/);
     const { problems, datasets } = await status();
     expect(new Set(problems.map(({ code }) => code))).toEqual(new Set(['clock-ahead']));

@@ -32,7 +32,6 @@ describe('settings', () => {
         tls: undefined,
         hosts: [],
         trusted: [],
-        draftHeaders: false,
         page: 'token',
         query: false,
       },

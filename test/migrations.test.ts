@@ -17,7 +17,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { loadJobs } from '../src/load-jobs.ts';
 import { openConnection, openReadOnly } from '../src/store/connection.ts';
-import { openStore } from '../src/store.ts';
+import { isLock, openStore, tryLock } from '../src/store.ts';
 import { temporaryFolder } from './helpers/folder.ts';
 import { runMain } from './helpers/main.ts';
 import { copyProgram, copyProject, type ProjectCopy } from './helpers/project-copy.ts';
@@ -102,6 +102,23 @@ describe('a database of an earlier version', () => {
     expect(() => query(file, 'SELECT remark FROM _datasets')).toThrow('no such column');
 
     addMigration(project, addColumn);
+    // Under a process of the earlier version, which may write at any time, nothing is migrated.
+    for (const [name, who] of [
+      ['daemon', 'the daemon'],
+      ['news', 'a run of news'],
+    ] as const) {
+      const lock = tryLock(dir, name);
+      const { code, stderr } = await open(project, dir);
+      expect([code, stderr]).toEqual([
+        75,
+        expect.stringMatching(`${who} \\(process ${process.pid}\\) is at work there`),
+      ]);
+      if (isLock(lock)) lock.release();
+    }
+    expect(() => query(file, 'SELECT remark FROM _datasets')).toThrow('no such column');
+
+    // Of the migration before: one way back is enough.
+    writeFileSync(join(dir, `mirror.before-migration-${applied}.db`), '');
     await open(project, dir);
     expect(query(file, noteOf)).toEqual(note);
     expect(query(file, 'SELECT remark FROM _datasets')).toEqual([[null]]);

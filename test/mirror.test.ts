@@ -30,6 +30,19 @@ describe('one pass over one dataset', () => {
   );
 });
 
+it('keeps what stood between, where pages that are saved together show a row twice', async () => {
+  const bench = await setup({ rows: 500 });
+  await bench.mirror('ai-signals');
+  const dataset = bench.upstream('ai-signals');
+  const row = dataset.rows[150];
+  change(150, { confidence: 0.123 })(dataset);
+  change(350, { ...row, confidence: 0.456 })(dataset);
+  publish('2026-01-02T00:00:00Z')(dataset);
+  await bench.mirror('ai-signals');
+  const versions = `SELECT confidence, _valid_from < _valid_to AS lasted FROM ai_signals_history WHERE _key = ? ORDER BY _valid_from`;
+  expect(bench.sql(versions, String(row?.['id'])).at(-1)).toEqual({ confidence: 0.123, lasted: 1 });
+});
+
 type Table = Map<string, Record<string, unknown>>;
 
 /** What a row of a table says, without what the mirror adds to it. */

@@ -35,13 +35,21 @@ const HOUR = 3_600_000;
 async function setup() {
   const [bench, there] = [await setupSync({ rows: 7 }), await postgres()];
   const lake = join(bench.cwd, 'lake');
+  const end = (args: string[]) =>
+    bench.run(args, { MIRROR_SHIP: there.url, MIRROR_LAKE: lake, ...keysOf(bench) });
   const run = async (...args: string[]) => {
-    const ended = await bench.run(args, { MIRROR_SHIP: there.url, MIRROR_LAKE: lake });
+    const ended = await end(args);
     expect({ args, ...ended }).toEqual({ ...ended, args, code: 0 });
     return ended.stdout;
   };
-  return { ...bench, run, there, lake };
+  return { ...bench, run, sync: () => end(['sync']), there, lake };
 }
+
+/** So few rows do not show what identifies them. */
+const keysOf = ({ model }: Pick<Awaited<ReturnType<typeof setupSync>>, 'model'>) =>
+  Object.fromEntries(
+    lists.map(({ table, data }) => [`MIRROR_KEY_${table.toUpperCase()}`, model.data[data].idField]),
+  );
 
 /** What SQL has a meaning for, or somebody else; and what is no name at all. */
 const strange = [

@@ -29,7 +29,7 @@ test.each(versions)('%s is restored, migrated and read, with its rows, proofs an
     expect(ended, args.join(' ')).toMatchObject({ code: 0 });
     return ended.stdout;
   };
-  await run('restore', join(folder, 'mirror.db'), '--with-keys');
+  await run('restore', join(folder, 'mirror.db'));
   const written = idsOf(join(folder, 'mirror.db'));
   // The first that writes migrates it.
   await run('quarantine', 'retry');

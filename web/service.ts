@@ -1,8 +1,6 @@
 /** Requests to the service. Nothing throws: a problem is plain data, for the place where it is shown. */
 
 import type {
-  Download,
-  DownloadQuestion,
   OpenedQuery,
   Overview,
   PageCell,
@@ -26,16 +24,29 @@ export type Outcome<T> = { value: T; problem?: never } | { problem: QueryProblem
 /** A whole answer. `isCut`: there are more rows than `limit`. */
 export type Answer = OpenedQuery & { rows: (readonly PageCell[])[]; isCut: boolean; ms: number };
 
-export const fetchOverview = (signal?: AbortSignal) => fetchJson<Overview>('/page/overview', signal);
+/** The latest that came, by which the service tells whether there is another. */
+let known: { etag: string; overview: Overview } | undefined;
+
+/** The same object as before where nothing is new. */
+export async function fetchOverview(signal: AbortSignal): Promise<Outcome<Overview>> {
+  try {
+    const headers: Record<string, string> = known ? { 'If-None-Match': known.etag } : {};
+    const response = await fetch('/page/overview', { headers, signal });
+    if (response.status === 304 && known) return { value: known.overview };
+    if (!response.ok) return { problem: await problemOf(response) };
+    known = { etag: response.headers.get('ETag') ?? '', overview: (await response.json()) as Overview };
+    return { value: known.overview };
+  } catch {
+    return { problem: signal.aborted ? stopped : away };
+  }
+}
+
 export const fetchSchema = (signal?: AbortSignal) => fetchJson<Schema>('/page/schema', signal);
 
 /** Ends the session of this browser. */
 export async function signOut(): Promise<void> {
   await fetch('/page/logout', { method: 'POST' }).catch(() => undefined);
 }
-
-export const prepareDownload = (question: DownloadQuestion, signal?: AbortSignal) =>
-  fetchJson<Download>('/page/downloads', signal, asJson(question));
 
 type Listening = {
   opened?(opened: OpenedQuery): void;
@@ -90,9 +101,9 @@ export async function answerTo(question: PageQuestion, signal?: AbortSignal): Pr
 const stopped: QueryProblem = { kind: 'stopped', message: 'Stopped: the answer was not waited for.' };
 const away: QueryProblem = { kind: 'away', message: 'the service does not answer' };
 
-async function fetchJson<T>(path: string, signal?: AbortSignal, init: RequestInit = {}): Promise<Outcome<T>> {
+async function fetchJson<T>(path: string, signal?: AbortSignal): Promise<Outcome<T>> {
   try {
-    const response = await fetch(path, { ...init, ...(signal && { signal }) });
+    const response = await fetch(path, signal ? { signal } : {});
     if (!response.ok) return { problem: await problemOf(response) };
     return { value: (await response.json()) as T };
   } catch {

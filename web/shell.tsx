@@ -162,14 +162,12 @@ function Switches() {
 const words = {
   connecting: 'connecting',
   live: 'connected',
-  stale: 'reconnecting',
   away: 'service away',
   unread: 'no mirror to read',
   login: 'not signed in',
 } as const;
 
 const tones: Readonly<Partial<Record<keyof typeof words, string>>> = {
-  stale: 'warn',
   away: 'bad',
   unread: 'bad',
   login: 'bad',
@@ -178,7 +176,7 @@ const tones: Readonly<Partial<Record<keyof typeof words, string>>> = {
 /** Whether the page is current: a word always, and a sentence where there is more to know. */
 function Connection() {
   const { connection, overview, problem } = useLive();
-  const isOld = overview !== null && ['stale', 'away', 'unread'].includes(connection);
+  const isOld = overview !== null && ['away', 'unread'].includes(connection);
   return (
     <div class={`connection tools toned ${connection} ${tones[connection] ?? ''}`}>
       <div class="tools" role="status">
@@ -186,7 +184,6 @@ function Connection() {
           <span class="dot" aria-hidden="true" /> {words[connection]}
         </span>
         {connection === 'live' && overview?.status.daemon === null && <span class="tag warn">no daemon</span>}
-        {connection === 'stale' && <p>Changes do not arrive by themselves; connecting again.</p>}
         {connection === 'away' && <p>The service went away; trying again.</p>}
         {connection === 'unread' && <p>The service cannot read the mirror; trying again.</p>}
         {connection === 'login' && (

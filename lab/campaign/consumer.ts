@@ -45,12 +45,14 @@ export function follow(world: World) {
       '--force',
       '--json',
     ];
-    const { code, stdout } = await world.cli(...command);
+    const { code, stdout, stderr } = await world.cli(...command);
     // The answer of a mirror that has been replaced does not count.
     if (copies !== before) return false;
     counts.polls += 1;
     if (code !== 0) {
       count(failed, `exit ${code}`);
+      // The first whole walk has found the key of the list: the copy is made anew.
+      if (/have got other keys/.test(stderr)) startOverWith(job);
       return false;
     }
     const copy = copies.get(job.name) ?? new Map<string, Form>();
@@ -59,6 +61,11 @@ export function follow(world: World) {
       take(job, copy, JSON.parse(line));
     cursors.set(job.name, (JSON.parse(stdout) as { seq: number }).seq);
     return true;
+  }
+
+  function startOverWith(job: Job): void {
+    copies.delete(job.name);
+    cursors.delete(job.name);
   }
 
   function take(job: Job, copy: Map<string, Form>, row: ChangedRow): void {

@@ -71,7 +71,7 @@ export type Declared = { name: string; type: string; labels: readonly string[]; 
 
 export function declaredMetrics(): Declared[] {
   const registry = new Registry();
-  declareMetrics(registry, [], [], '');
+  declareMetrics(registry, [], '');
   const declared = registry.getMetricsAsArray().map((metric) => {
     const { name, type, help, labelNames } = metric as typeof metric & { labelNames: string[] };
     return { name, type: String(type), labels: labelNames, help };

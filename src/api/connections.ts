@@ -1,9 +1,6 @@
 /** The connections to the API: straight, or through the proxy of HTTPS_PROXY, to which the key is never shown. */
 
-import type { Dispatcher } from 'undici';
-import openTunnel from 'undici/lib/api/api-connect.js';
-import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
-import Pool from 'undici/lib/dispatcher/pool.js';
+import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { toError } from '../errors.ts';
 import { codeOf } from './exchange.ts';
 import { PROXY } from './response.ts';
@@ -57,9 +54,12 @@ export function openConnections(
 
 /** The pool of a proxy whose errors tell that they are not the API's. @param asked is called before each tunnel. */
 function withOwnErrors(pool: Pool, asked: () => void): Pool {
+  const openTunnel = pool.connect.bind(pool) as (
+    options: Dispatcher.ConnectOptions,
+  ) => Promise<Dispatcher.ConnectData>;
   const connect = async (options: Dispatcher.ConnectOptions) => {
     asked();
-    const tunnel = await openTunnel.call(pool, options).catch((thrown) => {
+    const tunnel = await openTunnel(options).catch((thrown) => {
       throw proxyError(codeOf(toError(thrown)));
     });
     if (tunnel.statusCode === 200) return tunnel;

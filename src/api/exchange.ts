@@ -10,7 +10,7 @@ import { BROKEN, type Headers, listed, type RawResponse, STOPPED, TOO_LARGE } fr
  * Sends a GET and reads the whole response within `deadlineMs`. Redirects are not followed, so the key goes to the origin alone.
  * @param bodyBytes the most that an unpacked body may have.
  */
-export function exchange(
+export async function exchange(
   dispatcher: Dispatcher,
   { origin, path }: { origin: string; path: string },
   key: Secret,
@@ -18,82 +18,48 @@ export function exchange(
   { deadlineMs, bodyBytes }: { deadlineMs: number; bodyBytes: number },
   signal: AbortSignal,
 ): Promise<RawResponse> {
-  return new Promise((resolve) => {
-    let request: Dispatcher.DispatchController | undefined;
-    let error: Error | undefined;
-    let hasBegun = false;
-    let status = 0;
-    let headers: Headers = {};
-    const parts: Buffer[] = [];
-
-    const end = (response: RawResponse) => {
-      clearTimeout(late);
-      signal.removeEventListener('abort', stop);
-      resolve(response);
-    };
-    const lose = (code: string) =>
-      end({ status: null, code: key.hideIn(code), headers: {}, bytes: 0, body: null, trouble: null });
-    const fail = (reason: Error, code = codeOf(reason)) => {
-      // The abort below calls this once more.
-      if (error) return;
-      error = reason;
-      request?.abort(error);
-      lose(hasBegun && code !== STOPPED && code !== TOO_LARGE ? BROKEN + code : code);
-    };
-    const receive = () => {
-      const received = Buffer.concat(parts);
-      const unpacked = unpack(received, listed(headers['content-encoding']), bodyBytes);
-      if (!unpacked) return lose(TOO_LARGE);
-      const { body, trouble } = unpacked;
-      end({
-        status,
-        code: null,
-        headers: withoutKey(headers, key),
-        bytes: received.length,
-        body: withoutMark(key.hideIn(body)),
-        trouble: trouble && { ...trouble, name: key.hideIn(trouble.name) },
-      });
-    };
-    const stop = () => fail(toError(signal.reason), STOPPED);
-    const late = setTimeout(() => {
-      fail(new Error(`no complete answer within ${deadlineMs} ms`), 'DEADLINE');
-    }, deadlineMs);
-    if (signal.aborted) return stop();
-    signal.addEventListener('abort', stop);
-
-    // A handler of our own: a stream for each body would take a third of undici's time.
-    const handler: Dispatcher.DispatchHandler = {
-      onRequestStart(controller) {
-        request = controller;
-        // It was aborted while it waited for a connection.
-        if (error) controller.abort(error);
-      },
-      onResponseStarted() {
-        hasBegun = true;
-      },
-      onResponseStart(_, statusCode, received) {
-        status = statusCode;
-        headers = received;
-      },
-      onResponseData: (_, part) => void parts.push(part),
-      onResponseEnd: receive,
-      onResponseError: (_, thrown) => fail(thrown),
-    };
-    dispatcher.dispatch(
-      {
-        origin,
-        path,
-        method: 'GET',
-        headers: {
-          accept: 'application/json',
-          'accept-encoding': 'identity',
-          authorization: `Bearer ${key.reveal()}`,
-          'user-agent': userAgent,
-        },
-      },
-      handler,
-    );
+  const late = AbortSignal.timeout(deadlineMs);
+  const lose = (code: string): RawResponse => ({
+    ...{ status: null, code: key.hideIn(code), headers: {}, bytes: 0, body: null, trouble: null },
   });
+  let hasBegun = false;
+  try {
+    const { statusCode, headers, body } = await dispatcher.request({
+      ...{ origin, path, method: 'GET', signal: AbortSignal.any([signal, late]) },
+      headers: {
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        authorization: `Bearer ${key.reveal()}`,
+        'user-agent': userAgent,
+      },
+    });
+    hasBegun = true;
+    const received = Buffer.from(await body.arrayBuffer());
+    const unpacked = unpack(received, listed(headers['content-encoding']), bodyBytes);
+    if (!unpacked) return lose(TOO_LARGE);
+    const { trouble } = unpacked;
+    return {
+      status: statusCode,
+      code: null,
+      headers: withoutKey(headers, key),
+      bytes: received.length,
+      body: withoutMark(key.hideIn(unpacked.body)),
+      trouble: trouble && { ...trouble, name: key.hideIn(trouble.name) },
+    };
+  } catch (thrown) {
+    if (signal.aborted) return lose(STOPPED);
+    const error = toError(thrown);
+    const code = late.aborted ? 'DEADLINE' : codeOf(error);
+    const isBroken = hasBegun || isOfResponse(error, code);
+    return lose(isBroken && code !== TOO_LARGE ? BROKEN + code : code);
+  }
+}
+
+/** Whether the error is of bytes that came, before the head of a response was whole. */
+function isOfResponse({ name, ...error }: Error, code: string): boolean {
+  const { bytesRead = 0 } = (error as { socket?: { bytesRead?: number } }).socket ?? {};
+  const isNoHead = /^(HPE_|UND_ERR_RES_|UND_ERR_HEADERS_OVERFLOW|ERR_ASSERTION)/.test(code);
+  return isNoHead || name === 'HTTPParserError' || bytesRead > 0;
 }
 
 /** The code of an error of undici, or what else tells it from others. */

@@ -290,8 +290,13 @@ function openDialogue(input: Input, { stderr, signal }: Context): Dialogue {
 const OPENING = `# Settings of market-mirror. They are read from this file in the working folder; the environment goes before it.
 # Keep the file out of version control, and to yourself: chmod 600.`;
 
+/** What a newcomer needs, beside what is set already. */
+const FIRST = /^(MARKET_API_\w+|MIRROR_DIR|MIRROR_SERVE)$/;
+const MORE = '# more, which most never need:';
+
 /**
- * Every setting with its meaning: those of `given` as they are, the others as comments that show what holds.
+ * Every setting with its meaning: those of `given` as they are, the others as comments that show what holds. What a newcomer needs
+ * and what is given come first, then schedules, and below one line all the rest.
  * @param foreign what the file sets for other programs.
  */
 export function renderEnvFile(
@@ -299,10 +304,13 @@ export function renderEnvFile(
   jobs: readonly Pick<ListedJob, 'name' | 'schedule' | 'schemas' | 'reading'>[],
   foreign: Environment = {},
 ): string {
-  const own = allSettings.map(({ name, meaning, fallback, isRequired }) => [
+  const isFirst = ({ name }: { name: string }) => FIRST.test(name) || Boolean(given[name]);
+  const described = ({ name, meaning, fallback, isRequired }: (typeof allSettings)[number]) => [
     `# ${meaning}${isRequired ? ' (required)' : ''}`,
     line(name, given[name], fallback),
-  ]);
+  ];
+  const first = allSettings.filter(isFirst).map(described);
+  const more = allSettings.filter((setting) => !isFirst(setting)).map(described);
   const schedules = [
     `# ${scheduleSetting.meaning}`,
     ...jobs.map((job) => line(settingOf(job.name), given[settingOf(job.name)], job.schedule)),
@@ -315,7 +323,8 @@ export function renderEnvFile(
   ]);
   const others = Object.entries(foreign).map(([name, value = '']) => `${name}=${quoted(name, value)}`);
   const last = others.length > 0 ? [['# of other programs', ...others]] : [];
-  return `${[[OPENING], ...own, schedules, ...hints, ...last].map((lines) => lines.join('\n')).join('\n\n')}\n`;
+  const groups = [[OPENING], ...first, schedules, [MORE], ...more, ...hints, ...last];
+  return `${groups.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
 function line(name: string, value: string | undefined, fallback = ''): string {

@@ -89,7 +89,7 @@ export function keysCommand(context: Context): Command {
       again,
     )
     .optionsGroup('Options of create, for a new account, and of limits:')
-    .option('--quota <calls/period>', 'such as 1000/1h, 1000/1h,sliding or 1000/1h,refill; none: no quota')
+    .option('--quota <calls/period>', 'such as 1000/1h, or 1000/1h,refill; none: no quota')
     .option('--rate <calls/period>', 'such as 10/1s, or 10/1s+20 with a burst; none: no limit')
     .option('--concurrency <calls>', 'calls at the same time; none: no limit')
     .optionsGroup('Options of rotate:')

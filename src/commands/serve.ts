@@ -61,22 +61,22 @@ async function serve(options: Options, context: Context): Promise<void> {
   refuseOpenAddress(address, serve);
   if (!context.sendToParent && (stderr.isTTY || !existsSync(dir))) await refuseWithoutMirror(dir);
   // Loaded only here: the list of commands needs no server.
-  const [{ openService }, { listen }, { createLog }] = await Promise.all([
+  const [{ openService }, { listen }, { hasMirror, mirrorFile }, { createLog }] = await Promise.all([
     import('../serve.ts'),
     import('../serve/http/server.ts'),
+    import('../store/read.ts'),
     import('../log.ts'),
   ]);
   const log = createLog(logLevel, stderr.isTTY === true);
   await releasing(async (releases) => {
     const settings = { ...serve, host: address.host, schedules };
-    const service = openService({ dir, jobs, settings, clock, log });
+    const lost = new AbortController();
+    const onLost = (why: Failure) => lost.abort(why);
+    const service = openService({ dir, jobs, settings, clock, log, onLost });
     releases.add(service.close);
     const place = { ...address, tls: serve.tls, proxies: serve.trusted };
-    const listening = await listen(service.handle, place, { clock, log });
-    releases.add(() => {
-      service.drain();
-      return listening.end();
-    });
+    const listening = await listen(service.handle, place, { clock, log, errorBody: service.errorBody });
+    releases.add(listening.end);
     const { url } = listening;
     const note: ServeNote = {
       ...{ url, since: isoTime(clock.now()), page: serve.page },
@@ -88,6 +88,8 @@ async function serve(options: Options, context: Context): Promise<void> {
       log.warn({ err: toError(thrown).message }, 'status cannot be told where this serves');
     }
     log.info({ url }, `serving ${dir} at ${url}`);
+    if (!hasMirror(dir))
+      log.warn({}, `${mirrorFile(dir)} does not exist yet: run market-mirror sync or start`);
     if (serve.page !== 'off')
       announcePage(context, {
         url,
@@ -96,7 +98,9 @@ async function serve(options: Options, context: Context): Promise<void> {
         log,
       });
     reportToDaemon(context, { serving: url });
-    if (!signal.aborted) await once(signal, 'abort');
+    const over = AbortSignal.any([signal, lost.signal]);
+    if (!over.aborted) await once(over, 'abort');
+    lost.signal.throwIfAborted();
     log.info({}, 'ending once the responses in flight are sent');
   });
 }

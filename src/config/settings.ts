@@ -187,7 +187,7 @@ export const settings = {
     ),
     certFile: optional(
       'MIRROR_SERVE_TLS_CERT',
-      'file of the certificate with its chain (PEM), re-read when it changes; with the next, `serve` speaks TLS alone',
+      'file of the certificate with its chain (PEM), read at the start; with the next, `serve` speaks TLS alone',
       toPath,
     ),
     keyFile: optional('MIRROR_SERVE_TLS_KEY', 'file of its private key (PEM), without a password', toPath, {
@@ -203,12 +203,6 @@ export const settings = {
       'MIRROR_SERVE_TRUST',
       'addresses or networks of proxies whose X-Forwarded-For is believed: `10.0.0.7,192.0.2.0/24`',
       readProxies,
-    ),
-    draftHeaders: preset(
-      'MIRROR_SERVE_RATELIMIT',
-      "`on`: answers also carry the IETF draft's `RateLimit` fields",
-      'off',
-      readSwitch,
     ),
     query: preset(
       'MIRROR_SERVE_QUERY',

@@ -5,9 +5,8 @@
 
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { join } from 'node:path';
+import { socketIn } from '../disk.ts';
 import { Failure, toError } from '../errors.ts';
-import { fitsSocket } from '../socket-path.ts';
 
 /** How long the end of the daemon waits for open connections. */
 const LAST_RESPONSE_MS = 500;
@@ -21,12 +20,10 @@ type Parts = {
 type HealthSocket = { socket: string; close(): Promise<void> };
 
 /**
- * @returns undefined where the folder's path is too long for a socket: the daemon runs on without one.
- * @throws Failure `disk` where the socket cannot be made.
+ * @throws Failure `config` where the folder's path is too long for a socket, `disk` where it cannot be made.
  */
-export async function openHealthSocket({ dir, status }: Parts): Promise<HealthSocket | undefined> {
-  const socket = join(dir, 'http.sock');
-  if (!fitsSocket(socket)) return undefined;
+export async function openHealthSocket({ dir, status }: Parts): Promise<HealthSocket> {
+  const socket = socketIn(dir, 'http.sock');
   const server = createServer({ requestTimeout: 5_000 }, ({ method, url }, response) => {
     const [code, body] = respond(status, method, url);
     const headers = { 'content-type': 'application/json', 'cache-control': 'no-store', connection: 'close' };

@@ -20,18 +20,22 @@ export async function checkRedis(
   const runs = daemon
     ? [ok('daemon', `runs as process ${daemon.pid}`), checkQueue(daemon)]
     : [ok('daemon', 'none is running')];
-  if (url) return [...runs, ...(await checkLive('redis', { url }))];
+  if (url) return [...runs, await checkLive('redis', { url })];
   const live = daemon
     ? await checkLive('redis-live', { dir })
-    : [skipped('redis-live', 'the private Redis runs only while the daemon does')];
-  return [...runs, checkServer(searchPath), ...live];
+    : skipped('redis-live', 'the private Redis runs only while the daemon does');
+  return [...runs, checkServer(searchPath), live];
 }
 
 function checkQueue({ queue: outage }: DaemonStatus): Check {
   const name = 'queue';
   return outage
-    ? problem(name, 'incomplete', `no run begins since ${outage.since}: ${outage.message}`, outage.advice)
-    : ok(name, 'runs begin when they are due');
+    ? warning(
+        name,
+        `Redis is away since ${outage.since}: ${outage.message}`,
+        'the daemon mirrors on without it; see redis below',
+      )
+    : ok(name, 'BullMQ wakes what is due');
 }
 
 function checkServer(searchPath: string | undefined): Check {
@@ -44,33 +48,18 @@ function checkServer(searchPath: string | undefined): Check {
   }
 }
 
-async function checkLive(name: string, at: { url: string } | { dir: string }): Promise<Check[]> {
+async function checkLive(name: string, at: { url: string } | { dir: string }): Promise<Check> {
   try {
-    const { name: kind, recent, policy, appendOnly, refusal } = await examineRedis(at);
-    if (!recent) return [tooOld(name, kind)];
-    if (refusal) return [problem(name, 'incomplete', refusal.message, refusal.advice)];
-    const keeps =
-      appendOnly === null
-        ? 'no word on what it keeps'
-        : appendOnly
-          ? 'append-only file'
-          : 'no append-only file';
-    return [
-      ok(name, `${kind} answers; ${keeps} (it holds nothing that cannot be lost)`),
-      policy === 'noeviction'
-        ? ok('redis-eviction', 'maxmemory-policy is noeviction')
-        : warning(
-            'redis-eviction',
-            `maxmemory-policy is ${policy ?? 'unknown'}: it may evict queued runs`,
-            'set it to noeviction, in redis.conf and by CONFIG SET maxmemory-policy noeviction',
-          ),
-    ];
+    const { name: kind, recent } = await examineRedis(at);
+    return recent
+      ? ok(name, `${kind} takes writes; it holds nothing that cannot be lost`)
+      : tooOld(name, kind);
   } catch (thrown) {
     const advice =
       'dir' in at
         ? 'see the log of the daemon, which starts its Redis again by itself'
         : 'start it, or mend REDIS_URL; unset, the daemon runs a Redis of its own';
-    return [problemOf(name, thrown, advice)];
+    return problemOf(name, thrown, advice);
   }
 }
 

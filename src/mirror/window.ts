@@ -49,8 +49,8 @@ export function openWindow(
   /** Requests the page of the checkpoint, or a window from there on. */
   function requestNext(): RequestInFlight[] {
     const { offset, limit } = requestOf(session.checkpoint);
-    const mayOpen =
-      !isOneByOne && last !== undefined && limit === PAGE_ROWS && isOfSnapshot(last) && hasAmpleCalls(last);
+    const isOfWindow = session.checkpoint.mode === 'snapshot' && limit === PAGE_ROWS && !isOneByOne;
+    const mayOpen = isOfWindow && last !== undefined && isOfSnapshot(last) && hasAmpleCalls(last);
     return mayOpen ? requestWindow(offset) : [request(offset, limit)];
   }
 
@@ -72,7 +72,7 @@ export function openWindow(
   }
 
   /** Sorts what became of the requests: pages up to the first that did not come. */
-  async function settle(requests: readonly RequestInFlight[]): Promise<Arrived> {
+  async function collect(requests: readonly RequestInFlight[]): Promise<Arrived> {
     const arrived: ArrivedPage[] = [];
     let failure: Error | undefined;
     for (const { offset, settled } of requests) {
@@ -111,7 +111,7 @@ export function openWindow(
       }
       if (inFlight.length === 0) inFlight = requestNext();
       const window = inFlight;
-      const result = await settle(window);
+      const result = await collect(window);
       inFlight = [];
       last = result.arrived.at(-1);
       const isWhole = result.arrived.length === window.length && result.arrived.every(isOfSnapshot);

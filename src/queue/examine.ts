@@ -1,14 +1,13 @@
-/** Examines a Redis for `doctor`: its version, and whether it takes writes and keeps them. */
+/** Examines a Redis for `doctor`: its version, and whether it takes writes. */
 
 import { execFileSync } from 'node:child_process';
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { parseRedisUrl, type RedisTarget } from '../config.ts';
+import { parseRedisUrl } from '../config.ts';
 import { generalEnvironment } from '../environment.ts';
 import { Failure, toError } from '../errors.ts';
-import { diagnose, isRefusal, RedisError, type RedisProblem, tlsMismatch } from '../redis.ts';
-import { socketPath } from '../socket-path.ts';
-import { trialWriter } from './connection.ts';
+import { isRefusal } from '../redis.ts';
 import { findRedisServer } from './private-redis.ts';
 
 type Version = {
@@ -18,98 +17,58 @@ type Version = {
   recent: boolean;
 };
 
-/** Null where the host forbids to ask. */
-type LiveRedis = Version & {
-  policy: string | null;
-  appendOnly: boolean | null;
-  /** What keeps it from taking the queue's writes, or null. */
-  refusal: RedisProblem | null;
-};
-
 /** Milliseconds, to connect and to answer. */
 const ANSWER_MS = 5_000;
-/** BullMQ's least version of Redis; Valkey began above it. */
-const LEAST = [6, 2] as const;
+/** As the queue writes: by a script. The key expires after a minute. */
+const TRIAL = "return redis.call('SET', KEYS[1], '1', 'PX', 60000)";
 
 /** The server that a daemon would run for itself. @throws Failure `config` where there is none that works. */
 export function examineRedisServer(searchPath?: string): Version & { file: string } {
   const file = findRedisServer(searchPath);
-  const [, kind, number] = /^(\w+) server v=([\d.]+)/.exec(runForVersion(file)) ?? [];
+  const options = { env: generalEnvironment(), encoding: 'utf8', timeout: ANSWER_MS } as const;
+  let said: string;
+  try {
+    said = execFileSync(file, ['--version'], options);
+  } catch (cause) {
+    throw new Failure('config', `${file} does not run: install it again, or set REDIS_URL`, { cause });
+  }
+  const [, kind, number] = /^(\w+) server v=([\d.]+)/.exec(said) ?? [];
   if (!number) throw new Failure('config', `${file} --version names no version: install another`);
   return { file, ...versionOf(kind === 'Valkey' ? 'Valkey' : 'Redis', number) };
 }
 
-function runForVersion(file: string): string {
-  try {
-    return execFileSync(file, ['--version'], {
-      env: generalEnvironment(),
-      encoding: 'utf8',
-      timeout: ANSWER_MS,
-    });
-  } catch (cause) {
-    throw new Failure('config', `${file} does not run: install it again, or set REDIS_URL`, { cause });
-  }
-}
-
 /**
- * Asks the Redis at `url`, or the private one of the daemon that runs on `dir`.
- * @throws Failure `config` where it refuses the user name or password, `incomplete` where it does not answer.
+ * Writes to the Redis at `url`, or to the private one of the daemon that runs on `dir`.
+ * @throws Failure `config` where it refuses the user name or password, `incomplete` with its own words where it takes no writes.
  */
-export async function examineRedis(at: { url: string } | { dir: string }): Promise<LiveRedis> {
-  // Not `privateTarget`, which makes the folder.
-  const target: RedisTarget =
-    'url' in at ? parseRedisUrl(at.url) : { path: socketPath(join(at.dir, 'redis'), 'redis.sock') };
-  const { info, refusal } = await ask(target);
-  const fact = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
-  const valkey = fact('valkey_version');
-  const appendOnly = fact('aof_enabled');
-  return {
-    ...(valkey ? versionOf('Valkey', valkey) : versionOf('Redis', fact('redis_version'))),
-    policy: fact('maxmemory_policy') ?? null,
-    appendOnly: appendOnly === undefined ? null : appendOnly === '1',
-    refusal,
-  };
-}
-
-async function ask(target: RedisTarget): Promise<{ info: string; refusal: RedisProblem | null }> {
-  const client = new Redis({
-    ...target,
-    lazyConnect: true,
-    enableReadyCheck: false,
-    retryStrategy: () => null,
-    maxRetriesPerRequest: 0,
-    connectTimeout: ANSWER_MS,
-    commandTimeout: ANSWER_MS,
-  });
+export async function examineRedis(at: { url: string } | { dir: string }): Promise<Version> {
+  const target =
+    'url' in at ? parseRedisUrl(at.url) : { path: join(realpathSync(at.dir), 'redis', 'redis.sock') };
+  const once = { lazyConnect: true, enableReadyCheck: false, retryStrategy: () => null };
+  const limits = { maxRetriesPerRequest: 0, connectTimeout: ANSWER_MS, commandTimeout: ANSWER_MS };
+  const client = new Redis({ ...target, ...once, ...limits });
   const errors: Error[] = [];
   client.on('error', (error: Error) => void errors.push(error));
   try {
     await client.connect();
-    await client.ping();
+    await client.eval(TRIAL, 1, 'market-mirror-doctor:trial');
     const info = await client.info().catch(() => ''); // Some hosts forbid it.
-    const refused = await trialWriter(client, 'market-mirror-doctor')().then(() => null, toError);
-    return { info, refusal: refused && diagnose(refused) };
+    const fact = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
+    const valkey = fact('valkey_version');
+    return valkey ? versionOf('Valkey', valkey) : versionOf('Redis', fact('redis_version'));
   } catch (thrown) {
-    const mismatch = await tlsMismatch(target);
-    throw failureOf([...(mismatch ? [mismatch] : []), ...errors, toError(thrown)]);
+    const error = errors[0] ?? toError(thrown);
+    if (isRefusal(error)) throw new Failure('config', 'it refuses the user name or password');
+    throw new Failure('incomplete', `it takes no writes (${error.message})`);
   } finally {
     client.disconnect();
   }
 }
 
-function failureOf(errors: Error[]): Failure {
-  if (errors.some(isRefusal)) return new Failure('config', 'it refuses the user name or password');
-  const [first] = errors;
-  if (first instanceof RedisError)
-    return new Failure('config', `${first.problem.message}: ${first.problem.advice}`);
-  return new Failure('incomplete', `it does not answer (${first?.message})`);
-}
-
-function versionOf(kind: 'Redis' | 'Valkey', number = ''): Version {
+/** BullMQ needs Redis 6.2; Valkey began above it. */
+function versionOf(kind: 'Redis' | 'Valkey', number?: string): Version {
+  if (number === undefined) return { name: `${kind} of an unknown version`, recent: true };
   const [major = 0, minor = 0] = number.split('.').map(Number);
-  const recent = major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1]);
-  return {
-    name: number === '' ? `${kind} of an unknown version` : `${kind} ${number}`,
-    recent: kind === 'Valkey' || number === '' || recent,
-  };
+  const recent = kind === 'Valkey' || major > 6 || (major === 6 && minor >= 2);
+  return { name: `${kind} ${number}`, recent };
 }

@@ -143,7 +143,8 @@ export function changedSince(
         'usage',
         `--since: a restore of the mirror took back changes up to ${since}: export all of it, and go on from the receipt's seq`,
       );
-    if (Date.parse(since) < keysSince(connection, name))
+    // Before the first change there was no row that could have had another key.
+    if (Date.parse(since) > 0 && Date.parse(since) < keysSince(connection, name))
       throw new Failure(
         'usage',
         `--since: rows of ${table} have got other keys since then: export all of it, and go on from the receipt's seq`,

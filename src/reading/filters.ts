@@ -1,184 +1,174 @@
-/** The rows of a moment that the filters of a query leave. docs/serve.md ("Filters") has the rules. */
+/**
+ * The rows of a moment that the filters of a query leave: decided from the JSON of each row alone, case and accents aside.
+ * docs/serve.md ("Filters") has the rules.
+ */
 
-import { byteCache } from '../byte-cache.ts';
+import { createHash } from 'node:crypto';
 import type { ListedJob } from '../job-list.ts';
 import type { Connection } from '../store/read.ts';
-import { watchFiles } from '../store/sqlite-files.ts';
-import { threadOnDemand } from '../worker.ts';
-import type { Filters } from './filters/match.ts';
-import type { RowNumbers, ScanRequest } from './filters/scan.ts';
-import type { Moment } from './pages.ts';
+import type { Moment, Pages } from './pages.ts';
 
-export { type Filters, filtersOf } from './filters/match.ts';
-
-/** RowNumbers in the order of the moment. `busy`: too many scans wait, try again. `stopped`: the client has left, or the moment is gone from the history. */
-export type ScanResult = RowNumbers | 'busy' | 'stopped';
-
-/** A million numbers are four million bytes. */
-const MAX_CACHE_BYTES = 32 * 1024 ** 2;
-
-export type RowFilter = ReturnType<typeof openRowFilter>;
-
-/** @param connection to a mirror. */
-export function openRowFilter(connection: Connection, jobs: readonly ListedJob[]) {
-  const cache = byteCache<RowNumbers>(MAX_CACHE_BYTES, ({ byteLength }) => byteLength);
-  const lost = watchFiles(connection.name);
-  const thread = scanThread(connection.name, jobs);
-  const scan = scanQueue(thread, (name, numbers) => {
-    // The thread may have opened another mirror than the one that the moment is of.
-    const loss = lost();
-    if (loss) throw loss;
-    cache.set(name, numbers);
-  });
-  return {
-    /**
-     * Scans every row of the moment on a thread, unless the same was asked lately.
-     * @param account of the client: accounts take turns.
-     * @param signal aborted where the client waits no longer.
-     * @throws Failure as reading the mirror does, and `disk` where another file has taken its place.
-     */
-    async find(moment: Moment, filters: Filters, account: string, signal?: AbortSignal): Promise<ScanResult> {
-      const name = [moment.job, moment.seq, moment.unversionedSeq, filters.key].join(' ');
-      return cache.get(name) ?? (await scan(name, moment, filters, account, signal));
-    },
-    /** Ends the thread; clients that wait get a Failure. */
-    close: thread.close,
-  };
-}
-
-/** Different scans, the running one among them: another client would wait for long. */
-const MAX_SCANS = 8;
-
-type SharedScan = {
-  /** The same for the same moment and filters. */
-  readonly name: string;
-  readonly moment: Moment;
-  readonly filters: Filters;
-  /** That of the client who came first. */
-  readonly account: string;
-  readonly result: Promise<ScanResult>;
-  finish(result: ScanResult | Promise<never>): void;
-  /** How many clients wait for it. */
-  waiting: number;
+export type Filters = {
+  /** Names them: the same for the same filters, in whatever order and spelling. Fits into an ETag as it is. */
+  readonly key: string;
+  readonly words: readonly string[];
+  readonly fields: readonly (readonly [name: string, value: string])[];
 };
 
 /**
- * One scan at a time, each shared by all clients who ask for the same, and ended when none of them is left. Accounts take turns,
- * and one that has many scans waiting makes room for one that has fewer.
- * @param found called with each result, before those who wait for it have it.
+ * @param parameter gives the value of one by its name; where it is repeated, that of the first.
+ * @returns null where every row is left.
  */
-export function scanQueue(
-  thread: Pick<ReturnType<typeof scanThread>, 'scan' | 'stop'>,
-  found: (name: string, numbers: RowNumbers) => void,
-) {
-  /** By name, oldest first. */
-  const scans = new Map<string, SharedScan>();
-  let running: SharedScan | undefined;
-  /** Accounts that had a turn while others waited, the latest last. */
-  const served = new Set<string>();
-
-  function add(name: string, moment: Moment, filters: Filters, account: string): SharedScan {
-    let finish: SharedScan['finish'] = () => {};
-    const result = new Promise<ScanResult>((resolve) => {
-      finish = resolve;
-    });
-    // Its clients may have gone before it fails.
-    result.catch(() => undefined);
-    const scan = { name, moment, filters, account, result, finish, waiting: 0 };
-    scans.set(name, scan);
-    return scan;
+export function filtersOf(
+  job: Pick<ListedJob, 'filters'>,
+  parameter: (name: string) => string | null | undefined,
+): Filters | null {
+  const words: string[] = [];
+  const fields: [string, string][] = [];
+  for (const [name, rule] of Object.entries(job.filters)) {
+    const text = parameter(name) ?? '';
+    const value = normalize(text);
+    if (rule.by === 'text') words.push(...wordsOf(text));
+    else if (value !== '' && value !== normalize(rule.all ?? '')) fields.push([name, value]);
   }
-
-  /** The account with most scans gives up its latest, unless this one would have as many then. */
-  function makeRoom(account: string): boolean {
-    if (scans.size < MAX_SCANS) return true;
-    const all = [...scans.values()];
-    const countOf = (owner: string) => all.filter((scan) => scan.account === owner).length;
-    const victim = all
-      .filter((scan) => scan !== running)
-      .reduce((worst, scan) => (countOf(scan.account) >= countOf(worst.account) ? scan : worst));
-    if (countOf(victim.account) <= countOf(account) + 1) return false;
-    victim.finish('busy');
-    return scans.delete(victim.name);
-  }
-
-  /** Runs the oldest scan of the account whose last turn is longest ago. */
-  function runNext(): void {
-    if (running || scans.size === 0) return;
-    const turns = [...served];
-    const next = [...scans.values()].reduce((first, scan) =>
-      turns.indexOf(scan.account) < turns.indexOf(first.account) ? scan : first,
-    );
-    served.delete(next.account);
-    served.add(next.account);
-    running = next;
-    void run(next).then(() => {
-      running = undefined;
-      forget(next);
-      if (scans.size === 0) served.clear();
-      runNext();
-    });
-  }
-
-  async function run({ name, moment, filters, finish }: SharedScan): Promise<void> {
-    try {
-      const numbers = await thread.scan(moment, filters);
-      if (numbers) found(name, numbers);
-      finish(numbers ?? 'stopped');
-    } catch (thrown) {
-      finish(Promise.reject(thrown));
-    }
-  }
-
-  function leave(scan: SharedScan): void {
-    scan.waiting -= 1;
-    if (scan.waiting > 0) return;
-    if (scan === running) thread.stop();
-    forget(scan);
-  }
-
-  /** A client that asks for the same from now on begins another. */
-  function forget(scan: SharedScan): void {
-    if (scans.get(scan.name) === scan) scans.delete(scan.name);
-  }
-
-  return async (
-    name: string,
-    moment: Moment,
-    filters: Filters,
-    account: string,
-    signal?: AbortSignal,
-  ): Promise<ScanResult> => {
-    if (signal?.aborted) return 'stopped';
-    const known = scans.get(name);
-    if (!known && !makeRoom(account)) return 'busy';
-    const scan = known ?? add(name, moment, filters, account);
-    scan.waiting += 1;
-    runNext();
-    const aborted = new Promise<'stopped'>((resolve) =>
-      signal?.addEventListener('abort', () => resolve('stopped'), { once: true }),
-    );
-    return await Promise.race([scan.result, aborted]).finally(() => leave(scan));
-  };
+  if (words.length + fields.length === 0) return null;
+  const wanted = { words: [...new Set(words)].sort(), fields };
+  const key = createHash('sha256').update(JSON.stringify(wanted)).digest('base64url');
+  return { key, ...wanted };
 }
 
-/** Scans on a thread, so that the service never stands still; the first one starts it. @param file the mirror. */
-export function scanThread(file: string, jobs: readonly ListedJob[]) {
-  const wanted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const thread = threadOnDemand<ScanRequest, RowNumbers | undefined>(
-    'filter',
-    'the thread that filters rows',
+/** So many rows are in memory at a time. */
+const ROWS_AT_ONCE = 1_000;
+
+/** The numbers of the rows of a moment that are left, in its order. Reads every row: to be called where it can be ended. */
+export function matchingRows(
+  connection: Connection,
+  pages: Pages,
+  moment: Moment,
+  filters: Filters,
+): number[] {
+  const pathsOf = openFieldPaths(connection);
+  const fields = filters.fields.map(([name, value]) => ({ value, paths: pathsOf(moment.job, name) }));
+  const matches = matcherOf({ words: filters.words, fields });
+  const found: number[] = [];
+  for (let from = 0; from < moment.total; from += ROWS_AT_ONCE) {
+    const numbers = pages.numbersOf(moment, from, ROWS_AT_ONCE);
+    for (const [at, json] of pages.readRows(moment, numbers).entries())
+      if (json !== undefined && matches(json)) found.push(numbers[at] as number);
+  }
+  return found;
+}
+
+/** Text as it is compared. The form of two joined texts is their forms joined: so a text is part of another exactly where its form is part of the other's. */
+export function normalize(text: string): string {
+  return text.replace(beyondAscii, normalizeRun).toLowerCase().replaceAll('ς', 'σ');
+}
+
+/** Each once. */
+export function wordsOf(text: string): string[] {
+  return [...new Set(normalize(text).split(/\s+/))].filter((word) => word !== '');
+}
+
+/** Most texts have little of it, and none of what follows is quick. */
+const beyondAscii = /[^\0-\x7f]+/g;
+
+/** Upper case on the way, which alone knows that a sharp s is two. */
+function normalizeRun(run: string): string {
+  return run.normalize('NFKD').replace(marks, '').toLowerCase().toUpperCase();
+}
+
+const marks = /\p{M}+/gu;
+
+/** Paths of names at which the field of a filter may lie, the first choice first: its own member, its column, the same of its plural. */
+export function openFieldPaths(connection: Connection): (job: string, name: string) => string[][] {
+  const pathOf = connection
+    .prepare<[string, string], string>('SELECT path FROM fields WHERE job = ? AND "column" = ?')
+    .pluck();
+  return (job, filter) =>
+    [filter, pluralOf(filter)].flatMap((name) => {
+      const path = pathOf.get(job, name);
+      return [[name], ...(path === undefined ? [] : [namesIn(path)])];
+    });
+}
+
+/** The names that a path such as `$.market."base asset"` leads through. */
+function namesIn(path: string): string[] {
+  return [...path.matchAll(/\.(\w+|"(?:[^"\\]|\\.)*")/g)].map(([, name = '']) =>
+    name.startsWith('"') ? (JSON.parse(name) as string) : name,
   );
-  let id = 0;
-  return {
-    /** One at a time. @returns undefined where it was stopped. @throws Failure as reading the mirror does. */
-    async scan(moment: Moment, filters: Filters): Promise<RowNumbers | undefined> {
-      id += 1;
-      Atomics.store(wanted, 0, id);
-      return await thread.call({ file, jobs, moment, filters, id, wanted });
-    },
-    /** Ends the scan that is under way. */
-    stop: () => void Atomics.store(wanted, 0, 0),
-    close: thread.close,
-  };
 }
+
+function pluralOf(name: string): string {
+  if (/[^aeiou]y$/.test(name)) return name.replace(/y$/, 'ies');
+  return /(s|x|z|ch|sh)$/.test(name) ? `${name}es` : `${name}s`;
+}
+
+/** What is searched for, normalized. */
+type MatchTerms = {
+  /** All of them, each anywhere in the row's text. */
+  words: readonly string[];
+  fields: readonly FieldTerm[];
+};
+
+/** The field of a row is the first of the paths at which it has a value or a list. */
+type FieldTerm = { paths: readonly (readonly string[])[]; value: string };
+
+/** @returns whether a row, given as JSON, is left. */
+export function matcherOf({ words, fields }: MatchTerms): (json: string) => boolean {
+  const parts = [...words, ...fields.map(({ value }) => value)];
+  /** Whatever is somewhere in the row is somewhere in its JSON, unless that is written with escapes. */
+  const mayMatch = (json: string) => {
+    if (json.includes('\\')) return true;
+    const normalized = normalize(json);
+    return parts.every((part) => normalized.includes(part));
+  };
+  return (json) => mayMatch(json) && hasWords(json, words) && hasFields(json, fields);
+}
+
+function hasWords(json: string, words: readonly string[]): boolean {
+  if (words.length === 0) return true;
+  const text = normalizedText(json);
+  return words.every((word) => text.includes(word));
+}
+
+function hasFields(json: string, fields: readonly FieldTerm[]): boolean {
+  if (fields.length === 0) return true;
+  const row = JSON.parse(withNumbersAsTexts(json)) as unknown;
+  return fields.every((field) => hasValue(row, field));
+}
+
+/** The texts and numbers in a row, one a line; a word never reaches beyond its line. */
+export function normalizedText(json: string): string {
+  const tokens = (json.match(textNameOrNumber) ?? []).filter((token) => !token.endsWith(':'));
+  return normalize(tokens.map(plainText).join('\n'));
+}
+
+const textNameOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*:)?|-?\d[\d.eE+-]*/g;
+
+function plainText(token: string): string {
+  if (!token.startsWith('"')) return token;
+  return token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1);
+}
+
+/** Numbers are compared as they are written: parsing would change 1.0, and the last digits of long ones. */
+function withNumbersAsTexts(json: string): string {
+  return json.replace(textOrNumber, (token) => (token.startsWith('"') ? token : `"${token}"`));
+}
+
+const textOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+
+function hasValue(row: unknown, { paths, value }: FieldTerm): boolean {
+  const found = paths.map((path) => path.reduce(memberOf, row)).find(isComparable);
+  const isIt = (held: unknown) => isScalar(held) && normalize(String(held)) === value;
+  return Array.isArray(found) ? found.some(isIt) : isIt(found);
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (!(value instanceof Object) || !Object.hasOwn(value, name)) return undefined;
+  return (value as Record<string, unknown>)[name];
+}
+
+const isScalar = (value: unknown) => typeof value === 'string' || typeof value === 'boolean';
+
+/** A null or an object in its place says no more than a member that is not there. */
+const isComparable = (value: unknown) => isScalar(value) || Array.isArray(value);

@@ -228,7 +228,7 @@ type PastRows = ReturnType<typeof openPastRows>;
 
 /** Rows by their numbers, as they were at one point in time. */
 function openPastRows(connection: Connection, job: ListedJob & { versions: string }) {
-  const table = job.numbered;
+  const table = job.fromWithNumber;
   const stored = quoted(job.rows);
   const history = quoted(job.versions);
   const pluck = <Value>(sql: string) => connection.prepare<(string | number)[], Value>(sql).pluck();

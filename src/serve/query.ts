@@ -10,7 +10,6 @@ import type { ListedJob } from '../job-list.ts';
 import { isHeldColumn } from '../reading/columns.ts';
 import { quoted } from '../store/read.ts';
 import { describeBeginning } from '../time.ts';
-import { accountOwner } from './fair-shares.ts';
 import type { Call, Route } from './http/handler.ts';
 import {
   compress,
@@ -22,25 +21,26 @@ import {
   retryAfter,
   type StreamedResponse,
 } from './http/response.ts';
-import { abortSignalOf, EVENT_STREAM } from './http/stream.ts';
+import { abortSignalOf } from './http/stream.ts';
+import { accountOwner, type Pool } from './pool.ts';
+import { prepared } from './prepared.ts';
 import {
   epochOf,
   type FeedAnswer,
   type FeedDataset,
+  feedBody,
   feedStates,
-  type Position,
   readPosition,
   refusePosition,
 } from './query/changes.ts';
 import { describeDataset } from './query/describe.ts';
 import { badParameter, errorResponse, isQueryPath, QueryError, toErrorBody } from './query/errors.ts';
-import { feedBody, openFeedStreams } from './query/feed.ts';
 import { parseRequest, type ReadRequest } from './query/parse.ts';
 import type { DatasetAnswer, DatasetQuestion } from './query/process.ts';
 import { type DatasetState, type Form, type RowsAnswer, type RowsQuestion, stateOf } from './query/read.ts';
 import {
-  type Column,
   columnsOf,
+  freshnessOf,
   type ListJob,
   pastRows,
   presentRows,
@@ -49,7 +49,7 @@ import {
   type Source,
   versionsOfRow,
 } from './query/sql.ts';
-import type { Caller, Charge } from './service/admission.ts';
+import type { Caller } from './service/admission.ts';
 import {
   ageOfProof,
   BUSY_SECONDS,
@@ -62,48 +62,36 @@ import {
 } from './service/lists.ts';
 import type { OpenMirror, WatchedMirror } from './service/mirror.ts';
 import type { AnswerCall } from './service.ts';
-import type { Loan, QueryProcesses } from './ui/query-processes.ts';
-import { type Kept, prepared, untilCommit } from './until-commit.ts';
 
 export type QueryParts = {
   dir: string;
   jobs: readonly ListedJob[];
   answerCall: AnswerCall;
   mirror: WatchedMirror;
-  processes: Pick<QueryProcesses, 'take'>;
+  pool: Pick<Pool, 'take' | 'quick'>;
   /** The greatest age that is shown, in milliseconds, by job; a job that is not there has no bound. */
   maxAgeMs: Readonly<Record<string, number>>;
-  clock: Pick<Clock, 'now' | 'after'>;
-  /** Whether the key of a call is no longer valid. */
-  hasLostKey(call: Call): boolean;
-  /** How long a question waits for its turn, and how long it may take then. */
-  turnMs?: number | undefined;
+  clock: Pick<Clock, 'now'>;
+  /** How long a question may take. */
   questionMs?: number | undefined;
 };
 
 type QuerySurface = {
   readonly routes: readonly Route[];
-  /** Ends streams of changes. */
-  drain(): void;
   /** Errors below this surface have the form of PostgREST, whoever found them. */
   shape(path: string, response: StreamedResponse): StreamedResponse;
 };
-
-/** With what is kept of it while a call is planned. */
-type KeptMirror = Pick<OpenMirror, 'connection' | 'name'> & { readonly kept: Kept };
 
 /** Whether a query process has been at work for an answer: then an error costs a call, too. */
 type Effort = { wasRead: boolean };
 
 type WholeResponse = PlannedResponse & { readonly body: Uint8Array | string };
 
-/** What rows are asked for, and by whom. @property point as of `pointOf`. */
+/** What rows are asked for. @property point as of `pointOf`. */
 type RowsRequest = {
   readonly job: ListJob;
   readonly request: ReadRequest;
   readonly point: ReturnType<typeof pointOf>;
-  readonly call: Call;
-  readonly caller: Caller;
 };
 
 /** All of a call that its answer depends on. */
@@ -114,28 +102,16 @@ const DEFAULT_MAX_ROWS = 1_000;
 /** Of the largest list page of `/api/v1`. */
 const ROWS_PER_CALL = 100;
 const QUESTION_MS = 5_000;
-/** For which a question waits for its turn: a connection on which nothing is sent for 30 s is closed. */
-const TURN_MS = 20_000;
 
 export function openQuery(parts: QueryParts): QuerySurface {
-  const {
-    dir,
-    jobs,
-    answerCall,
-    mirror,
-    maxAgeMs,
-    clock,
-    turnMs = TURN_MS,
-    questionMs = QUESTION_MS,
-  } = parts;
+  const { dir, jobs, answerCall, mirror, pool, maxAgeMs, clock, questionMs = QUESTION_MS } = parts;
   const lists = jobs.filter((job): job is ListJob => job.history !== null && job.versions !== null);
-  const streams = openFeedStreams();
 
   /** A dataset is named by its table or by its job. Only a client with a key learns whether it exists. */
   const datasetRoute = (
     name: string,
     path: string,
-    plan: (open: KeptMirror, job: ListJob, call: Call, caller: Caller) => Plan,
+    plan: (open: OpenMirror, job: ListJob, call: Call, caller: Caller) => Plan,
   ): Route => ({
     name,
     path,
@@ -159,7 +135,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
   });
 
   /** The rows of a dataset, or the versions of one. */
-  function planRows(open: KeptMirror, job: ListJob, call: Call, caller: Caller): Plan {
+  function planRows(open: OpenMirror, job: ListJob, call: Call, caller: Caller): Plan {
     const request = parseRequest(call.query, clock.now());
     const form = formOf(call.headers.accept);
     const isCounted = countPreference(call) !== undefined;
@@ -169,7 +145,9 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const limit = request.limit ?? DEFAULT_MAX_ROWS;
     // One more row shows that there are more.
     const maxRows = request.limit === null ? DEFAULT_MAX_ROWS : null;
-    const read = rowsReader({ job, request, point, call, caller }, (at) => ({
+    const question = (asked: DatasetQuestion, effort: Effort) =>
+      ask<RowsAnswer>(abortSignalOf(call), caller.account, asked, effort);
+    const read = rowsReader({ job, request, point }, question, (at) => ({
       ...{ form, maxRows, isCounted, at },
       rows: rowsSql(sourceAt(at), request, maxRows === null ? limit : limit + 1),
     }));
@@ -180,7 +158,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
   }
 
   /** One row, looked up by its key. */
-  function planRow(open: KeptMirror, job: ListJob, call: Call, caller: Caller): Plan {
+  function planRow(open: OpenMirror, job: ListJob, call: Call): Plan {
     refuseOthers(call, ['select', 'seq', 'as_of']);
     const request = parseRequest(call.query, clock.now());
     const accepted = formOf(call.headers.accept);
@@ -188,7 +166,9 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const present = presentState(open, job);
     const point = pointOf(job, request, present);
     const sourceAt = sourceFinder(open, job);
-    const read = rowsReader({ job, request, point, call, caller }, (at) => ({
+    const quickly = (asked: DatasetQuestion, effort: Effort) =>
+      answerOf<RowsAnswer>(() => pool.quick(asked, questionMs), effort);
+    const read = rowsReader({ job, request, point }, quickly, (at) => ({
       ...{ form: accepted === 'json' ? 'object' : accepted, maxRows: null, isCounted: false, at },
       rows: rowsSql(rowOf(sourceAt(at), key), request, 1),
     }));
@@ -206,8 +186,8 @@ export function openQuery(parts: QueryParts): QuerySurface {
   }
 
   /** @param key of the row whose versions are meant; undefined for the rows of the dataset. */
-  function sourceFinder(open: KeptMirror, job: ListJob, key?: string): (at: string | null) => Source {
-    const columns = columnsFor(open, job, key === undefined ? job.table : job.history);
+  function sourceFinder(open: OpenMirror, job: ListJob, key?: string): (at: string | null) => Source {
+    const columns = columnsOf(open.connection, job, key === undefined ? job.table : job.history);
     if (key !== undefined) return (at) => versionsOfRow(job, columns, key, at);
     return (at) => (at === null ? presentRows(job, columns) : pastRows(job, columns, at));
   }
@@ -217,26 +197,24 @@ export function openQuery(parts: QueryParts): QuerySurface {
    * @returns what reads the rows and the state that they show.
    */
   function rowsReader(
-    { job, request, point, call, caller }: RowsRequest,
+    { job, request, point }: RowsRequest,
+    read: (question: DatasetQuestion, effort: Effort) => Promise<RowsAnswer>,
     questionAt: (at: string | null) => RowsQuestion,
   ): (effort: Effort) => Promise<RowsAnswer> {
     const dataset = { name: job.name, rows: job.rows };
     // A mistake in it shows before anything is read.
     const question = questionAt(point.at);
     return async (effort) => {
-      const gone = abortSignalOf(call);
-      const read = (rows: RowsQuestion) =>
-        ask<RowsAnswer>(gone, caller.account, { dir, dataset, rows }, effort);
-      let answer = await read(question);
+      let answer = await read({ dir, dataset, rows: question }, effort);
       const shown = pointOf(job, request, answer.state);
       // A proof has begun to remove rows since: it shows with its end, all at once.
-      if (shown.at !== point.at) answer = await read(questionAt(shown.at));
+      if (shown.at !== point.at) answer = await read({ dir, dataset, rows: questionAt(shown.at) }, effort);
       return { ...answer, state: { ...answer.state, seq: shown.seq } };
     };
   }
 
-  function presentState(open: KeptMirror, job: ListJob): DatasetState {
-    const state = stateOf(open.connection, job, null, open.kept);
+  function presentState(open: OpenMirror, job: ListJob): DatasetState {
+    const state = stateOf(open.connection, job, null);
     if (state.readSeq === null) throw unready(job);
     refuseTooOld(job, state);
     return state;
@@ -248,14 +226,14 @@ export function openQuery(parts: QueryParts): QuerySurface {
 
   /** What is known before the rows are read: that the client has them already, and the headers. @param calls that it costs at most. */
   function planAnswer(
-    open: KeptMirror,
+    open: OpenMirror,
     call: Call,
     state: DatasetState,
     form: Form,
     calls: number,
     read: (effort: Effort) => Promise<{ response: WholeResponse; state: DatasetState }>,
   ): Plan {
-    const epoch = epochOf(open.connection, open.kept);
+    const epoch = epochOf(open.connection);
     const etagFor = ({ seq, volatileSeq }: DatasetState) =>
       digestEtag(JSON.stringify([open.name, epoch, seq, volatileSeq, ...questionOf(call, form)]));
     const known = call.headers['if-none-match'];
@@ -281,37 +259,10 @@ export function openQuery(parts: QueryParts): QuerySurface {
     question: DatasetQuestion,
     effort: Effort,
   ): Promise<Answer> {
-    const loan = await processFor(account, gone);
-    try {
-      effort.wasRead = true;
-      const bounds = { signal: loan.signal, timeoutMs: questionMs };
-      const answer = await loan.queries.send<DatasetQuestion, DatasetAnswer<Answer>>(question, bounds);
-      if ('refused' in answer) throw QueryError.of(answer.refused);
-      return answer;
-    } catch (thrown) {
-      const shown = loan.explain(thrown);
-      // It had to give way, or the mirror fails: that is not the client's doing.
-      if (shown !== thrown || (thrown instanceof Failure && thrown.kind !== 'incomplete'))
-        effort.wasRead = false;
-      throw shown;
-    } finally {
-      loan.giveBack();
-    }
-  }
-
-  /** @throws QueryError 503 where too many wait already, or it is still waiting after `turnMs`. */
-  async function processFor(account: string, gone: AbortSignal): Promise<Loan> {
-    const tooLate = new AbortController();
-    const cancel = clock.after(turnMs, () => tooLate.abort());
-    try {
-      const loan = await parts.processes.take(accountOwner(account), AbortSignal.any([gone, tooLate.signal]));
-      if (loan) return loan;
-    } catch (thrown) {
-      if (!tooLate.signal.aborted || gone.aborted) throw thrown;
-    } finally {
-      cancel();
-    }
-    throw busy('too many questions wait');
+    const loan = await pool.take(accountOwner(account), gone);
+    if (!loan) throw busy('too many questions wait');
+    const bounds = { signal: gone, timeoutMs: questionMs };
+    return await answerOf<Answer>(() => loan.queries.send(question, bounds), effort).finally(loan.giveBack);
   }
 
   /** The datasets that the key may read. */
@@ -324,7 +275,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
   const surveyRoute = (
     name: string,
     path: string,
-    plan: (open: KeptMirror, call: Call, caller: Caller) => Plan,
+    plan: (open: OpenMirror, call: Call, caller: Caller) => Plan,
   ): Route => ({
     name,
     path,
@@ -332,15 +283,15 @@ export function openQuery(parts: QueryParts): QuerySurface {
       answerCall(call, null, (call, caller) => planned(() => inMirror((open) => plan(open, call, caller)))),
   });
 
-  function planDatasets(open: KeptMirror, call: Call, caller: Caller): Plan {
+  function planDatasets(open: OpenMirror, call: Call, caller: Caller): Plan {
     refuseOthers(call, []);
     if (formOf(call.headers.accept) !== 'json')
       throw new QueryError(406, 'PGRST107', 'The datasets come as application/json.');
     const described = readableBy(caller).map((job) =>
       describeDataset(
         job,
-        columnsFor(open, job, job.table),
-        stateOf(open.connection, job, null, open.kept),
+        columnsOf(open.connection, job, job.table),
+        stateOf(open.connection, job, null),
         clock.now(),
       ),
     );
@@ -348,35 +299,28 @@ export function openQuery(parts: QueryParts): QuerySurface {
     return { calls: 1, read: () => jsonResponse(200, described, headers) };
   }
 
-  function planChanges(open: KeptMirror, call: Call, caller: Caller): Plan {
+  function planChanges(open: OpenMirror, call: Call, caller: Caller): Plan {
     refuseOthers(call, ['since', 'limit']);
-    const isStream = acceptsEvents(call);
-    if (!isStream && formOf(call.headers.accept) !== 'json')
-      throw new QueryError(406, 'PGRST107', 'Changes come as application/json or text/event-stream.');
+    if (formOf(call.headers.accept) !== 'json')
+      throw new QueryError(406, 'PGRST107', 'Changes come as application/json.');
     const readable = readableBy(caller);
-    for (const job of readable) refuseTooOld(job, stateOf(open.connection, job, null, open.kept));
+    for (const job of readable) refuseTooOld(job, stateOf(open.connection, job, null));
     const datasets = readable.map((job): FeedDataset => {
       const { name, table, rows, history, versions } = job;
-      const columns = columnsFor(open, job, table).filter(
+      const columns = columnsOf(open.connection, job, table).filter(
         ({ name }) => !job.volatile.includes(name) && !isHeldColumn(name),
       );
       return { name, table, rows, history, versions, columns };
     });
     const name = {
-      epoch: epochOf(open.connection, open.kept),
+      epoch: epochOf(open.connection),
       datasets: digestEtag(datasets.map(({ table }) => table).join(' ')).slice(3, 9),
     };
-    const text = (isStream && call.headers['last-event-id']) || call.query.get('since');
-    const since = text ? readPosition(String(text), name) : null;
+    const text = call.query.get('since');
+    const since = text ? readPosition(text, name) : null;
     const limit = limitOfChanges(call.query.get('limit'));
-    const statesIn = (open: KeptMirror) => feedStates(open.connection, datasets, open.kept);
-    const states = statesIn(open);
+    const states = feedStates(open.connection, datasets);
     if (since !== null) refusePosition(open.connection, states, since);
-    const read = (gone: AbortSignal, from: Position | null, limit: number, effort: Effort) =>
-      ask<FeedAnswer>(gone, caller.account, { dir, feed: { datasets, since: from, limit } }, effort);
-    if (isStream)
-      return { calls: 1, read: (takeCall) => respondCaught((effort) => stream(takeCall, effort)) };
-
     /** The same as long as the answer is. */
     const etagFor = (states: readonly DatasetState[]) =>
       digestEtag(
@@ -396,7 +340,8 @@ export function openQuery(parts: QueryParts): QuerySurface {
     return { calls: mostCalls(caller, limit), read: () => respondCaught(answer) };
 
     async function answer(effort: Effort): Promise<PlannedResponse> {
-      const found = await read(abortSignalOf(call), since, limit, effort);
+      const feed = { datasets, since, limit };
+      const found = await ask<FeedAnswer>(abortSignalOf(call), caller.account, { dir, feed }, effort);
       const { length } = found.changes;
       const headers = {
         ...headersFor({ ...leastProven(found.states), seq: found.next.seq }, etagFor(found.states)),
@@ -406,56 +351,54 @@ export function openQuery(parts: QueryParts): QuerySurface {
       const body = feedBody(found, name);
       return await encoded({ status: 200, headers, body, calls: callsFor(length) }, call);
     }
-
-    /** Each hundred changes, or fewer that come at once, cost a call, which is taken before they are read. */
-    async function stream(takeCall: () => Charge | undefined, effort: Effort): Promise<PlannedResponse> {
-      const gone = abortSignalOf(call);
-      const atOnce = Math.min(limit, ROWS_PER_CALL);
-      // A position that is refused is refused before the stream begins. The call itself pays for the first answer.
-      let first: FeedAnswer | undefined = await read(gone, since, atOnce, effort);
-      const body = streams.open({
-        ...{ name, account: caller.account, gone, since },
-        async read(from) {
-          const paid = first;
-          first = undefined;
-          if (paid) return paid;
-          const charge = takeCall();
-          const answer = charge && (await read(gone, from, atOnce, effort).catch(endOfStream));
-          if (answer?.changes.length === 0) charge?.refund();
-          return answer;
-        },
-        version: () => mirror.read((open) => ({ now: versionOf(open) }))?.now,
-        mayListen: () => !parts.hasLostKey(call),
-      });
-      if (!body) throw busy('too many follow the changes');
-      return { status: 200, headers: { ...EVENT_STREAM.headers, Vary, 'Content-Range': '*/*' }, body };
-    }
-
-    /** Another one where there may be other changes. */
-    function versionOf({ connection, name }: OpenMirror): string {
-      const kept = untilCommit(connection);
-      const states = statesIn({ connection, name, kept });
-      return [name, epochOf(connection, kept), ...states.map(({ seq }) => seq)].join(' ');
-    }
   }
 
-  function inMirror(plan: (open: KeptMirror) => Plan): Plan {
-    const made = mirror.read(({ connection, name }) =>
-      plan({ connection, name, kept: untilCommit(connection) }),
+  /** How fresh the datasets are that the key may read: it is known of now alone, and has no moment. */
+  function planFreshness(open: OpenMirror, call: Call, caller: Caller): Plan {
+    const request = parseRequest(call.query, clock.now());
+    if (request.at !== null) throw badParameter('freshness is known of now alone');
+    const form = formOf(call.headers.accept);
+    const [dataset, ...others] = readableBy(caller);
+    if (!dataset) throw busy();
+    const rows = rowsSql(
+      freshnessOf(open.connection, [dataset, ...others]),
+      request,
+      request.limit ?? DEFAULT_MAX_ROWS,
     );
+    const isCounted = countPreference(call) !== undefined;
+    const question = { dir, dataset, rows: { rows, form, maxRows: null, isCounted, at: null } };
+    return {
+      calls: 1,
+      read: () =>
+        respondCaught(async (effort) => {
+          const answer = await answerOf<RowsAnswer>(() => pool.quick(question, questionMs), effort);
+          const { response } = rowsResponse(answer, request, form, call);
+          const headers = { ...response.headers, 'Cache-Control': 'no-store', Vary };
+          return await encoded({ ...response, headers }, call);
+        }),
+    };
+  }
+
+  function inMirror(plan: (open: OpenMirror) => Plan): Plan {
+    const made = mirror.read(plan);
     if (!made) throw busy();
     return made;
   }
 
   return {
     routes: [
+      ...['/mirror/v1', '/mirror/v1/'].map((path) => ({
+        name: 'mirror',
+        path,
+        respond: () => jsonResponse(200, index),
+      })),
+      surveyRoute('mirror-freshness', '/mirror/v1/freshness', planFreshness),
       surveyRoute('mirror-datasets', '/mirror/v1/datasets', planDatasets),
       surveyRoute('mirror-changes', '/mirror/v1/changes', planChanges),
       datasetRoute('mirror-rows', '/mirror/v1/:dataset', planRows),
       datasetRoute('mirror-row', '/mirror/v1/:dataset/:key', planRow),
       datasetRoute('mirror-history', '/mirror/v1/:dataset/:key/history', planRows),
     ],
-    drain: streams.end,
     shape(path, response) {
       if (response.status < 400 || !isQueryPath(path) || typeof response.body !== 'string') return response;
       const { error, message } = JSON.parse(response.body) as { error?: string; message: string };
@@ -464,6 +407,20 @@ export function openQuery(parts: QueryParts): QuerySurface {
     },
   };
 }
+
+/** For a person who finds it: it says nothing of the mirror, so it needs no key. */
+const index = {
+  about: "The mirror's rows in PostgREST's read syntax, with Authorization: Bearer <key>.",
+  paths: {
+    '/mirror/v1/datasets': 'the datasets that the key may read, with their columns',
+    '/mirror/v1/freshness': 'how fresh and how complete each of them is',
+    '/mirror/v1/<dataset>': 'its rows: ?column=eq.value&order=column.desc&select=a,b&limit=10',
+    '/mirror/v1/<dataset>/<key>': 'one row',
+    '/mirror/v1/<dataset>/<key>/history': 'its versions',
+    '/mirror/v1/changes': 'what changed: ?since=<next of the answer before>',
+    '/openapi.json': 'all of it, for programs',
+  },
+};
 
 const Vary = 'Accept, Prefer, Authorization, Accept-Encoding';
 
@@ -491,9 +448,6 @@ function leastProven(states: readonly DatasetState[]): Omit<Freshness, 'seq'> {
     held: states.reduce((sum, { held }) => sum + held, 0),
   };
 }
-
-const acceptsEvents = ({ headers, method }: Call) =>
-  method === 'GET' && /^\s*text\/event-stream\b/i.test(headers.accept ?? '');
 
 function refuseOthers({ query }: Call, known: readonly string[]): void {
   const names = new Set(query.keys());
@@ -526,18 +480,14 @@ function mostCalls({ limits: { quota } }: Caller, limit: number, count = () => l
 }
 
 /** How many rows there are to choose from, without any condition. @param at the point in time; null for the present. */
-function countRows({ connection, kept }: KeptMirror, job: ListJob, at: string | null, key?: string): number {
+function countRows({ connection }: OpenMirror, job: ListJob, at: string | null, key?: string): number {
   const tables = at === null && key === undefined ? [job.rows] : [job.rows, job.versions];
   const count = (table: string, where: string, ...values: string[]) =>
     prepared(connection, `SELECT count(*) FROM ${quoted(table)}${where}`)
       .pluck()
       .get(...values) as number;
   return tables.reduce(
-    (sum, table) =>
-      sum +
-      (key === undefined
-        ? kept(`count ${table}`, () => count(table, ''))
-        : count(table, ' WHERE _key = ?', key)),
+    (sum, table) => sum + (key === undefined ? count(table, '') : count(table, ' WHERE _key = ?', key)),
     0,
   );
 }
@@ -695,11 +645,19 @@ async function encoded(response: WholeResponse, call: Call): Promise<PlannedResp
   return { ...response, headers: { ...headers, 'Content-Encoding': encoding }, body: bytes };
 }
 
-/** A refusal ends a stream that has begun: the client connects again, and is told why. */
-function endOfStream(thrown: unknown): undefined {
-  if (thrown instanceof QueryError || (thrown instanceof Failure && thrown.kind !== 'bug')) return;
-  throw thrown;
+/** @throws QueryError for a question that the process refuses. */
+async function answerOf<Answer extends RowsAnswer | FeedAnswer>(
+  send: () => Promise<DatasetAnswer<Answer>>,
+  effort: Effort,
+): Promise<Answer> {
+  effort.wasRead = true;
+  try {
+    const answer = await send();
+    if ('refused' in answer) throw QueryError.of(answer.refused);
+    return answer;
+  } catch (thrown) {
+    // The mirror fails: that is not the client's doing.
+    if (thrown instanceof Failure && thrown.kind !== 'incomplete') effort.wasRead = false;
+    throw thrown;
+  }
 }
-
-const columnsFor = ({ connection, kept }: KeptMirror, job: ListJob, view: string): Column[] =>
-  kept(`columns ${view}`, () => columnsOf(connection, job, view));

@@ -5,7 +5,7 @@
  */
 
 import type { ListedJob } from '../job-list.ts';
-import { authorizationOf, serviceAddress } from './http/client.ts';
+import { authorizationOf } from './http/client.ts';
 import type { Call, Route } from './http/handler.ts';
 import { type HttpResponse, jsonResponse, retryAfter, type StreamedResponse } from './http/response.ts';
 import { onFinished } from './http/stream.ts';
@@ -18,15 +18,13 @@ import {
   type Refusal,
 } from './service/admission.ts';
 import { METRICS_SCOPE } from './service/keys.ts';
-import { type Lists, type Plan, type PlannedResponse, UNREADY_SECONDS } from './service/lists.ts';
+import { finished, type Lists, type Plan, type PlannedResponse, UNREADY_SECONDS } from './service/lists.ts';
 import type { Metrics } from './service/metrics.ts';
 import { describeService } from './service/openapi.ts';
 import { usageBody } from './service/usage.ts';
 
 type AnswerParts = {
   admission: Admission;
-  /** Whether responses carry the IETF draft's RateLimit fields. */
-  draftHeaders: boolean;
   /** For tests: a call that was let in waits for it. */
   beforeAnswer?: (() => Promise<void>) | undefined;
 };
@@ -38,7 +36,7 @@ export type AnswerCall = (
   planFor: (call: Call, caller: Caller) => Plan,
 ) => Promise<StreamedResponse>;
 
-export function callAnswerer({ admission, draftHeaders: hasDraft, beforeAnswer }: AnswerParts): AnswerCall {
+export function callAnswerer({ admission, beforeAnswer }: AnswerParts): AnswerCall {
   return async (call, scope, planFor) => {
     const caller = identify(admission, call, scope);
     if (isRefused(caller)) return refusedResponse(call, caller);
@@ -52,10 +50,7 @@ export function callAnswerer({ admission, draftHeaders: hasDraft, beforeAnswer }
       if (more && isRefused(more)) return refusedResponse(call, { ...more, report: permit.refund() });
       further = more;
       if (beforeAnswer) await beforeAnswer();
-      const response = await plan.read(() => {
-        const another = permit.takeMore(1);
-        return isRefused(another) ? undefined : another;
-      });
+      const response = await plan.read();
       // There may have come more rows since they were counted.
       const unused = Math.max(0, plan.calls - callsOf(response));
       further?.refund(unused);
@@ -70,10 +65,8 @@ export function callAnswerer({ admission, draftHeaders: hasDraft, beforeAnswer }
   function withLimits(response: PlannedResponse, report: QuotaReport): StreamedResponse {
     const { status, headers, body } = response;
     if (status >= 400) return response;
-    const limits = limitHeaders(report);
-    const all = hasDraft ? { ...limits, ...draftHeaders(report) } : limits;
     // One object spread behind another is set member by member: 2 µs.
-    return { status, headers: Object.assign({}, headers, all), body };
+    return { status, headers: Object.assign({}, headers, limitHeaders(report)), body };
   }
 }
 
@@ -104,15 +97,18 @@ export type ServiceParts = {
 export function serviceRoutes(parts: ServiceParts): Route[] {
   const { admission, answerCall, lists, metrics } = parts;
   const describe = describeService(parts.jobs, parts.hasQuery);
-  const openapi = (call: Call) => describe(call, serviceAddress(call.incoming, call.address));
   const endpoints = parts.jobs.map((job): Route => {
-    const plan = (call: Call, caller: Caller): Plan =>
-      job.history === null ? planUsage(caller) : lists.plan(job, call, caller.account);
+    const parameters = job.history === null ? [] : ['offset', 'limit', 'seq', ...Object.keys(job.filters)];
+    const plan = (call: Call, caller: Caller): Plan => {
+      if (![...call.query.keys()].every((name) => parameters.includes(name)))
+        return finished(unknownParameter(parameters));
+      return job.history === null ? planUsage(caller) : lists.plan(job, call, caller.account);
+    };
     return { name: job.name, path: job.path, respond: (call) => answerCall(call, job.scope, plan) };
   });
   const open: Route[] = [
     { name: 'healthz', path: '/healthz', respond: () => jsonResponse(200, { status: 'ok' }) },
-    { name: 'openapi', path: '/openapi.json', respond: openapi },
+    { name: 'openapi', path: '/openapi.json', respond: describe },
     { name: 'readyz', path: '/readyz', respond: readyz },
     { name: 'metrics', path: '/metrics', respond: scrape },
   ];
@@ -145,6 +141,16 @@ export function serviceRoutes(parts: ServiceParts): Route[] {
   }
 }
 
+/** A name that is not there may be a slip, such as of a filter, which would leave every row. */
+const unknownParameter = (known: readonly string[]): HttpResponse =>
+  jsonResponse(400, {
+    error: 'unknown_parameter',
+    message:
+      known.length === 0
+        ? 'This endpoint has no parameters.'
+        : `There is no such parameter. There are ${known.join(', ')}.`,
+  });
+
 function refusedResponse(call: Call, refusal: Refusal): HttpResponse {
   call.limit = refusal.limit;
   return refusalResponse(refusal);
@@ -163,15 +169,4 @@ function refusalResponse({ status, body, retryAfter: seconds, report }: Refusal)
 /** What a success says of the quota (specification, "Endpoints"). */
 function limitHeaders({ limit, remaining }: QuotaReport): Record<string, string> {
   return { 'X-RateLimit-Limit': String(limit), 'X-RateLimit-Remaining': String(remaining) };
-}
-
-/** The same in the fields that the IETF may make a standard (draft-ietf-httpapi-ratelimit-headers); none without a quota. */
-function draftHeaders({ limit, remaining, periodMs, moreInMs }: QuotaReport): Record<string, string> {
-  if (periodMs === null) return {};
-  const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1_000));
-  const more = moreInMs === null ? '' : `;t=${seconds(moreInMs)}`;
-  return {
-    'RateLimit-Policy': `"quota";q=${limit};w=${seconds(periodMs)}`,
-    RateLimit: `"quota";r=${remaining}${more}`,
-  };
 }

@@ -1,23 +1,22 @@
 /** What the page of `web/` gets, and who may see it: its document, what that loads, and a small private interface. */
 
+import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { type Dataset, type ListedJob, tablesOf } from '../job-list.ts';
 import { readDaemon } from '../reading/status.ts';
 import type { Call, Route } from './http/handler.ts';
-import { errorResponse, type HttpResponse, type StreamedResponse } from './http/response.ts';
-import { abortSignalOf, EVENT_STREAM } from './http/stream.ts';
+import { digestEtag, errorResponse, type HttpResponse, matchesEtag } from './http/response.ts';
+import type { Pool } from './pool.ts';
 import type { Admission } from './service/admission.ts';
 import { openAssets } from './ui/assets.ts';
 import { notFoundPage, openPageAuth, type ViewerResponder } from './ui/auth.ts';
 import { openDownloads } from './ui/downloads.ts';
-import { openLiveEvents } from './ui/live.ts';
-import { openOverview } from './ui/overview.ts';
-import { openQueryTurns, type QueryParts, respondToQuery, respondWithJson } from './ui/queries.ts';
-import type { QueryProcesses } from './ui/query-processes.ts';
-import { BadRequest, busyResponse, failedResponse } from './ui/requests.ts';
-import { linkPath, openSessions, type Viewer } from './ui/sessions.ts';
+import type { OverviewRequest } from './ui/overview.ts';
+import { openQueryTurns, type QueryParts, respondToQuery } from './ui/queries.ts';
+import { BadRequest, failedResponse } from './ui/requests.ts';
+import { linkPath, openSessions } from './ui/sessions.ts';
 import type { PageAccess } from './ui/wire.ts';
 
 type UiParts = {
@@ -26,8 +25,7 @@ type UiParts = {
   datasets: readonly Dataset[];
   access: PageAccess;
   admission: Pick<Admission, 'identify' | 'enter'>;
-  /** Shared with `/mirror/v1`. */
-  processes: QueryProcesses;
+  pool: Pool;
   /** Of market-mirror. */
   version: string;
   clock: Clock;
@@ -47,8 +45,6 @@ type Ui = {
   link(): string | null;
   /** The response for an unknown address: a page for a browser, unless the page is off. */
   notFound(call: Call): HttpResponse;
-  /** Ends the streams of events, which would go on until their listeners leave. */
-  drain(): void;
   close(): void;
 };
 
@@ -67,44 +63,43 @@ const documentPaths = [
 ];
 
 const QUERY_MS = 60_000;
+const OVERVIEW_MS = 20_000;
+
+/** Ages and plans go on where nothing is committed. */
+const AGES_MS = 30_000;
 
 /** Until the mirror may be read again. */
 const UNREADABLE_SECONDS = 2;
 
 export function openUi(parts: UiParts): Ui {
-  const { dir, jobs, datasets, version, access, admission, processes, clock, mirrorVersion, onError } = parts;
-  if (access === 'off') return { routes: [], link: () => null, notFound, drain() {}, close() {} };
+  const { dir, jobs, datasets, version, access, admission, pool, clock, mirrorVersion, onError } = parts;
+  if (access === 'off') return { routes: [], link: () => null, notFound, close() {} };
   const sessions = openSessions(dir);
   const auth = openPageAuth({ access, sessions, admission, clock });
   const assets = openAssets(parts.folder ?? builtFolder());
-  const turns = openQueryTurns(processes, admission, clock);
-  const overview = openOverview({ dir, jobs, datasets, version, access }, clock, mirrorVersion);
-  const events = openLiveEvents(() => {
-    const commit = mirrorVersion() ?? null;
-    return { commit, state: JSON.stringify([commit, unlessFailed(() => readDaemon(dir))]) };
-  }, clock.now);
+  const turns = openQueryTurns(pool, admission, clock);
+  const overview = { dir, jobs, datasets, version, access };
   const queries: QueryParts = { dir, tables: tablesOf(jobs), turns, clock, onError };
   const downloads = openDownloads(queries, `market-mirror ${version}`);
+  // What changes with the process is another number in the next one.
+  const start = randomUUID();
 
   async function document(call: Call): Promise<HttpResponse> {
-    processes.warm();
+    pool.warm();
     return await assets.document(call);
   }
 
-  async function read(what: 'overview' | 'schema'): Promise<HttpResponse> {
-    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
-    return { status: 200, headers, body: await overview.read(what) };
-  }
-
-  function listen(call: Call, { owner }: Viewer): StreamedResponse {
-    // A viewer stays while sessions cannot be read.
-    const mayListen = () => {
-      const found = unlessFailed(() => ({ viewer: auth.viewerOf(call) }));
-      return found === undefined || found.viewer !== undefined;
-    };
-    const body = events.listen(owner, abortSignalOf(call), mayListen);
-    if (!body) return busyResponse('listeners');
-    return { status: 200, headers: EVENT_STREAM.headers, body };
+  /** The ETag is known before anything is read: another where something was committed, the daemon came or went, or ages moved on. */
+  async function read(call: Call, what: OverviewRequest['what']): Promise<HttpResponse> {
+    const commit = mirrorVersion() ?? null;
+    const state = [start, what, commit, readDaemon(dir), Math.floor(clock.now() / AGES_MS)];
+    const ETag = digestEtag(JSON.stringify(state));
+    const headers = { ETag, 'Cache-Control': 'no-store' };
+    if (commit !== null && matchesEtag(call.headers['if-none-match'], ETag))
+      return { status: 304, headers, body: null };
+    const request = { what, parts: overview, now: clock.now(), commit };
+    const body = await pool.quick<OverviewRequest, string>(request, OVERVIEW_MS);
+    return { status: 200, headers: { ...headers, 'Content-Type': 'application/json' }, body };
   }
 
   const reading = ['GET', 'HEAD'];
@@ -126,27 +121,18 @@ export function openUi(parts: UiParts): Ui {
       }),
       open('page-login', '/page/login', ['POST'], auth.signIn),
       open('page-logout', '/page/logout', ['POST'], auth.signOut),
-      guarded('page-overview', '/page/overview', reading, () => read('overview')),
-      guarded('page-schema', '/page/schema', reading, () => read('schema')),
-      guarded('page-events', '/page/events', ['GET'], listen),
+      guarded('page-overview', '/page/overview', reading, (call) => read(call, 'overview')),
+      guarded('page-schema', '/page/schema', reading, (call) => read(call, 'schema')),
       guarded('page-query', '/page/query', ['POST'], (call, viewer) =>
         respondToQuery(call, viewer, queries, parts.timeoutMs ?? QUERY_MS),
       ),
-      guarded('page-query', '/page/query.json', ['GET'], (call, viewer) =>
-        respondWithJson(call, viewer, queries, parts.timeoutMs ?? QUERY_MS),
-      ),
-      guarded('page-downloads', '/page/downloads', ['POST'], downloads.order),
-      guarded('page-downloads', '/page/downloads/:id', ['GET'], downloads.take),
+      guarded('page-query', '/page/query.json', ['GET'], downloads.json),
+      guarded('page-downloads', '/page/downloads/:id', ['GET'], downloads.file),
       guarded('page-downloads', '/page/downloads/:id/receipt', reading, downloads.receipt),
     ],
     notFound: (call) => (call.headers.accept?.includes('text/html') ? notFoundPage() : notFound()),
     link: () => (access === 'open' ? null : linkPath(sessions.issueLink(clock.now()))),
-    drain: events.end,
-    close() {
-      events.end();
-      overview.close();
-      sessions.close();
-    },
+    close: sessions.close,
   };
 }
 
@@ -166,16 +152,6 @@ function toFailedLine(respond: Route['respond']): Route['respond'] {
         : failedResponse(503, kind, message, UNREADABLE_SECONDS);
     }
   };
-}
-
-/** A failure between calls has no reader: the next call meets it again. */
-function unlessFailed<Result>(read: () => Result): Result | undefined {
-  try {
-    return read();
-  } catch (thrown) {
-    if (thrown instanceof Failure) return undefined;
-    throw thrown;
-  }
 }
 
 function builtFolder(): string {

@@ -5,7 +5,6 @@
 
 import {
   closeSync,
-  copyFileSync,
   existsSync,
   fsyncSync,
   linkSync,
@@ -26,14 +25,14 @@ import { guarded, isBusy, storeFailure } from './failure.ts';
 import { refuseNetworkFilesystem } from './filesystem.ts';
 import { mirrorFile, openFit, renewEpoch } from './identity.ts';
 import { describeHolder, isLock, tryLock } from './lock.ts';
-import { endRestore, lastSeqOf } from './sequence.ts';
+import { lastSeqOf, noteRestoredSeq } from './sequence.ts';
 import { Database } from './sqlite.ts';
 
 /** Four megabytes: the thread is free again after some milliseconds. */
 const PAGES_AT_ONCE = 1_000;
 
 /**
- * Copies the database `file` into the empty file `copy`, every page as it is, so that rowids stay.
+ * Copies the database `file` into the empty file `copy`, every page as it is, so that the numbers of rows stay.
  * @throws Failure `disk`, or the signal's reason where that ends it.
  */
 export async function copyDatabase(
@@ -172,14 +171,13 @@ export async function copyBeside(
 
 /**
  * Moves the database to the folder `keep`, and puts the copy in its place.
- * @param options.isNeeded whether restoring again reads the present database: then it is copied to `keep`, and never absent.
  * @param options.step called after each step, with what was done.
  * @throws Failure `incomplete` where another process has the database open.
  */
 export function replaceDatabase(
   file: string,
   copy: string,
-  { keep, isNeeded, step }: { keep: string; isNeeded: boolean; step: (done: string) => void },
+  { keep, step }: { keep: string; step: (done: string) => void },
 ): void {
   refuseUnlessFile(file);
   const alone = openAlone(file);
@@ -190,16 +188,12 @@ export function replaceDatabase(
       // The database first: without it, the files beside it keep every command from beginning another.
       for (const path of old) {
         const kept = join(keep, basename(path));
-        if (isNeeded && path === file) {
-          copyFileSync(path, kept);
-          sync(kept);
-        } else renameSync(path, kept);
+        renameSync(path, kept);
         step(`kept ${basename(path)}`);
       }
       rmSync(`${file}${INDEX}`, { force: true });
       if (old.length > 0) sync(keep);
-      if (isNeeded) renameSync(copy, file);
-      else putWhereNothingIs(copy, file);
+      putWhereNothingIs(copy, file);
       sync(dirname(file));
       step(`put ${basename(file)} in place`);
     });
@@ -218,7 +212,7 @@ export function refuseOpenDatabase(file: string): void {
 export function noteRestore(file: string, copy: string, now: number): void {
   const connection = new Database(copy, { fileMustExist: true });
   try {
-    endRestore(connection, Math.max(now, lastSeqIn(file)));
+    noteRestoredSeq(connection, Math.max(now, lastSeqIn(file)));
   } finally {
     connection.close();
   }

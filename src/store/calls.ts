@@ -7,7 +7,7 @@ import { PAGE_ROWS } from '../walk/checkpoint.ts';
 import { obstacleOf, type Trouble } from '../walk/obstacles.ts';
 import type { Connection } from './connection.ts';
 import { guarded } from './failure.ts';
-import { SILENCE_CODE, TELLING, UNANSWERED } from './sql.ts';
+import { ERROR_OF_NO_ANSWER, NO_ANSWER, NOT_STOPPED_BY_US } from './sql.ts';
 
 /** Returns what keeps the record of a call. */
 export function callRecorder(connection: Connection): (call: Call) => void {
@@ -58,7 +58,7 @@ type Unanswered = { id: number; code: string };
 /** Returns what reads the latest call, if it got no answer; else null. */
 export function silenceReader(connection: Connection): () => Unanswered | null {
   const latest = connection.prepare<[], Unanswered & { isUnanswered: 0 | 1 }>(
-    `SELECT id, ${SILENCE_CODE} AS code, ${UNANSWERED} AS isUnanswered FROM requests WHERE ${TELLING} ORDER BY at DESC, id DESC LIMIT 1`,
+    `SELECT id, ${ERROR_OF_NO_ANSWER} AS code, ${NO_ANSWER} AS isUnanswered FROM requests WHERE ${NOT_STOPPED_BY_US} ORDER BY at DESC, id DESC LIMIT 1`,
   );
   return () => {
     const call = latest.get();

@@ -1,4 +1,4 @@
-/** What a proven walk makes known: all changes since the proof before it, numbered over all datasets and processes. */
+/** What a proven walk makes known: all changes since the proof before it. */
 
 import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
@@ -59,6 +59,11 @@ export function openChanges(connection: Connection) {
       if (!isProof(walk.verdict)) return null;
       const before = lastWalk(connection, job.name, `${PROOF} AND id < ${walk.id}`);
       return between(job, walk, before ? (endOf.get(before.id) ?? 0) : 0);
+    },
+    /** Up to which number the last proof made changes known; 0 before the first. */
+    proven(job: Job): number {
+      const proof = lastWalk(connection, job.name, PROOF);
+      return (proof && endOf.get(proof.id)) ?? 0;
     },
     /** The same up to the last proof, for all changes after `seq`; for all there are, where a restore took back that change. */
     since(job: Job, seq: number): Change | null {

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { Failure } from '../errors.ts';
 import { type Connection, openReadOnly, valueIn } from './connection.ts';
 import { guarded } from './failure.ts';
-import { beginRestore, endRestore } from './sequence.ts';
+import { noteBackupSeq, noteRestoredSeq } from './sequence.ts';
 
 const ID = 'mirror.id';
 
@@ -63,7 +63,7 @@ export type Identity = { name: string; epoch: string };
 /** Writes the identity of a new mirror, under the name of its folder. */
 export function ensureIdentity(connection: Connection, dir: string, now: number): void {
   // A backup that was put here by hand.
-  endRestore(connection, now);
+  noteRestoredSeq(connection, now);
   if (identityOf(connection)) return;
   connection
     .prepare('INSERT OR IGNORE INTO _identity (id, name, epoch) VALUES (1, ?, ?)')
@@ -80,7 +80,7 @@ export function renewEpoch(copy: Connection): void {
   // The database of keys has none.
   if (!hasTable(copy, '_identity')) return;
   copy.prepare('UPDATE _identity SET epoch = ?').run(randomUUID());
-  beginRestore(copy);
+  noteBackupSeq(copy);
 }
 
 const hasTable = (connection: Connection, name: string) =>

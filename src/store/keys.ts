@@ -149,7 +149,7 @@ function giveKeys(
     // A number and a text alike are one key, unless both are there.
     const texts = groupBy(some, (row) => textKeyOf(row, shape.key ?? []) ?? key);
     for (const [typed, same] of texts.size > 1 ? texts : new Map([[key, some]]))
-      for (const [number, own] of settle(same, typed, shape, walk, unite)) keys.set(number, own);
+      for (const [number, own] of uniteSame(same, typed, shape, walk, unite)) keys.set(number, own);
   }
   const changed = rows.filter(({ number, key }) => keys.has(number) && keys.get(number) !== key);
   const update = connection.prepare<[string, number]>(
@@ -186,7 +186,7 @@ const plainKeyOf = (row: KeyedRow, { key, ages, leftOut }: DiscoveredShape): str
   (key && keyOf(row, key)) ?? digestOf(row, [...ages, ...leftOut]);
 
 /** Decides which rows of one key are one row. @returns the keys of those that stay. */
-function settle(
+function uniteSame(
   rows: readonly StoredRow[],
   key: string,
   { ages }: DiscoveredShape,

@@ -25,8 +25,6 @@ export type Twins = Map<string, readonly string[]>;
 /** A list that repeats so many of its keys has none. */
 const MAX_TWINS = 1_000;
 
-export type Matcher = ReturnType<typeof createMatcher>;
-
 /** @param isMet whether this pass of the walk has met the row of a number. */
 export function createMatcher(
   connection: Connection,
@@ -61,7 +59,7 @@ export function createMatcher(
     if (!isOnPage && !isMet(stored.number)) return known(row.key, stored);
 
     // This pass has shown another row under the key.
-    const before = keyedRow(stored.open ?? '{}');
+    const before = keyedRow(stored.unspecified ?? '{}');
     const storedText = textKeyOf(before, shape.key ?? []);
     if (textKey && !storedText) return known(textKey, undefined);
     if (storedText && !textKey) {

@@ -99,7 +99,7 @@ export function openWalkPages(connection: Connection, walkId: number) {
     },
     /** The walk begins anew. */
     clear(): void {
-      forgetPages(connection, walkId);
+      forgetWalkPages(connection, walkId);
       met = new NumberSet();
       next = 0;
       looks = 0;
@@ -187,7 +187,7 @@ export function uniteNumbers(connection: Connection, number: number, into: numbe
   }
 }
 
-/** A refused row is in the table now: walks that met it have met the row. Orders of the past stay: the row is shown as one that has come since. */
+/** A refused row is in the table now: walks that met it have met the row. A proof's order stays: the row is shown as one that has come since. */
 export function acceptRefused(connection: Connection, refusedId: number, number: number): void {
   const walks = connection.prepare<[], number>(
     `SELECT DISTINCT ${WALK_OF_PAGE} AS walk FROM _walk_pages WHERE (SELECT order_seq FROM walks WHERE id = walk) IS NULL`,
@@ -195,7 +195,7 @@ export function acceptRefused(connection: Connection, refusedId: number, number:
   for (const walkId of walks.pluck().all()) uniteNumbers(connection, -refusedId, number, rangeOf(walkId));
 }
 
-export function forgetPages(connection: Connection, walkId: number): void {
+export function forgetWalkPages(connection: Connection, walkId: number): void {
   connection.prepare<[Range]>('DELETE FROM _walk_pages WHERE id BETWEEN :from AND :to').run(rangeOf(walkId));
 }
 
@@ -264,7 +264,7 @@ export function keepOrder(
   const last = lastOrder(connection, job.name);
   const hasSamePages = last !== undefined && listOf(connection, last.id) === listOf(connection, walk.id);
   if (hasSamePages) {
-    forgetPages(connection, last.id);
+    forgetWalkPages(connection, last.id);
     connection
       .prepare('UPDATE walks SET pages_of = ? WHERE id = ? OR pages_of = ?')
       .run(walk.id, last.id, last.id);
@@ -290,7 +290,7 @@ const listOf = (connection: Connection, walkId: number) =>
     .pluck()
     .get(rangeOf(walkId));
 
-/** Forgets the orders of a dataset that another proof took the place of by this `seq`. */
+/** Forgets the orders of a dataset whose place another proof has taken by this `seq`. */
 export function pruneOrders(connection: Connection, job: string, until: number): void {
   const superseded = connection
     .prepare<[string, number], { id: number; next: number }>(
@@ -306,7 +306,7 @@ export function pruneOrders(connection: Connection, job: string, until: number):
     'UPDATE walks SET order_seq = NULL, pages_of = NULL WHERE id = ?',
   );
   for (const { id } of superseded) {
-    forgetPages(connection, id);
+    forgetWalkPages(connection, id);
     forget.run(id);
   }
   connection

@@ -16,18 +16,19 @@ export { hasMirror, type Identity, identityOf, mirrorFile } from './identity.ts'
 export { holderNote, livingHolder, syncLock } from './lock.ts';
 export { orderReader } from './pages.ts';
 export { isBeforeRestore } from './sequence.ts';
+export { agesOf, readList } from './shapes.ts';
 export {
   type ChangeSource,
   changeSources,
   changesSql,
+  ERROR_OF_NO_ANSWER,
   freshnessSql,
+  NO_ANSWER,
+  NOT_STOPPED_BY_US,
   PROOF,
   quoted,
   SEEN,
-  SILENCE_CODE,
   seqOf,
-  TELLING,
-  UNANSWERED,
 } from './sql.ts';
 
 /**

@@ -23,12 +23,12 @@ export type Proof = {
   hasUnkeyed: boolean;
 };
 
-/** Of the proofs that lack a row, this one included, the last that leaves it held. */
+/** So many proofs in a row hold a row that they lack; the next one removes it. */
 const PROOFS_HELD_AS_UNKEYED = 2;
 
 /**
  * Decides about the rows that a proof did not show. Call it in the transaction that ends the walk.
- * @param takeSeq takes the number under which rows are removed; called if any are.
+ * @param takeSeq takes the `seq` under which rows are removed; called if any are.
  * @param endTime tells when the walk ends, ISO 8601 UTC.
  * @returns how many rows were removed, and how many are held now.
  */
@@ -58,7 +58,7 @@ export function retireRows(
         : '_held_since IS NOT NULL';
   let deleted = 0;
   if (count(isGone) > 0) {
-    // The trigger that keeps the last version takes its time from this number.
+    // The trigger that keeps the last version takes its time from it.
     takeSeq();
     deleted = connection
       .prepare<[typeof range]>(`DELETE FROM ${table} WHERE ${absent} AND ${isGone}`)

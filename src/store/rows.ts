@@ -23,7 +23,7 @@ export type Comparison = {
   isHeld: boolean;
   change: RowChange;
   /** What may move in it, as JSON: the body of a row without a contract, else the properties that the contract does not list. */
-  open: string | null;
+  unspecified: string | null;
 };
 
 export type Table = ReturnType<typeof openTable>;
@@ -32,16 +32,16 @@ export type Table = ReturnType<typeof openTable>;
 export function openTable(connection: Connection, job: Job, ages: readonly FieldPath[]) {
   const table = quoted(job.rows);
   const names = stableColumnsOf(job);
-  const openColumn = job.contract ? 'extra' : '_body';
+  const unspecifiedColumn = job.contract ? 'extra' : '_body';
   const volatile = openVolatile(connection, job);
   const note = noteUnversioned(connection, job.name);
-  const compareStored = prepareComparison(connection, job, openColumn, volatile);
+  const compareStored = prepareComparison(connection, job, unspecifiedColumn, volatile);
   const insert = prepareInsert(connection, job, names);
   const update = connection.prepare<[SqlValue[]]>(
     `UPDATE ${table} SET ${names.map((name) => `${quoted(storedName(name))} = ?`)}, _changed_at = ?, _walk_id = ? WHERE number = ?`,
   );
-  const replaceOpen = connection.prepare<[SqlValue, number]>(
-    `UPDATE ${table} SET ${quoted(openColumn)} = ? WHERE number = ?`,
+  const replaceUnspecified = connection.prepare<[SqlValue, number]>(
+    `UPDATE ${table} SET ${quoted(unspecifiedColumn)} = ? WHERE number = ?`,
   );
   const endHold = connection.prepare<[number]>(
     `UPDATE ${table} SET _held_since = NULL, _held_reason = NULL WHERE number = ?`,
@@ -59,12 +59,16 @@ export function openTable(connection: Connection, job: Job, ages: readonly Field
     compare({ values }: Row, key: string): Comparison | undefined {
       const found = compareStored.get([...compareStored.bind(values), key]);
       if (!found) return undefined;
-      const [number, walkId, isHeld, others, open, hasMoved] = found;
-      const came = (values[openColumn] ?? null) as string | null;
-      const ofOpen = open === came ? 'none' : differenceOf(open, came, ages);
+      const [number, walkId, isHeld, others, unspecified, hasMoved] = found;
+      const came = (values[unspecifiedColumn] ?? null) as string | null;
+      const ofUnspecified = unspecified === came ? 'none' : differenceOf(unspecified, came, ages);
       const change =
-        others || ofOpen === 'changed' ? 'changed' : hasMoved || ofOpen === 'moved' ? 'moved' : 'none';
-      return { number, walkId, isHeld: isHeld === 1, change, open };
+        others || ofUnspecified === 'changed'
+          ? 'changed'
+          : hasMoved || ofUnspecified === 'moved'
+            ? 'moved'
+            : 'none';
+      return { number, walkId, isHeld: isHeld === 1, change, unspecified };
     },
     /** Writes a new row. @returns its number. */
     insert(key: string, values: RowValues, walkId: number, now: string): number {
@@ -82,15 +86,15 @@ export function openTable(connection: Connection, job: Job, ages: readonly Field
       if (volatile?.holdsAny()) volatile.hold(number, values);
     },
     /** Keeps current what has moved by itself in a row. */
-    move({ number, open }: Comparison, values: RowValues): void {
-      if (open !== (values[openColumn] ?? null)) {
-        replaceOpen.run(values[openColumn] ?? null, number);
+    move({ number, unspecified }: Comparison, values: RowValues): void {
+      if (unspecified !== (values[unspecifiedColumn] ?? null)) {
+        replaceUnspecified.run(values[unspecifiedColumn] ?? null, number);
         note();
       }
       volatile?.hold(number, values);
     },
-    /** A row that has moved in this walk may be as it is stored again. */
-    settle(number: number, values: RowValues): void {
+    /** A row that this walk has met before, moved, may be as it is stored now: the held values are replaced. */
+    moveAgain(number: number, values: RowValues): void {
       if (volatile?.holdsAny()) volatile.hold(number, values);
     },
     /** A page has shown the row. */
@@ -105,7 +109,7 @@ export function openTable(connection: Connection, job: Job, ages: readonly Field
 
 /**
  * Keeps numbers from being given twice: SQLite counts on from the present rows of a table that a migration has rebuilt, and versions
- * and orders know removed ones by greater numbers.
+ * and the order of a proof know removed ones by greater numbers.
  */
 export function ensureNumbers(connection: Connection, { name, rows, versions }: Job): void {
   if (versions === null) return;
@@ -145,22 +149,22 @@ type Found = [
   walkId: number,
   isHeld: 0 | 1,
   others: 0 | 1,
-  open: string | null,
+  unspecified: string | null,
   hasMoved: 0 | 1,
 ];
 
 function prepareComparison(
   connection: Connection,
   job: Job,
-  openColumn: string,
+  unspecifiedColumn: string,
   volatile: ReturnType<typeof openVolatile>,
 ) {
-  const names = stableColumnsOf(job).filter((name) => name !== openColumn && name !== '_fetched_at');
+  const names = stableColumnsOf(job).filter((name) => name !== unspecifiedColumn && name !== '_fetched_at');
   const stored = names.map((name) => `stored.${quoted(storedName(name))}`);
   const differ = names.length > 0 ? `(${stored}) IS NOT (${names.map(() => '?')})` : '0';
   const find = connection
     .prepare<[SqlValue[]], Found>(
-      `SELECT stored.number, _walk_id, _held_since IS NOT NULL, ${differ}, stored.${quoted(openColumn)}, ${volatile?.differ ?? '0'}
+      `SELECT stored.number, _walk_id, _held_since IS NOT NULL, ${differ}, stored.${quoted(unspecifiedColumn)}, ${volatile?.differ ?? '0'}
        FROM ${quoted(job.rows)} AS stored WHERE _key = ?`,
     )
     .raw();

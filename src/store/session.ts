@@ -1,23 +1,23 @@
 /**
  * A walk from its opening to its end. What has arrived is saved in one transaction: rows, refused rows, drift, calls, the page with
  * the numbers of its rows, and the checkpoint behind it. Each page is compared after the one before was written. The transaction of
- * the last page ends the walk: rows that a proof lacks go or are held, the key of a list is found, and the verdict is written. A walk
- * that is killed stands before a transaction or behind it.
+ * the last page ends the walk (`finish`): rows that a proof lacks go or are held, the key of a list is found, the verdict is written,
+ * and the pages become the order of the rows (`pages.ts`). A walk that is killed stands before a transaction or behind it.
  */
 
 import type { Call } from '../api/response.ts';
 import { ageOf, HOUR_MS, isoTime } from '../clock.ts';
 import { Failure, type FailureKind, toError } from '../errors.ts';
 import type { Job } from '../job.ts';
-import type {
-  CheckedPage,
-  CheckedRow,
-  DiscoveredShape,
-  DriftKind,
-  FieldPath,
-  Row,
+import {
+  type CheckedPage,
+  type CheckedRow,
+  type DiscoveredShape,
+  type DriftKind,
+  describeKey,
+  type FieldPath,
+  type Row,
 } from '../validate/checked.ts';
-import { describeKey } from '../validate/discovered.ts';
 import { keyedRow } from '../validate/keys.ts';
 import { type Change, concludeMotion, type MotionOfWalk, noMotion, observe } from '../validate/motion.ts';
 import { describeBreach, type Hints, type KnownOfList } from '../validate.ts';
@@ -124,7 +124,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const memory = readMemory(row) ?? newMemory(connection, job, before?.previous);
   let list = atomically(() => openList(connection, job, hints, memory.checkpoint, now())) as KnownList;
   const pages = openWalkPages(connection, row.id);
-  const ages = agesIn(list, hints);
+  const ages = agesOf(list);
   const table = openTable(connection, job, ages);
   const matcher = createMatcher(connection, job, table, { twins: memory.twins, isMet: pages.has });
   const quarantine = openQuarantine(connection, job, ages);
@@ -137,9 +137,11 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   // Apart, so that a walk that changes nothing does not write the index of `last_seq`.
   const saveSeqs = prepareWalkUpdate(connection, ['firstSeq', 'lastSeq']);
   let failure: { thrown: unknown } | undefined;
-  /** Of the transaction that is open: what it did, and its number among all changes, which the first change takes. */
+  /** Of the transaction that is open: what it did, and its `seq`. */
   let counts = noCounts();
   let seq: number | undefined;
+  /** Rows that have been written under it. */
+  const written = new Set<number>();
 
   /** Runs one transaction. After one failure it always throws that error: what is in memory no longer matches the database. */
   function commit<T>(work: () => T): T {
@@ -167,10 +169,15 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     row[what] += times;
   }
 
-  /** The time that changed rows get: that of the commit. */
-  function changedAt(): string {
-    if (seq === undefined) {
+  /**
+   * Takes the `seq` of this transaction with its first change, and another one where a row changes that it has written already: what
+   * stood in between is a version, too.
+   * @returns it as the time that changed rows get.
+   */
+  function takeSeq(number?: number): string {
+    if (seq === undefined || (number !== undefined && written.has(number))) {
       seq = nextSeq(job.name, now());
+      written.clear();
       row.firstSeq ??= seq;
       row.lastSeq = seq;
     }
@@ -234,11 +241,11 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       const { key, stored } = match;
       if (match.isContradiction) contradictKey(came.key, origin);
       const isMet = stored !== undefined && pages.has(stored.number);
-      if (stored && !isMet) changes.push(changeOf(stored.open, openValue(job, came)));
+      if (stored && !isMet) changes.push(changeOf(stored.unspecified, unspecifiedOf(job, came)));
       const number = writeRow(match, came, isMet);
       matcher.wrote(number);
       quarantine.resolve(key, origin.now);
-      written[at] = { key, number, isMet, isKnown: stored !== undefined && isSettled(stored) };
+      written[at] = { key, number, isMet, isKnown: stored !== undefined && isOfEndedWalk(stored) };
     });
     rows.forEach((one, at) => {
       if (one.refused) written[at] = writeRefused(one, origin);
@@ -250,15 +257,18 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   function writeRow({ key, stored }: Match, { values }: Row, isMet: boolean): number {
     if (!stored) {
       count('inserted');
-      return table.insert(key, values, row.id, changedAt());
+      const number = table.insert(key, values, row.id, takeSeq());
+      written.add(number);
+      return number;
     }
     const { number, change, isHeld } = stored;
     if (isHeld) table.endHold(number);
     if (change === 'changed') {
       count('updated');
-      table.update(number, values, row.id, changedAt());
+      table.update(number, values, row.id, takeSeq(number));
+      written.add(number);
     } else if (change === 'moved') table.move(stored, values);
-    else if (isMet) table.settle(number, values);
+    else if (isMet) table.moveAgain(number, values);
     return number;
   }
 
@@ -270,11 +280,11 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     count('quarantined');
     if (stored?.isHeld) table.endHold(stored.number);
     const number = stored?.number ?? -id;
-    const isKnown = [refusedBefore, stored].some((one) => one !== undefined && isSettled(one));
+    const isKnown = [refusedBefore, stored].some((one) => one !== undefined && isOfEndedWalk(one));
     return { key, number, isMet: key !== null && pages.has(number), isKnown };
   }
 
-  const isSettled = ({ walkId }: { walkId: number }) => !walk.unsettled.has(walkId);
+  const isOfEndedWalk = ({ walkId }: { walkId: number }) => !walk.brokenOff.has(walkId);
 
   function contradictKey(key: string, origin: Origin): void {
     const { shape } = list;
@@ -330,7 +340,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const origin: Origin = { job: job.name, walkId: row.id, requestId: null, now: isoTime(now()) };
     const { shape } = list;
     const motions = concludeMotion(list.motions, memory.motion);
-    const agesNow = agesIn({ shape, motions }, hints);
+    const agesNow = agesOf({ shape, motions });
     for (const path of agesNow)
       if (!ages.some((age) => age.join('.') === path.join('.')))
         note('moving-field', path.join('.'), 'kept current, makes no version', origin);
@@ -370,7 +380,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       ...{ walkId: row.id, verdict, shown: pages.size },
       hasUnkeyed: memory.checkpoint.unkeyed > 0 || memory.withoutKeyField > 0,
     };
-    const { deleted, held } = retireRows(connection, job, proof, changedAt, endTime);
+    const { deleted, held } = retireRows(connection, job, proof, takeSeq, endTime);
     row.deleted += deleted;
     row.held = held;
     pages.addHeld(heldRows(connection, job));
@@ -524,7 +534,7 @@ function isOfSameSnapshot(at: Checkpoint, { generatedAt }: CheckedPage): boolean
 }
 
 /** What may move by itself in a row: its body, or the properties that its contract does not list. */
-const openValue = ({ contract }: Job, { values }: Row) =>
+const unspecifiedOf = ({ contract }: Job, { values }: Row) =>
   (values[contract ? 'extra' : '_body'] ?? null) as string | null;
 
 function changeOf(stored: string | null, came: string | null): Change {
@@ -543,19 +553,17 @@ function whyItFails({ name }: Job, page: CheckedPage, { checkpoint, end }: WalkS
   return new Failure('incomplete', `${name}: ${what}`);
 }
 
-/** Fields that are kept current without a version: those that the user says, else those that were found. */
-const agesIn = (list: KnownList, { volatile }: Hints): readonly FieldPath[] => volatile ?? agesOf(list);
-
 /** What is known of a list as a walk begins or goes on. Its rows get the key that the user says. */
 function openList(connection: Connection, job: Job, hints: Hints, at: Checkpoint, now: number): KnownList {
-  const list = readList(connection, job.name);
+  const before = readList(connection, job.name);
+  const shape = { ...before.shape, told: hints };
+  const list = { ...before, shape };
   if (job.contract || job.reading === 'snapshot') return list;
-  const { shape } = list;
   // A place that no proof has confirmed is looked for anew.
   const isKept = shape.isPlaceProven || at.pages > 0;
   const told = hints.key ? { key: hints.key, hasLookedForKey: true } : {};
   const wanted = { ...shape, place: isKept ? shape.place : null, ...told };
-  return { ...list, shape: ensureKeys(connection, job, shape, wanted, agesIn(list, hints), now) };
+  return { ...list, shape: ensureKeys(connection, job, shape, wanted, agesOf(list), now) };
 }
 
 function newMemory(connection: Connection, job: Job, previous: Previous | undefined): Memory {

@@ -1,8 +1,7 @@
 /** What was found out of a list without a contract, and which of its fields move by themselves: read and kept as it is, in one place. */
 
-import type { DiscoveredShape, FieldPath } from '../validate/checked.ts';
+import { type DiscoveredShape, type FieldPath, unknownShape } from '../validate/checked.ts';
 import type { Motion } from '../validate/motion.ts';
-import { unknownShape } from '../validate.ts';
 import type { Connection } from './connection.ts';
 
 export type KnownList = { shape: DiscoveredShape; motions: readonly Motion[] };
@@ -14,7 +13,7 @@ export function readList(connection: Connection, job: string): KnownList {
     )
     .get(job);
   return {
-    shape: found?.shape ? (JSON.parse(found.shape) as DiscoveredShape) : unknownShape,
+    shape: { ...unknownShape, ...(JSON.parse(found?.shape ?? '{}') as Partial<DiscoveredShape>) },
     motions: found ? (JSON.parse(found.motions) as Motion[]) : [],
   };
 }
@@ -28,6 +27,6 @@ export function keepList(connection: Connection, job: string, { shape, motions }
     .run(job, JSON.stringify(shape), JSON.stringify(motions));
 }
 
-/** The fields that are kept current without a version, as they were found. */
-export const agesOf = ({ motions }: KnownList): FieldPath[] =>
-  motions.flatMap(({ path, isAge }) => (isAge ? [path] : []));
+/** The fields that are kept current without a version: those that the user says, else those that were found. */
+export const agesOf = ({ shape, motions }: KnownList): readonly FieldPath[] =>
+  shape.told.volatile ?? motions.flatMap(({ path, isAge }) => (isAge ? [path] : []));

@@ -15,15 +15,15 @@ export const SEEN = `status = 'complete'`;
 export const FULL_PROOF = `${PROOF} AND renewal_of IS NULL`;
 
 /** SQL over `requests`: calls that tell whether the API can be reached, unlike one that we stopped. */
-export const TELLING = `error_code IS NOT '${STOPPED}'`;
+export const NOT_STOPPED_BY_US = `error_code IS NOT '${STOPPED}'`;
 
 /** SQL over those: no answer came, or a failing gateway or server gave it. A 503 is the API's own answer. */
-export const UNANSWERED = `(status IS NULL AND error_code IS NOT '${TOO_LARGE}' OR coalesce(status, 0) >= 500 AND status <> 503)`;
+export const NO_ANSWER = `(status IS NULL AND error_code IS NOT '${TOO_LARGE}' OR coalesce(status, 0) >= 500 AND status <> 503)`;
 
 /** SQL for their status or error code. */
-export const SILENCE_CODE = `iif(coalesce(status, 0) >= 500 AND status <> 503, 'HTTP ' || status, error_code)`;
+export const ERROR_OF_NO_ANSWER = `iif(coalesce(status, 0) >= 500 AND status <> 503, 'HTTP ' || status, error_code)`;
 
-/** SQL for the number of the commit (see `changes.ts`) that made a change at the time in `at`, a column. */
+/** SQL for the `seq` (see `sequence.ts`) of a change at the time in `at`, a column. */
 export const seqOf = (at: string) => `CAST(round((julianday(${at}) - 2440587.5) * 86400000) AS INTEGER)`;
 
 /** A name of a table or column, whatever it is made of. */
@@ -72,7 +72,7 @@ type InSql = { name: string; table: string; history: string | null };
 
 /**
  * SQL for the view `changes`, on SQLite and on Postgres alike.
- * @param numberOf SQL for the number of the commit at the time in a column, as `seqOf` gives it.
+ * @param numberOf SQL for the `seq` of the time in a column, as `seqOf` gives it.
  */
 export function changesSql(datasets: readonly InSql[], numberOf: (at: string) => string): string {
   return datasets.flatMap((dataset) => changesOf(dataset, numberOf)).join('\nUNION ALL\n');

@@ -8,8 +8,6 @@ import type { ListedJob, RowValues, SqlValue } from '../job.ts';
 import type { Connection } from './connection.ts';
 import { quoted } from './sql.ts';
 
-export type VolatileValues = NonNullable<ReturnType<typeof openVolatile>>;
-
 /** The volatile values of the rows of one dataset, by their numbers; undefined where it has none. */
 export function openVolatile(
   connection: Connection,

@@ -7,7 +7,7 @@ import type { Job } from '../job.ts';
 import type { WalkKind } from '../walk.ts';
 import type { Connection } from './connection.ts';
 import { type Lock, lockJob } from './lock.ts';
-import { forgetGlances, forgetPages } from './pages.ts';
+import { forgetGlances, forgetWalkPages } from './pages.ts';
 import { type WalkRow, walks } from './schema.ts';
 
 const columns = Object.fromEntries(
@@ -59,7 +59,7 @@ export type OpenWalk = {
   job: Job;
   row: WalkRow;
   /** This walk, and those that broke off since the last complete one: their rows may have a gap behind them. */
-  unsettled: ReadonlySet<number>;
+  brokenOff: ReadonlySet<number>;
   /** Of a glance: whether there is an unfinished walk, which it leaves alone. */
   isBesideWalk: boolean;
   lock: Lock;
@@ -85,11 +85,11 @@ export function openWalk(
     if (kind === 'walk' && unfinished.glance)
       giveUpWalk(connection, unfinished.glance, 'a walk has taken its place', now);
     const row = resume(connection, unfinished[kind]) ?? begin(connection, job, kind, now);
-    const unsettled = unsettledWalks(connection, job).add(row.id);
+    const brokenOff = brokenOffWalks(connection, job).add(row.id);
     const beside = row.kind === 'glance' ? unfinished.walk : undefined;
     // That walk reads what is behind its rows.
-    if (beside) unsettled.delete(beside.id);
-    return { job, row, unsettled, isBesideWalk: beside !== undefined, lock };
+    if (beside) brokenOff.delete(beside.id);
+    return { job, row, brokenOff, isBesideWalk: beside !== undefined, lock };
   } catch (thrown) {
     lock.release();
     throw thrown;
@@ -108,7 +108,7 @@ function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind
 function giveUpWalk(connection: Connection, { id }: WalkRow, why: string, now: number): void {
   const ending = { status: 'failed', error: why, errorKind: 'incomplete' } as const;
   updateWalk(connection, id, { ...ending, finishedAt: isoTime(now), ...notWaiting, ...withoutCheckpoint });
-  forgetPages(connection, id);
+  forgetWalkPages(connection, id);
 }
 
 /** Gives up the unfinished walk and glance of a job. */
@@ -135,7 +135,7 @@ function begin(connection: Connection, { name: job }: Job, kind: WalkKind, now: 
   return lastOf(connection, job, kind) as WalkRow;
 }
 
-function unsettledWalks(connection: Connection, { name: job }: Job): Set<number> {
+function brokenOffWalks(connection: Connection, { name: job }: Job): Set<number> {
   const complete = lastWalk(connection, job, `status = 'complete'`)?.id ?? 0;
   const broken = connection
     .prepare<[string, number], number>(
@@ -163,7 +163,7 @@ export function closeWalk(
   updateWalk(connection, row.id, { ...ending, ...notWaiting, ...(!isCompared && withoutCheckpoint) });
   if (before && isCompared) updateWalk(connection, before.id, withoutCheckpoint);
   if (isBesideWalk) return;
-  if (!ending.orderSeq) forgetPages(connection, row.id);
+  if (!ending.orderSeq) forgetWalkPages(connection, row.id);
   forgetGlances(connection, job.name, row.id);
 }
 

@@ -1,4 +1,4 @@
-/** The results of validation: rows that fit, rows that do not, and what is new about them. */
+/** The results of validation: rows that fit, rows that do not, and what is new about them. Whoever reads them loads no schema. */
 
 import type { RowValues } from '../job.ts';
 
@@ -72,6 +72,14 @@ export type SeenField = {
 /** The fields of rows without a contract. */
 export type PageFields = { rows: number; fields: readonly SeenField[] };
 
+/** What the user says of a list without a contract (`MIRROR_ROWS_…`, `MIRROR_KEY_…`, `MIRROR_VOLATILE_…`). */
+export type Hints = {
+  place?: readonly string[] | undefined;
+  key?: readonly FieldPath[] | undefined;
+  /** None is a list without fields: then every change is kept. */
+  volatile?: readonly FieldPath[] | undefined;
+};
+
 /** What was found out of a list without a contract. It changes as a walk begins or ends, never within one. */
 export type DiscoveredShape = {
   /** The names that lead to the array of rows within a page, none for a bare array; null as long as no page has shown it. */
@@ -94,7 +102,27 @@ export type DiscoveredShape = {
   leftOut: readonly FieldPath[];
   /** Fields that moved by themselves when the keys were made: no part of any digest. */
   ages: readonly FieldPath[];
+  /** What the user said of it when it was last read. */
+  told: Hints;
 };
+
+/** Before anything was found out. */
+export const unknownShape: DiscoveredShape = {
+  place: null,
+  isPlaceProven: false,
+  runsWithoutPlace: 0,
+  key: null,
+  hasLookedForKey: false,
+  isKeyContradicted: false,
+  doubted: [],
+  twins: [],
+  leftOut: [],
+  ages: [],
+  told: {},
+};
+
+/** The fields of a key as the user names them. */
+export const describeKey = (key: readonly FieldPath[]) => key.map((path) => path.join('.')).join(',');
 
 /** One row of a page, in its place. */
 export type CheckedRow =

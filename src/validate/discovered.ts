@@ -1,31 +1,17 @@
 /** Rows without a contract: kept as received, under a key that the rows themselves suggest (`keys.ts`). */
 
-import type { CheckedRow, DiscoveredShape, Drift, FieldPath, PageFields, Problem } from './checked.ts';
+import {
+  type CheckedRow,
+  type DiscoveredShape,
+  type Drift,
+  describeKey,
+  type FieldPath,
+  type PageFields,
+  type Problem,
+} from './checked.ts';
 import { findRepeatedName, withPlainNames } from './json-text.ts';
 import { believedKey, digestOf, type KeyedRow, keyOf, textKeyOf } from './keys.ts';
 import { asRecord, holdsLongNumber, inspect, kindOf, profileRows } from './values.ts';
-
-/** What the user says of a list without a contract (`MIRROR_ROWS_…`, `MIRROR_KEY_…`, `MIRROR_VOLATILE_…`). */
-export type Hints = {
-  place?: readonly string[] | undefined;
-  key?: readonly FieldPath[] | undefined;
-  /** None is a list without fields: then every change is kept. */
-  volatile?: readonly FieldPath[] | undefined;
-};
-
-/** Before anything was found out. */
-export const unknownShape: DiscoveredShape = {
-  place: null,
-  isPlaceProven: false,
-  runsWithoutPlace: 0,
-  key: null,
-  hasLookedForKey: false,
-  isKeyContradicted: false,
-  doubted: [],
-  twins: [],
-  leftOut: [],
-  ages: [],
-};
 
 type DiscoveredRows = {
   rows: CheckedRow[];
@@ -68,9 +54,6 @@ export function checkDiscovered(
     shape,
   };
 }
-
-/** The fields of a key as the user names them. */
-export const describeKey = (key: readonly FieldPath[]) => key.map((path) => path.join('.')).join(',');
 
 const withBelievedKey = (shape: DiscoveredShape, rows: readonly KeyedRow[]): DiscoveredShape => ({
   ...shape,

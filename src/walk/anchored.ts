@@ -4,7 +4,15 @@
  * - A page that begins with the anchor: as many rows precede it as before, so no row slipped past the boundary.
  * - Any other page: the walk steps back until a page begins with a row that it has met.
  * - At the end the walk reads the head again. Rows that came in or moved up there have moved the anchors down; the walk must find
- *   as many at the head as the anchors have counted (`shifted`).
+ *   as many at the head as the anchors have counted (`insertedAbove`).
+ *
+ * An example: rows 1 to 1,000, in pages of 100. The first page shows 1 to 100, so the anchor is row 100, and the next request is offset 99.
+ * - Nothing changes: the page begins with 100.
+ * - Row 7 goes: the page begins with 101. Did 101 follow 100, or did others slip by? Offset 79 shows 81 to 180, which joins.
+ * - Two rows come in at the head: the page begins with 98. The first unread row, 101, stands at offset 102 instead of 100, so `insertedAbove`
+ *   is 2. The head shows the two at the end, so `newAtHead` is 2, and no row is lacking.
+ * - Row 900 moves to place 500 when that has been read: the next page begins a row too early, so `insertedAbove` is 1. Three pages of the head
+ *   show nothing new, so `newAtHead` is 0: one row is lacking, and the walk proves nothing (`lackingByAnchors`).
  *
  * Whatever does not fit this is an anomaly, and a walk with an anomaly proves nothing (`verdictOf` in `walk.ts`).
  */
@@ -14,12 +22,12 @@ import {
   type AnchoredCheckpoint,
   advanceOf,
   anchored,
+  askPastEnd,
   endsIn,
   endsTooEarly,
   freshRows,
   goOn,
   isReplaced,
-  lookBeyond,
   PAGE_ROWS,
   type PageFacts,
   reset,
@@ -83,8 +91,8 @@ function readOn(before: AnchoredCheckpoint, page: PageFacts): Step {
       overlap,
       rows: before.rows + freshRows(page),
       unkeyed: before.unkeyed + unkeyedRows(page, reread),
-      readTo: isRereading ? before.readTo : offset,
-      shifted: before.shifted + (isRereading ? 0 : shiftOf(before, page, reread)),
+      endOfRead: isRereading ? before.endOfRead : offset,
+      insertedAbove: before.insertedAbove + (isRereading ? 0 : rowsInsertedAbove(before, page, reread)),
       rereadUntil: until,
     },
     met.slice(reread).includes(true) && 'repeat',
@@ -116,8 +124,8 @@ function endOfReread(before: AnchoredCheckpoint, page: PageFacts): number | null
 }
 
 /** How many rows came in above what was read, less those that went: by so many the unread rows moved down. */
-function shiftOf({ readTo }: AnchoredCheckpoint, { offset }: PageFacts, reread: number): number {
-  return Math.max(0, offset + reread - readTo);
+function rowsInsertedAbove({ endOfRead }: AnchoredCheckpoint, { offset }: PageFacts, reread: number): number {
+  return Math.max(0, offset + reread - endOfRead);
 }
 
 /**
@@ -186,7 +194,7 @@ function endOfRows(checkpoint: AnchoredCheckpoint, { pagination }: PageFacts, re
   if (pagination.hasMore === undefined)
     return { ...stepOf(withAnomalies(checkpoint, 'inferred-end'), 'end'), reread };
   const tooEarly = endsTooEarly(checkpoint);
-  if (tooEarly && !checkpoint.lookedBeyond) return { ...lookBeyond(checkpoint), reread };
+  if (tooEarly && !checkpoint.askedPastEnd) return { ...askPastEnd(checkpoint), reread };
   const at = withAnomalies(checkpoint, tooEarly && 'total');
   if (at.pagesOfPass === 1) return { ...finish(at, 0), reread };
   const head = {
@@ -209,14 +217,14 @@ function lookAtHead(before: AnchoredCheckpoint, page: PageFacts, mayBeNew: numbe
     offset: page.offset + advanceOf(page),
     anchor: anchorOf(page),
     rows: before.rows + fresh,
-    found: before.found + fresh,
-    foundKnown: before.foundKnown + freshKnown,
+    newAtHead: before.newAtHead + fresh,
+    knownAtHead: before.knownAtHead + freshKnown,
     tries: before.tries + 1,
   };
   if (!isJoined(before, page)) return finish(withAnomalies(checkpoint, 'restless-head'), mayBeNew);
   if (!page.pagination.hasMore) return finish(checkpoint, mayBeNew);
   const isCalm = endsIn(page.met, page);
-  const lacksRows = lackingByTotal(checkpoint) > 0 || lackingByShift(checkpoint, mayBeNew) > 0;
+  const lacksRows = lackingByTotal(checkpoint) > 0 || lackingByAnchors(checkpoint, mayBeNew) > 0;
   if (isCalm && !lacksRows) return finish(checkpoint, mayBeNew);
   if (checkpoint.tries < MAX_HEAD_PAGES) return stepOf(checkpoint);
   return finish(withAnomalies(checkpoint, !isCalm && 'restless-head'), mayBeNew);
@@ -224,7 +232,7 @@ function lookAtHead(before: AnchoredCheckpoint, page: PageFacts, mayBeNew: numbe
 
 /** The end of the walk, with an anomaly where rows must be there that no page has shown. */
 function finish(at: AnchoredCheckpoint, mayBeNew: number): Step {
-  const lacking = lackingByTotal(at) > 0 ? 'total' : lackingByShift(at, mayBeNew) > 0 && 'unfound';
+  const lacking = lackingByTotal(at) > 0 ? 'total' : lackingByAnchors(at, mayBeNew) > 0 && 'unfound';
   return stepOf(withAnomalies(at, lacking), 'end');
 }
 
@@ -237,17 +245,18 @@ function lackingByTotal({ rows, unkeyed, totalFirst, total }: AnchoredCheckpoint
 }
 
 /**
- * How many old rows may have moved up unseen, by the anchors: the rows that came in above, less those that the head showed. The
- * head also shows rows that came after the last row was read, which no anchor counted: they are added. Where the anchors counted
- * no row, no row moved past them, and the late rows came at the tail. A complete walk before this one gives a second bound: the
- * rows that were there at the beginning, less the old rows that this walk met.
+ * How many old rows may have moved up unseen: those that came in above (`insertedAbove`), less those that the head showed (`newAtHead`).
+ * - Rows that came after the last row was read are at the head, too, and no anchor counted them: they are added. If `insertedAbove` is 0, no
+ *   row moved past the anchors, so such rows came at the tail.
+ * - A complete walk before this one gives a second bound: the rows at the beginning, less the old rows that this walk met. In the example
+ *   of above, with row 900 unseen, that is 1,000 − 999 = 1. Had a new row come in at place 500 instead, it would be 1,000 − 1,000 = 0.
  */
-function lackingByShift(at: AnchoredCheckpoint, mayBeNew: number): number {
-  const { shifted, found, totalFirst, total, totalBeforeHead } = at;
-  const unfound = shifted - found;
+function lackingByAnchors(at: AnchoredCheckpoint, mayBeNew: number): number {
+  const { insertedAbove, newAtHead, totalFirst, total, totalBeforeHead } = at;
+  const unfound = insertedAbove - newAtHead;
   if (total === null) return unfound;
   const cameSince = Math.max(0, total - (totalBeforeHead ?? total));
-  if (mayBeNew === Number.POSITIVE_INFINITY) return shifted > 0 ? unfound + cameSince : unfound;
-  const oldRowsMet = at.rows + at.unkeyed - found + at.foundKnown - mayBeNew;
+  if (mayBeNew === Number.POSITIVE_INFINITY) return insertedAbove > 0 ? unfound + cameSince : unfound;
+  const oldRowsMet = at.rows + at.unkeyed - newAtHead + at.knownAtHead - mayBeNew;
   return Math.min(unfound + cameSince, (totalFirst ?? total) - oldRowsMet);
 }

@@ -34,9 +34,9 @@ type Common = {
   /** As the last page said; undefined before the first one, and where the envelope has none. */
   generatedAt: string | null | undefined;
   /** Pages in a row that brought no new row. */
-  fruitless: number;
+  pagesWithoutNewRows: number;
   /** True once the walk has looked behind the end that the API gave, since its `total` named more rows. */
-  lookedBeyond: boolean;
+  askedPastEnd: boolean;
   /** Rows new to the mirror, by where this pass found them; known rows behind those at the tail move them elsewhere. */
   newInHead: number;
   newAtTail: number;
@@ -67,14 +67,14 @@ export type AnchoredCheckpoint = Common & {
   /** While rows are read again, the offset by which new ones must come; else null. */
   rereadUntil: number | null;
   /** The offset behind the last row read, as it was then. Where a later page shows that row further down, rows came in above. */
-  readTo: number;
+  endOfRead: number;
   /** Rows that came in above what was read. */
-  shifted: number;
+  insertedAbove: number;
   /** `total` when the last row was read. */
   totalBeforeHead: number | null;
   /** Rows first met when the head was read again; those of them that the mirror knew. */
-  found: number;
-  foundKnown: number;
+  newAtHead: number;
+  knownAtHead: number;
   /** Rows of the longest page so far. */
   longestPage: number;
   /** Whether `generatedAt` changed between two pages of this pass. */
@@ -144,8 +144,8 @@ const common: Common = {
   totalFirst: null,
   totalOfWalk: null,
   generatedAt: undefined,
-  fruitless: 0,
-  lookedBeyond: false,
+  pagesWithoutNewRows: 0,
+  askedPastEnd: false,
   newInHead: 0,
   newAtTail: 0,
   newElsewhere: 0,
@@ -167,11 +167,11 @@ const anchoredBeginning: AnchoredCheckpoint = {
   tries: 0,
   stepsBack: 0,
   rereadUntil: null,
-  readTo: 0,
-  shifted: 0,
+  endOfRead: 0,
+  insertedAbove: 0,
   totalBeforeHead: null,
-  found: 0,
-  foundKnown: 0,
+  newAtHead: 0,
+  knownAtHead: 0,
   longestPage: 0,
   replaced: false,
   pagesOfSnapshots: 0,
@@ -294,7 +294,7 @@ export function turnPage<Of extends Checkpoint>(before: Of, page: PageFacts): Of
 }
 
 /** Pages in a row that bring no row the walk has not met. */
-const MAX_FRUITLESS_PAGES = 3;
+const MAX_PAGES_WITHOUT_NEW_ROWS = 3;
 /** An empty page that promises more is requested once more: it may be a passing fault. */
 const MAX_EMPTY_PAGES = 2;
 
@@ -302,12 +302,12 @@ const MAX_EMPTY_PAGES = 2;
 export function goOn(checkpoint: Checkpoint, page: PageFacts, isRereading = false, reread = 0): Step {
   const advance = advanceOf(page);
   if (freshRows(page) > 0 || (isRereading && advance > 0))
-    return stepOf({ ...checkpoint, fruitless: 0 }, 'go on', reread);
-  const fruitless = checkpoint.fruitless + 1;
-  const isStuck = fruitless >= (advance === 0 ? MAX_EMPTY_PAGES : MAX_FRUITLESS_PAGES);
+    return stepOf({ ...checkpoint, pagesWithoutNewRows: 0 }, 'go on', reread);
+  const pagesWithoutNewRows = checkpoint.pagesWithoutNewRows + 1;
+  const isStuck = pagesWithoutNewRows >= (advance === 0 ? MAX_EMPTY_PAGES : MAX_PAGES_WITHOUT_NEW_ROWS);
   return isStuck
     ? stepOf(withAnomalies(checkpoint, 'stuck'), 'stuck', reread)
-    : stepOf({ ...checkpoint, fruitless }, 'go on', reread);
+    : stepOf({ ...checkpoint, pagesWithoutNewRows }, 'go on', reread);
 }
 
 /** Whether the API calls this the end although its `total` says that more follows. */
@@ -316,8 +316,8 @@ export function endsTooEarly({ offset, total }: Checkpoint): boolean {
 }
 
 /** Asks once for rows behind what the API called the end. */
-export function lookBeyond(checkpoint: Checkpoint): Step {
-  return stepOf({ ...checkpoint, lookedBeyond: true });
+export function askPastEnd(checkpoint: Checkpoint): Step {
+  return stepOf({ ...checkpoint, askedPastEnd: true });
 }
 
 /** Back to the beginning, behind a page that does not continue what was read. */

@@ -143,6 +143,20 @@ export const rowsOf = (count: number, row: (at: number) => Row): Row[] =>
 
 // The steps of a case.
 
+/** A snapshot of signals is published at this minute, and stands until the next one is. */
+export function publishes(minute: number): Step {
+  return ({ state }) => {
+    const generatedAt = new Date(Date.parse('2026-11-21T12:00:00Z') + minute * 60_000).toISOString();
+    const source = 'published-signal-snapshot';
+    state.envelope = (rows, request, total) => ({
+      generatedAt,
+      source,
+      mode: 'read-only',
+      ...pageOf(rows, request, total),
+    });
+  };
+}
+
 /** The list upstream is this from now on; or its rows are changed. */
 export const upstream =
   (rows: readonly Row[] | ((rows: readonly Row[]) => readonly Row[])): Step =>
@@ -258,12 +272,20 @@ export const versions = (updated: number, removed = 0): Step =>
     [updated, removed],
   );
 
-/** What `status` names. */
+/** What `status` says: a message with the advice below it, or a part of it. */
 export const statusSays =
-  (text: string | RegExp): Step =>
+  (...texts: (string | RegExp)[]): Step =>
   async ({ run }) => {
     const { stdout } = await run(['status']);
-    expect(stdout).toMatch(text);
+    for (const text of texts) expect(stdout).toMatch(text);
+  };
+
+/** What `status` does not say, or no longer. */
+export const statusLacks =
+  (...texts: (string | RegExp)[]): Step =>
+  async ({ run }) => {
+    const { stdout } = await run(['status']);
+    for (const text of texts) expect(stdout).not.toMatch(text);
   };
 
 /** The requests since the last look were for these offsets (with limits where those are not 100); one may be repeated. */

@@ -12,6 +12,7 @@ import {
   rowsOf,
   runCases,
   runs,
+  statusLacks,
   statusSays,
   syncs,
   upstream,
@@ -120,7 +121,10 @@ describe('an envelope that moved', () => {
         envelope(pageOf),
         ...[syncs(65, { says: /data.*rows/ }), syncs(0), mirrorsAll, versions(0)],
         finds(`SELECT path, detail FROM drift WHERE kind = 'moved-rows'`, ['data', 'rows']),
-        statusSays('moved'),
+        statusSays(
+          '! news: its rows moved in the response, from data to rows, and are read there\n  → MIRROR_ROWS_NEWS=rows confirms it',
+        ),
+        ...[syncs(0, { settings: { MIRROR_ROWS_NEWS: 'rows' } }), statusLacks('moved')],
       ],
     },
     {

@@ -12,6 +12,7 @@ import {
   rowsOf,
   runCases,
   runs,
+  statusLacks,
   statusSays,
   syncs,
   upstream,
@@ -48,6 +49,15 @@ describe('a key is found over a whole walk', () => {
       steps: [
         upstream([...pages(150), ...rowsOf(50, (at) => ({ slug: `s${at}`, title: `Other ${at}` }))]),
         ...[syncs(0, { times: 3 }), mirrorsAll, versions(0), keyIs(null)],
+      ],
+    },
+    {
+      it: 'and who follows the list has all of it anew, by --since 0 too',
+      job: 'smart-wallets',
+      steps: [
+        ...[upstream(pages(30)), syncs(0)],
+        runs('export smart-wallets --since 1h --format ndjson', 64, 'have got other keys'),
+        runs('export smart-wallets --since 0 --format ndjson', 0, /"_change":"insert".*"_key":"s0"/),
       ],
     },
     {
@@ -108,6 +118,9 @@ describe('a key that was believed or found, and that two rows share', () => {
         ...[upstream(sourced), syncs(0), keyIs('[["slug"]]')],
         ...[upstream([...sourced, twin]), syncs(0), mirrorsAll, versions(0)],
         ...[keyIs('[["source"],["slug"]]'), drifts('contradicted-key', 'new-key')],
+        statusSays(
+          '! news: slug does not identify its rows (two rows share s3): source and slug do now\n  → MIRROR_KEY_NEWS=source,slug confirms it',
+        ),
         ...[syncs(0, { times: 3 }), mirrorsAll, versions(0)],
       ],
     },
@@ -117,6 +130,10 @@ describe('a key that was believed or found, and that two rows share', () => {
         ...[upstream(pages(30)), syncs(0), keyIs('[["slug"]]')],
         ...[upstream([...pages(30), { slug: 's3', title: 'another' }]), syncs(0), mirrorsAll, versions(0)],
         ...[keyIs(null), syncs(0, { times: 2 }), mirrorsAll, versions(0)],
+        statusSays(
+          /^! news: slug does not identify its rows \(two rows share s3\): each is known by its whole content/m,
+          'name them: MIRROR_KEY_NEWS=',
+        ),
       ],
     },
     {
@@ -251,6 +268,9 @@ describe('MIRROR_KEY_…', () => {
           versions(0),
           drifts('contradicted-key'),
           keyIs('[["title"]]'),
+          statusSays(
+            '! news: title does not identify each row (two rows share a): all are kept\n  → name fields that identify each row in MIRROR_KEY_NEWS',
+          ),
         ],
       ],
     },
@@ -309,7 +329,11 @@ describe('a field that identified the rows and was renamed', () => {
       steps: [
         ...[upstream(rowsOf(150, (at) => ({ id: at, a: at }))), syncs(0), keyIs('[["id"]]')],
         ...[upstream(rowsOf(150, (at) => ({ newsId: at, a: at }))), syncs(0), keyIs('[["newsId"]]')],
-        ...[statusSays('newsId'), mirrorsAll, after(1), syncs(0, { times: 2 }), mirrorsAll],
+        statusSays(
+          '! news: id, which identified its rows, was renamed or is gone: newsId does now\n  → MIRROR_KEY_NEWS=newsId confirms it',
+        ),
+        ...[mirrorsAll, after(1), syncs(0, { times: 2 }), mirrorsAll],
+        ...[syncs(0, { settings: { MIRROR_KEY_NEWS: 'newsId' } }), statusLacks('newsId does')],
       ],
     },
   ]);

@@ -21,8 +21,8 @@ const THREE_HOURS_MS = 3 * 3_600_000;
 
 /** These run until they are ended, with a Redis and a mirror or a port of their own. */
 const endless = ['start', 'demo', 'serve', 'serve --port 8080'];
-/** Tried where one of those runs (keys.test.ts), or where a backup has keys (restore.test.ts). */
-const besideThem = ['keys page', 'restore mirror-backup.db --with-keys'];
+/** Tried where one of those runs (keys.test.ts). */
+const besideThem = ['keys page'];
 
 test('every command shows how it is used', () => {
   expect(commands).toContain('doctor');

@@ -302,6 +302,27 @@ describe('at a terminal', () => {
 const jobs = await loadJobs();
 
 describe('the .env file', () => {
+  test('begins with what a newcomer needs and with what is set; the rest stands below one line', () => {
+    const text = renderEnvFile({ MIRROR_ON_CHANGE: 'make report' }, jobs);
+    const [top = '', more = ''] = text.split(/^# more.*$/m);
+    const namesIn = (part: string) =>
+      [...part.matchAll(/^#?([A-Z_]+)=/gm)]
+        .map(([, name]) => name)
+        .filter((name) => !/SCHEDULE/.test(`${name}`));
+    expect(namesIn(top)).toEqual(
+      expect.arrayContaining([
+        'MARKET_API_URL',
+        'MARKET_API_KEY',
+        'MIRROR_DIR',
+        'MIRROR_SERVE',
+        'MIRROR_ON_CHANGE',
+      ]),
+    );
+    expect(namesIn(top).length).toBeLessThan(10);
+    expect(top).toContain('MIRROR_SCHEDULE_NEWS=');
+    expect(namesIn(more)).toContain('LOG_LEVEL');
+  });
+
   test('explains every setting there is, sets none by itself, and shows what holds: every line may be uncommented', () => {
     const text = renderEnvFile({}, jobs);
     for (const { name, meaning } of allSettings) {

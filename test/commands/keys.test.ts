@@ -52,7 +52,7 @@ describe('create', () => {
     const { json } = setup();
     const terms =
       '--account desk --scope news:read --scope metrics:read --expires 90d --allow 10.0.0.0/8 --allow 2001:DB8::7';
-    const limits = '--quota 1000/1h,sliding --rate 10/1s+20 --concurrency 4';
+    const limits = '--quota 1000/1h,refill --rate 10/1s+20 --concurrency 4';
     const args = `${terms} ${limits}`.split(' ');
     expect(await json('create', '--name', 'a reader', ...args)).toMatchObject({
       name: 'a reader',
@@ -60,7 +60,7 @@ describe('create', () => {
       scopes: ['news:read', 'metrics:read'],
       addresses: ['10.0.0.0/8', '2001:db8::7'],
       expiresAt: '2027-02-19T12:00:00.000Z',
-      limits: { quota: '1000/1h,sliding', rate: '10/1s+20', concurrency: 4 },
+      limits: { quota: '1000/1h,refill', rate: '10/1s+20', concurrency: 4 },
     });
   });
 

@@ -96,7 +96,7 @@ test('keys', async () => {
   };
   await say('list');
   await say('limits');
-  await say('create', '--name', 'reports', '--quota', '1000/1h,sliding', '--rate', '10/1s+20');
+  await say('create', '--name', 'reports', '--quota', '1000/1h,refill', '--rate', '10/1s+20');
   await say('create', '--name', 'desk', '--scope', 'news:read', '--allow', '10.0.0.0/8', '--expires', '90d');
   await say('create', '--name', 'me', '--account', 'desk', '--scope', 'page:read');
   await say('create', '--name', 'short', '--expires', '1h', '--scope', 'none', '--concurrency', '4');

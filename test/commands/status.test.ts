@@ -56,7 +56,8 @@ it('reads a mirror that is well without key, call or change, and says it to prog
       ...{ kind: 'walk', state: 'idle', until: null, reason: null, message: null },
     }),
     ...{ lastChange: '2026-11-21T12:00:00.005Z', nextRun: null },
-    ...{ held: 0, heldBack: 0, goneUpstream: 0, quarantined: 0, drifts: 0 },
+    ...{ held: 0, heldBack: 0, heldUnkeyed: 0, goneUpstream: 0, quarantined: 0, drifts: 0 },
+    notes: { differences: 0, newKey: null, doubtedKey: null, movedRows: null, ages: [], restless: null },
     head: expect.objectContaining({ useful: false, why: 'few-walks' }),
   });
 });

@@ -339,13 +339,14 @@ test.each([
 );
 
 test('SIGTERM stops a sync at the next page with 75, and the next run goes on', async () => {
-  const { cwd, environment, sync, model, file } = await setup({ rows: 450, latencyMs: 30 }, sharedClock());
+  const { cwd, environment, sync, model, file } = await setup({ rows: 450, latencyMs: 300 }, sharedClock());
   const stopped = startCli(['sync', 'ai-signals'], environment, cwd);
   await expect.poll(() => model.calls.length, { interval: 5 }).toBeGreaterThanOrEqual(2);
   stopped.child.kill('SIGTERM');
   expect((await stopped.ended).code).toBe(75);
   expect((await sync('ai-signals')).code).toBe(0);
-  expect(model.calls.length).toBeLessThanOrEqual(6);
+  // The window that was under way may be asked for again.
+  expect(model.calls.length).toBeLessThanOrEqual(5 + 4);
   expect(idsOf(file)).toEqual(truth(model));
 });
 

@@ -17,7 +17,6 @@ describe('the settings of the service', () => {
       tls: undefined,
       hosts: [],
       trusted: [],
-      draftHeaders: false,
       query: false,
       page: 'token',
     });
@@ -32,7 +31,6 @@ describe('the settings of the service', () => {
         MIRROR_SERVE_MAX_AGE: '1h, news=15m',
         MIRROR_SERVE_HOSTS: 'Mirror.Example.com,[2001:DB8::1],10.0.0.9',
         MIRROR_SERVE_TRUST: '10.0.0.7, 192.0.2.0/24,2001:DB8::/32',
-        MIRROR_SERVE_RATELIMIT: 'on',
         MIRROR_SERVE_QUERY: 'on',
       }),
     ).toEqual({
@@ -41,7 +39,6 @@ describe('the settings of the service', () => {
       tls: { certFile: '/etc/mirror/tls.crt', keyFile: '/etc/mirror/tls.key' },
       hosts: ['mirror.example.com', '2001:db8::1', '10.0.0.9'],
       trusted: ['10.0.0.7', '192.0.2.0/24', '2001:db8::/32'],
-      draftHeaders: true,
       query: true,
       page: 'token',
     });
@@ -103,7 +100,6 @@ describe('the settings of the service', () => {
       { MIRROR_SERVE_PAGE: 'open', MIRROR_SERVE_HOSTS: 'mirror.example.com' },
       /^MIRROR_SERVE_PAGE is open, and MIRROR_SERVE_HOSTS names .* set MIRROR_SERVE_PAGE to token/,
     ],
-    [{ MIRROR_SERVE_RATELIMIT: 'yes' }, /^MIRROR_SERVE_RATELIMIT is neither on nor off/],
     [{ MIRROR_SERVE_HOST: 'a' }, /^MIRROR_SERVE_HOST is no setting \(did you mean MIRROR_SERVE_HOSTS/],
   ] as const)('that are wrong end daemon and sync with 78 and one line: %j', async (wrong, line) => {
     expect(() => readServeConfig(wrong, jobs)).toThrow(line);

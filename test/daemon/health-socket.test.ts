@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -74,8 +74,11 @@ test('only the owner may open the socket', async () => {
   expect(statSync(socket).mode & 0o777).toBe(0o600);
 });
 
-test('a folder too deep for a socket has none', async () => {
-  expect(
-    await openHealthSocket({ dir: `/${'deep'.repeat(30)}`, status: () => ({ exitCode: 0 }) }),
-  ).toBeUndefined();
+test('a folder too deep for a socket is an error that says so', async () => {
+  const dir = join(temporaryFolder(), 'deep'.repeat(30));
+  mkdirSync(dir);
+  await expect(openHealthSocket({ dir, status: () => ({ exitCode: 0 }) })).rejects.toMatchObject({
+    kind: 'config',
+    message: expect.stringMatching(/^MIRROR_DIR: .* too long a path for a socket/),
+  });
 });

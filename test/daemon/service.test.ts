@@ -6,7 +6,7 @@ import { isoTime, systemClock } from '../../src/clock.ts';
 import { keepServing, type Timing } from '../../src/daemon/service.ts';
 import { isAlive } from '../../src/process-name.ts';
 import type { Trouble } from '../../src/reading/status.ts';
-import { boundsOf } from '../../src/serve/http/connections.ts';
+import { boundsOf } from '../../src/serve/http/server.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
 
 const quick: Timing = { firstMs: 8, longestMs: 40, hopelessMs: 77, steady: 60_000, grace: 10_000 };

@@ -1,14 +1,19 @@
 /** What must hold of a mirror whatever happens upstream or to the mirror itself. */
 
+import type { Row } from '../../model-api/index.ts';
 import { mostCalls } from '../../src/walk/anchored.ts';
 import { PAGE_ROWS } from '../../src/walk/checkpoint.ts';
 import type { Bench } from './mirror-bench.ts';
 import {
+  type Holdings,
+  holdingsOf,
   type Life,
+  makeMild,
   mirroredVersions,
   type Passage,
   type Scenario,
   upstreamVersions,
+  versionText,
   type Wildness,
 } from './scenario.ts';
 import { differences } from './truth.ts';
@@ -50,6 +55,96 @@ export async function checkConvergence(bench: Bench, job: string): Promise<void>
   const found = differences(upstream, mirroredVersions(bench, job));
   expectThat(found.lost.length === 0, `${found.lost} is mirrored as it stands upstream`);
   expectThat(found.false.length === 0, `${found.false} is not mirrored, since it is gone upstream`);
+}
+
+/**
+ * What holds where people tend the mirror, and two rows may share a key. Rows are told apart by all that they hold.
+ * @throws an Error that says which promise was broken.
+ */
+export function checkTended(bench: Bench, { rests }: Life, { job, pageRows }: Scenario): void {
+  const { idField } = bench.upstream(job);
+  const formOf = (row: Row) => versionText(bench, job, row);
+  let before: Pick<Holdings, 'table' | 'past' | 'refused'> = {
+    ...{ table: new Set(), past: new Set(), refused: new Set() },
+  };
+  for (const { holdings: now, isRestored, passage } of rests) {
+    const isAnywhere = (form: string) => now.table.has(form) || now.past.has(form) || now.refused.has(form);
+    const lost = isRestored ? undefined : [...before.table, ...before.past].find((form) => !isAnywhere(form));
+    expectThat(lost === undefined, `${lost}, which was in table or history, is there still`);
+    if (passage) {
+      const { lists, came } = passage;
+      const twins = twinsIn(lists, idField);
+      const isTwin = (row: Row) => twins.has(row[idField]);
+      const holds = (row: Row) =>
+        now.table.has(formOf(row)) ||
+        now.refused.has(formOf(row)) ||
+        (isTwin(row) && isAnywhere(formOf(row)));
+      const stayed = (lists[0] ?? []).filter((row) => lists.every((list) => list.includes(row)));
+      const wasThere = (row: Row) => before.table.has(formOf(row)) || before.refused.has(formOf(row));
+      const met = isProof(passage) && passage.walk.renewalOf === null;
+      for (const row of stayed) {
+        const what = `${formOf(row)}, which was upstream throughout ${name(passage)},`;
+        expectThat(holds(row) || !(met || wasThere(row)), `${what} is in table or quarantine`);
+        expectThat(!met || isTwin(row) || !now.held.has(formOf(row)), `${what} is not held`);
+      }
+      // Of the rows refused under one key the last is kept. Pages of a window may be dropped.
+      const isKept = (row: Row) => isAnywhere(formOf(row)) || now.refusedKeys.has(String(row[idField]));
+      const gone = pageRows < PAGE_ROWS ? came.find((row) => !isKept(row)) : undefined;
+      expectThat(!gone, `${gone && formOf(gone)} came with ${name(passage)}, and is somewhere`);
+    }
+    before = now;
+  }
+}
+
+/** Keys that two rows shared at any time. */
+function twinsIn(lists: readonly (readonly Row[])[], idField: string): Set<unknown> {
+  const twins = new Set<unknown>();
+  for (const list of new Set(lists)) {
+    const keys = new Set<unknown>();
+    for (const row of list) {
+      if (keys.has(row[idField])) twins.add(row[idField]);
+      keys.add(row[idField]);
+    }
+  }
+  return twins;
+}
+
+const WALKS_TO_HAVE_ALL = 2;
+const WALKS_TO_SETTLE = 10;
+
+/** Left alone, two walks bring all that is upstream to table or quarantine, and some more nothing else; then no walk changes anything. */
+export async function checkTendedConvergence(bench: Bench, { job, dated }: Scenario): Promise<void> {
+  const dataset = bench.upstream(job);
+  makeMild(bench, job);
+  // A first page of refused rows alone halts the list.
+  dataset.rows.unshift(...dataset.make(1));
+  if (dated) dataset.generatedAt = new Date(bench.clock.now() + 1).toISOString();
+  const formOf = (row: Row) => versionText(bench, job, row);
+  const walk = async () => {
+    bench.clock.advance(60_000);
+    return await bench.mirror(job);
+  };
+  for (let calm = 0; calm < WALKS_TO_HAVE_ALL; calm += 1) await walk();
+  const has = holdingsOf(bench, job);
+  const missing = dataset.rows.map(formOf).filter((form) => !has.table.has(form) && !has.refused.has(form));
+  expectThat(missing.length === 0, `${missing} is in table or quarantine after two calm walks`);
+
+  let isSettled = false;
+  for (let calm = 0; calm < WALKS_TO_SETTLE && !isSettled; calm += 1) {
+    const { verdict } = await walk();
+    isSettled = verdict !== 'union' && bench.sql('SELECT 1 FROM freshness WHERE held > 0').length === 0;
+  }
+  expectThat(isSettled, `${job} is proven, and nothing of it held, after ten calm walks`);
+  const { table } = holdingsOf(bench, job);
+  const there = new Set(dataset.rows.map(formOf));
+  const refusedKeys = bench.sql<{ key: string }>(
+    'SELECT key FROM quarantine WHERE resolved_at IS NULL AND job = ?',
+    job,
+  );
+  const wrong = [...table].filter((form) => !there.has(form));
+  expectThat(wrong.length <= refusedKeys.length, `${wrong} is not mirrored, since it is gone upstream`);
+  const { inserted, updated, deleted } = await walk();
+  expectThat(inserted + updated + deleted === 0, 'a walk over what has not changed changes nothing');
 }
 
 export const isProof = ({ walk }: Pick<Passage, 'walk'>) =>

@@ -65,7 +65,7 @@ export type Bench = {
   /** Empties the mirror, as if nothing had ever been mirrored; known columns stay. */
   clear(): void;
   /** Closes the store and opens it again. A walk under way finds its store gone, as after a crash, and rejects. */
-  reopen(): void;
+  reopen(meanwhile?: () => void): void;
   close(): Promise<void>;
 };
 
@@ -107,9 +107,10 @@ export async function openBench({ jobs: given, walked = [], ...options }: BenchO
     reader = undefined;
     statements.clear();
   };
-  const reopen = () => {
+  const reopen = (meanwhile = () => {}) => {
     endReader();
     store.close();
+    meanwhile();
     store = openStore(dir, jobs, clock.now);
   };
 

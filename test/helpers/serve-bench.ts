@@ -33,7 +33,9 @@ export type ServeBench = {
 
 /** All lists are walked before the service opens, unless `walked` is given. */
 export type ServeBenchOptions = BenchOptions &
-  Partial<Pick<ServiceParts, 'beforeAnswer' | 'requestId' | 'pageFolder' | 'questionMs' | 'turnMs'>> & {
+  Partial<
+    Pick<ServiceParts, 'beforeAnswer' | 'requestId' | 'pageFolder' | 'questionMs' | 'pool' | 'onLost'>
+  > & {
     settings?: Partial<ServiceParts['settings']>;
   };
 
@@ -42,7 +44,6 @@ export const quietSettings: ServiceParts['settings'] = {
   hosts: [],
   trusted: [],
   maxAgeMs: {},
-  draftHeaders: false,
   query: false,
   page: 'off',
   schedules: {},
@@ -86,7 +87,8 @@ export async function openServeBench({
   requestId,
   pageFolder,
   questionMs,
-  turnMs,
+  pool,
+  onLost,
   ...options
 }: ServeBenchOptions = {}): Promise<ServeBench> {
   const bench = await openBench({ ...options, walked });
@@ -103,7 +105,8 @@ export async function openServeBench({
     ...(requestId && { requestId }),
     ...(pageFolder && { pageFolder }),
     ...(questionMs && { questionMs }),
-    ...(turnMs && { turnMs }),
+    ...(pool && { pool }),
+    ...(onLost && { onLost }),
   });
   const keyring = openKeyring(dir);
   return {

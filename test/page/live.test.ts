@@ -108,25 +108,6 @@ describe('a mirror that is written', () => {
   });
 });
 
-test('what comes while the page is being drawn is shown at once, not with the next look', async () => {
-  const { page } = await openWindow(sight.browser, sight.url);
-  // What runs once the page is drawn runs seconds later, after all answers; the next look, which would show what was missed, never.
-  await page.addInitScript(() => {
-    const wait = window.setTimeout;
-    window.requestAnimationFrame = () => 0;
-    Object.assign(window, {
-      setTimeout: (work: () => void, ms = 0) => (ms < 30_000 ? wait(work, ms === 35 ? 3_000 : ms) : 0),
-    });
-  });
-  const overview = page.waitForResponse('**/page/overview');
-  await page.route('**/page/events', async (route) => {
-    await (await overview).finished();
-    await route.continue();
-  });
-  await page.goto(`${sight.url}/`);
-  await page.locator('.connection.live').waitFor();
-});
-
 test('a service that went away is said, what was seen stays, and it comes back by itself', async () => {
   const { handle } = sight.service;
   const first = await listenOnLoopback(createServer(handle), await freePort());

@@ -58,10 +58,10 @@ test('held rows are said beside the rows, now and in the past', async () => {
   const before = isoTime(lived.bench.clock.now());
   lived.bench.clock.advance(2_000);
   lived.bench.tamper(
-    `UPDATE smart_wallets_rows SET _held_since = '${before}', _held_reason = 'unproven' WHERE rowid <= 7`,
+    `UPDATE _smart_wallets_rows SET _held_since = '${before}', _held_reason = 'unproven' WHERE number <= 7`,
   );
   onTestFinished(() => {
-    lived.bench.tamper('UPDATE smart_wallets_rows SET _held_since = NULL, _held_reason = NULL');
+    lived.bench.tamper('UPDATE _smart_wallets_rows SET _held_since = NULL, _held_reason = NULL');
     lived.bench.clock.advance(2_000);
   });
   for (const path of ['/', `/?at=${isoTime(lived.bench.clock.now())}`]) {

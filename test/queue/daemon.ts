@@ -9,16 +9,17 @@ import { untilAborted } from './setup.ts';
 
 const [where, dir = ''] = process.argv.slice(2);
 const log = pino({ enabled: false });
-const server = where === 'Redis has gone' ? await startPrivateRedis({ dir, log }) : undefined;
+const server = where === 'Redis has gone' ? startPrivateRedis({ dir, log }) : undefined;
 const redis = server
-  ? { url: `unix://${server.connection.path}` }
+  ? { url: `unix://${server.target.path}` }
   : where === 'Redis never came'
     ? { url: `redis://127.0.0.1:${await freePort()}` }
     : { dir };
 const begun = gate();
-let isStopped = where === 'Redis never came';
-const queue = await startQueue({
+let isStopped = false;
+const queue = startQueue({
   redis,
+  prefix: 'market-mirror',
   schedules: { news: { every: 3_600_000 }, usage: { cron: '0 0 1 1 *' } },
   lastRun: () => null,
   async run(_, signal) {
@@ -29,7 +30,7 @@ const queue = await startQueue({
   },
   log,
 });
-if (where !== 'Redis never came') await begun.passed;
+await begun.passed;
 await server?.close();
 const closing = performance.now();
 await queue.close();

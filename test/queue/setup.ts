@@ -6,8 +6,9 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import pino from 'pino';
 import { onTestFailed, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import type { Log } from '../../src/log.ts';
-import { type MirrorQueue, type QueueOptions, startQueue } from '../../src/queue.ts';
+import { type QueueOptions, startQueue } from '../../src/queue.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
 import { freePort } from '../helpers/loopback.ts';
 
@@ -138,31 +139,26 @@ function certificateIn(dir: string): string[] {
   return [...files, '--tls-auth-clients', 'no'];
 }
 
-export type Started = MirrorQueue &
-  ReturnType<typeof recordingLog> & {
-    /** Lets it run at once, as a clock that was set does. */
-    runNow(job: string): void;
-  };
-
-/** An outage is over soon after its end, and each line is written at once. */
-const hurried = { firstTrial: 20, longestTrial: 100, steady: 50, quiet: 0 };
-
-/** A queue with a log of its own, closed when the test ends. Unless given, nothing is due for an hour. */
-export async function start(
-  options: Partial<QueueOptions> & Pick<QueueOptions, 'redis' | 'run'>,
-): Promise<Started> {
+/** A queue with a log of its own, closed when the test ends. Unless given, nothing is due for an hour; the timer looks often. */
+export function start(options: Partial<QueueOptions> & Pick<QueueOptions, 'redis' | 'run'>) {
   const recording = recordingLog();
   const startedAt = Date.now();
-  const queue = await startQueue({
+  let ahead = 0;
+  const queue = startQueue({
+    prefix: 'market-mirror',
     schedules: { news: { every: HOUR } },
     lastRun: () => startedAt,
     log: recording.log,
+    clock: { ...systemClock, now: () => Date.now() + ahead },
     ...options,
-    timing: { ...hurried, ...options.timing },
+    timing: { look: 50, ...options.timing },
   });
   onTestFailed(() => void process.stderr.write(`${JSON.stringify(recording.lines)}\n`));
-  onTestFinished(() => queue.close());
-  return { ...queue, ...recording, runNow: (job) => queue.planAnew([job]) };
+  onTestFinished(queue.close);
+  const setClock = (by: number) => {
+    ahead = by;
+  };
+  return { ...queue, ...recording, setClock };
 }
 
 /** The same on a Redis of its own, unless given, with the names of the runs as they begin. */
@@ -173,13 +169,13 @@ export async function running(options: Partial<QueueOptions> = {}, given?: Serve
     runs.push(job);
     await options.run?.(job, signal);
   };
-  const queue = await start({ redis: { url: server.url }, ...options, run });
-  return { ...queue, server, runs, wakes: wakesIn(server, options.prefix) };
+  const queue = start({ redis: { url: server.url }, ...options, run });
+  return { ...queue, server, runs, jobs: jobsIn(server, options.prefix) };
 }
 
-/** The wakes of the datasets, as a dashboard sees them. */
-export function wakesIn({ url }: Pick<Server, 'url'>, prefix = 'market-mirror'): Queue {
-  const queue = new Queue('wakes', { connection: { url }, prefix });
+/** The jobs of the datasets, as a dashboard sees them. */
+export function jobsIn({ url }: Pick<Server, 'url'>, prefix = 'market-mirror'): Queue {
+  const queue = new Queue('datasets', { connection: { url }, prefix });
   queue.on('error', () => {});
   onTestFinished(() => queue.close());
   return queue;

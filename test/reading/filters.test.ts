@@ -1,18 +1,15 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { DAY_MS, isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/clock.ts';
 import { listed } from '../../src/job.ts';
-import { normalize } from '../../src/reading/filters/match.ts';
-import { openScan } from '../../src/reading/filters/scan.ts';
-import { type Filters, filtersOf } from '../../src/reading/filters.ts';
+import { type Filters, filtersOf, matchingRows, normalize } from '../../src/reading/filters.ts';
 import { type Moment, openPages } from '../../src/reading/pages.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import { both, change, editBefore, insert, publish } from '../helpers/edits.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
-import { keepFor, passDays } from '../store/support.ts';
 import { leaves, shortText } from './filters/support.ts';
-import { momentOf, type Row, setupPages, setupRead, textsOf } from './pages/support.ts';
+import { momentOf, type Row, setupPages, textsOf } from './pages/support.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -81,80 +78,67 @@ describe('the rows that filters leave', () => {
   });
 
   const queries = fc.array(query, { minLength: 1, maxLength: 5 });
-  /** Whether the texts of all rows are kept, of few, or of none. */
-  const kept = fc.constantFrom(1_000_000, 30, 0);
 
   it('are those that match at that moment, in its order, now and ever after', async () => {
     await fc.assert(
-      fc.asyncProperty(
-        times,
-        queries,
-        kept,
-        fc.boolean(),
-        async (upstream, queries, maxTextBytes, isDated) => {
-          bench.clear();
-          const connection = openReadOnly(bench.store.file);
-          const jobs = bench.jobs.map(listed);
-          const pages = openPages(connection, jobs);
-          const scan = openScan(connection, jobs, pages, maxTextBytes);
-          try {
-            const seen = new Set<number>();
-            const compare = (seq?: number) => {
-              const moment = momentOf(pages, 'news', seq);
-              const all = textsOf(pages, moment);
-              for (const wanted of queries) {
-                const filters = filtersOf(jobOf('news'), (name) => wanted[name as keyof typeof wanted]);
-                const numbers = filters && scan(moment, filters, () => true);
-                const rows = numbers ? pages.readRows(moment, numbers) : all;
-                expect([wanted, rows]).toEqual([wanted, all.filter((json) => matchesPlainly(json, wanted))]);
-              }
-              seen.add(moment.seq);
-            };
-            for (const rows of upstream) {
-              const dataset = bench.upstream('news');
-              dataset.rows = Object.entries(rows).map(([id, members]) => ({ id: `n${id}`, ...members }));
-              dataset.generatedAt = isDated ? isoTime(bench.clock.now()) : undefined;
-              if (seen.size > 0) await bench.glance('news');
-              if (seen.size > 0) compare();
-              // A row goes when two proofs in a row lack it.
-              for (let proofs = 0; proofs < 2; proofs += 1) await bench.mirror('news');
-              compare();
-              bench.clock.advance(1_000);
+      fc.asyncProperty(times, queries, fc.boolean(), async (upstream, queries, isDated) => {
+        bench.clear();
+        const connection = openReadOnly(bench.store.file);
+        const jobs = bench.jobs.map(listed);
+        const pages = openPages(connection, jobs);
+        try {
+          const seen = new Set<number>();
+          const compare = (seq?: number) => {
+            const moment = momentOf(pages, 'news', seq);
+            const all = textsOf(pages, moment);
+            for (const wanted of queries) {
+              const filters = filtersOf(jobOf('news'), (name) => wanted[name as keyof typeof wanted]);
+              const numbers = filters && matchingRows(connection, pages, moment, filters);
+              const rows = numbers ? pages.readRows(moment, numbers) : all;
+              expect([wanted, rows]).toEqual([wanted, all.filter((json) => matchesPlainly(json, wanted))]);
             }
-            for (const seq of seen) compare(seq);
-          } finally {
-            connection.close();
+            seen.add(moment.seq);
+          };
+          for (const rows of upstream) {
+            const dataset = bench.upstream('news');
+            dataset.rows = Object.entries(rows).map(([id, members]) => ({ id: `n${id}`, ...members }));
+            dataset.generatedAt = isDated ? isoTime(bench.clock.now()) : undefined;
+            if (seen.size > 0) await bench.glance('news');
+            if (seen.size > 0) compare();
+            // A row goes when two proofs in a row lack it.
+            for (let proofs = 0; proofs < 2; proofs += 1) await bench.mirror('news');
+            compare();
+            bench.clock.advance(1_000);
           }
-        },
-      ),
+          for (const seq of seen) compare(seq);
+        } finally {
+          connection.close();
+        }
+      }),
       { numRuns: 10 },
     );
   });
 
-  it.each([1_000_000, 0])(
-    'are those of a row as it was then, in the order of then: %i bytes of texts are kept',
-    async (bytes) => {
-      const own = await setup({ rows: 4 });
-      const dataset = own.upstream('news');
-      const [pages, connection] = [setupPages(own), openReadOnly(own.store.file)];
-      onTestFinished(() => void connection.close());
-      const scan = openScan(connection, own.jobs.map(listed), pages, bytes);
-      const found = (moment: Moment) => {
-        const numbers = scan(moment, asked('news', '?q=zebra') as Filters, () => true) ?? [];
-        return pages.readRows(moment, numbers).map((json) => JSON.parse(json ?? '{}').headline);
-      };
-      both(change(0, { headline: 'Zebra 1' }), change(2, { headline: 'Zebra 2' }))(dataset);
-      await own.mirror('news');
-      both(insert(0), change(0, { headline: 'Zebra 0' }))(dataset);
-      await own.mirror('news');
-      const then = momentOf(pages, 'news');
-      expect(found(then)).toEqual(['Zebra 0', 'Zebra 1', 'Zebra 2']);
-      both(change(1, { headline: 'another' }), change(4, { headline: 'Zebra 4' }))(dataset);
-      await own.mirror('news');
-      expect(found(then)).toEqual(['Zebra 0', 'Zebra 1', 'Zebra 2']);
-      expect(found(momentOf(pages, 'news'))).toEqual(['Zebra 0', 'Zebra 2', 'Zebra 4']);
-    },
-  );
+  it('are those of a row as it was then, in the order of then', async () => {
+    const own = await setup({ rows: 4 });
+    const dataset = own.upstream('news');
+    const [pages, connection] = [setupPages(own), openReadOnly(own.store.file)];
+    onTestFinished(() => void connection.close());
+    const found = (moment: Moment) => {
+      const numbers = matchingRows(connection, pages, moment, asked('news', '?q=zebra') as Filters);
+      return pages.readRows(moment, numbers).map((json) => JSON.parse(json ?? '{}').headline);
+    };
+    both(change(0, { headline: 'Zebra 1' }), change(2, { headline: 'Zebra 2' }))(dataset);
+    await own.mirror('news');
+    both(insert(0), change(0, { headline: 'Zebra 0' }))(dataset);
+    await own.mirror('news');
+    const then = momentOf(pages, 'news');
+    expect(found(then)).toEqual(['Zebra 0', 'Zebra 1', 'Zebra 2']);
+    both(change(1, { headline: 'another' }), change(4, { headline: 'Zebra 4' }))(dataset);
+    await own.mirror('news');
+    expect(found(then)).toEqual(['Zebra 0', 'Zebra 1', 'Zebra 2']);
+    expect(found(momentOf(pages, 'news'))).toEqual(['Zebra 0', 'Zebra 2', 'Zebra 4']);
+  });
 
   it('are those of the published snapshot that was proven, whatever a walk has brought since', async () => {
     const own = await setup({ rows: 150 });
@@ -165,9 +149,8 @@ describe('the rows that filters leave', () => {
     onTestFinished(() => void connection.close());
     const jobs = own.jobs.map(listed);
     const pages = openPages(connection, jobs);
-    const scan = openScan(connection, jobs, pages);
     const found = () =>
-      scan(momentOf(pages, 'news'), asked('news', '?q=zebra') as Filters, () => true)?.length;
+      matchingRows(connection, pages, momentOf(pages, 'news'), asked('news', '?q=zebra') as Filters).length;
     change(5, { headline: 'Zebra' })(dataset);
     publish('2026-01-02T00:00:00Z')(dataset);
     let during: number | undefined;
@@ -178,24 +161,6 @@ describe('the rows that filters leave', () => {
     });
     await own.mirror('news');
     expect([during, found()]).toEqual([0, 1]);
-  });
-
-  it('are not looked for at a moment that history has left', async () => {
-    const { bench: own, dataset, pages, now } = await setupRead('news');
-    const connection = openReadOnly(own.store.file);
-    onTestFinished(() => void connection.close());
-    const scan = openScan(connection, own.jobs.map(listed), pages);
-    const first = now();
-    for (let day = 0; day < 8; day += 1) {
-      change(day, { headline: `Zebra ${day}` })(dataset);
-      own.clock.advance(DAY_MS / 2);
-      await own.mirror('news');
-      passDays(own, 1);
-    }
-    const found = (moment: Moment) => scan(moment, asked('news', '?q=zebra') as Filters, () => true)?.length;
-    expect(found(first)).toBe(0);
-    own.store.prune(own.job('news'), keepFor({ history: 5 }));
-    expect([found(first), found(now())]).toEqual([undefined, 8]);
   });
 });
 

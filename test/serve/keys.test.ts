@@ -77,10 +77,10 @@ describe('limits', () => {
   test('are changed one by one, and taken away', () => {
     const { create, keyring } = setupKeys();
     create({}, limitsOf('10/1h', '1/1s', 3));
-    keyring.setLimits('desk', { quota: parseQuota('20/1d,sliding') });
+    keyring.setLimits('desk', { quota: parseQuota('20/1d,refill') });
     expect(keyring.setLimits('desk', { rate: null })).toEqual({
       account: 'desk',
-      limits: { quota: parseQuota('20/1d,sliding'), rate: null, concurrency: 3 },
+      limits: { quota: parseQuota('20/1d,refill'), rate: null, concurrency: 3 },
     });
     expect(keyring.accounts()).toEqual([keyring.account('desk')]);
   });
@@ -229,7 +229,7 @@ test('the digest is the SHA-256 of the whole key', () => {
 
 test('limits are read as they are written', () => {
   expect(parseQuota('1000/1h')).toEqual({ calls: 1_000, periodMs: 3_600_000, kind: 'fixed' });
-  expect(parseQuota('7/90s,sliding')).toEqual({ calls: 7, periodMs: 90_000, kind: 'sliding' });
+  expect(parseQuota('7/90s,refill')).toEqual({ calls: 7, periodMs: 90_000, kind: 'refill' });
   expect(parseQuota('1000000/1d,refill')).toEqual({ calls: 1_000_000, periodMs: 86_400_000, kind: 'refill' });
   expect(parseRate('10/1s+20')).toEqual({ calls: 10, periodMs: 1_000, burst: 20 });
   expect(parseRate('10/1s')).toEqual({ calls: 10, periodMs: 1_000, burst: 10 });
@@ -253,7 +253,15 @@ test('and written as they are read, whatever they are', () => {
 describe('what is no limit is refused, with what one looks like', () => {
   test.each([
     ...['', '1000', '1000/', '/1h', '0/1h', '-1/1h', '1.5/1h', '1e3/1h', '1000/1', '1000/0s', '1000/367d'],
-    ...['1000/1h,fixd', '1000/1h,', '1000/1h,sliding,refill', '1000/1h+5', '1000/1h ', '2000000000/1h'],
+    ...[
+      '1000/1h,fixd',
+      '1000/1h,',
+      '1000/1h,sliding',
+      '1000/1h,refill,refill',
+      '1000/1h+5',
+      '1000/1h ',
+      '2000000000/1h',
+    ],
     ...['1000000000/366d,refill', '1000000001/1h', '00000000001/1h', '1/1h/1h', 'x1/1h', '1/h'],
   ])('a quota of %j', (text) => {
     expect(() => parseQuota(text)).toThrow(/such as 1000\/1h|fewer calls/);

@@ -6,14 +6,12 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { faults } from '../../model-api/index.ts';
 import { declaredMetrics } from '../../scripts/docs/pages.ts';
+import { isoTime } from '../../src/clock.ts';
 import { initialState } from '../../src/governor/state.ts';
 import { METRICS_SCOPE } from '../../src/serve/service/keys.ts';
-import { openTally, type Readiness } from '../../src/serve/service/metrics.ts';
-import { openReadOnly } from '../../src/store/connection.ts';
+import type { Readiness } from '../../src/serve/service/metrics.ts';
 import { runMain } from '../helpers/main.ts';
-import type { Bench } from '../helpers/mirror-bench.ts';
 import { type ServeBenchOptions, setupServe } from '../helpers/serve-bench.ts';
-import { setup } from '../helpers/setup.ts';
 import { needs } from '../helpers/tools.ts';
 import { getter } from './client.ts';
 
@@ -47,33 +45,24 @@ describe('what Prometheus reads', () => {
     await expect(shownOf(text)).toMatchFileSnapshot('metrics.txt');
   });
 
-  test('counts calls to the API, walks and glances from the beginning of the process on, each once', async () => {
-    const { bench, scrape } = await setupWatched({ rows: 150, walked: ['news', 'usage'] });
-    const counts = async () => {
-      const samples = await scrape();
-      return [
-        ...['200', '403', 'none'].map((code) => `upstream_calls_total{job="news",code="${code}"}`),
-        'walks_total{job="news",verdict="verified"}',
-        'glances_total{job="news",status="complete"}',
-      ].map((name) => samples.get(`market_mirror_${name}`));
-    };
-    expect(await counts()).toEqual([0, 0, 0, 0, 0]);
-    const before = bench.model.callsTo(NEWS).length;
-    await bench.mirror('news');
-    await bench.glance('news');
-    const calls = bench.model.callsTo(NEWS).length - before;
-    for (const _ of ['once', 'and again']) expect(await counts()).toEqual([calls, 0, 0, 1, 1]);
+  test('has the calls to the API and the end of the last walk, as status does', async () => {
+    const { bench, scrape } = await setupWatched({ rows: 150, walked: ['news'] });
+    const ended = bench.clock.now() / 1_000;
+    bench.clock.advance(MINUTE);
     bench.model.faults = [() => [faults.refuse(403)]];
     await bench.mirror('news').catch(() => undefined);
     bench.tamper(
-      `INSERT INTO requests (at, job, url, status, ms, bytes) VALUES ('', 'news', '/', NULL, 1, 0)`,
+      `INSERT INTO requests (at, job, url, status, ms, bytes) VALUES ('${isoTime(bench.clock.now())}', 'news', '/', 429, 1, 0)`,
     );
-    expect(await counts()).toEqual([calls, 1, 1, 1, 1]);
-    // Pruning tells nothing twice, and loses nothing that comes after it.
-    bench.tamper('DELETE FROM requests');
-    bench.model.faults = [];
-    await bench.glance('news');
-    expect(await counts()).toEqual([calls + 1, 1, 1, 1, 2]);
+    const samples = await scrape();
+    const [{ calls } = { calls: 0 }] = bench.sql<{ calls: number }>('SELECT count(*) AS calls FROM requests');
+    expect(
+      [
+        'upstream_calls_last_hour{job="news"}',
+        'upstream_limited_last_day',
+        'dataset_last_walk_end_timestamp_seconds{job="news"}',
+      ].map((name) => samples.get(`market_mirror_${name}`)),
+    ).toEqual([calls, 1, expect.closeTo(ended, 0)]);
   });
 
   test('is read from the mirror once a second at most', async () => {
@@ -102,8 +91,6 @@ describe('without a mirror that can be read', () => {
   test('the process goes on telling of itself, and of nothing else', async () => {
     const { bench, url, scrape } = await setupWatched();
     await bench.mirror('news');
-    const walks = 'market_mirror_walks_total{job="news",verdict="verified"}';
-    expect((await scrape()).get(walks)).toBe(1);
     const file = join(bench.dir, 'mirror.db');
     renameSync(file, `${file}.away`);
     const samples = await scrape();
@@ -117,10 +104,7 @@ describe('without a mirror that can be read', () => {
       datasets: [],
     });
     renameSync(`${file}.away`, file);
-    const again = await scrape();
-    expect([again.get('market_mirror_up'), again.get(walks)]).toEqual([1, 1]);
-    await bench.mirror('news');
-    expect((await scrape()).get(walks)).toBe(2);
+    expect((await scrape()).get('market_mirror_up')).toBe(1);
   });
 
   test('it begins before there is one', async () => {
@@ -153,7 +137,6 @@ describe('requests are counted', () => {
     expect(requests('other', 404)).toBe(3);
     expect(count('http_request_duration_seconds_count{route="news"}')).toBe(10);
     expect(count('http_response_bytes_total{route="news"}')).toBeGreaterThan(1_000);
-    expect(['read', 'kept'].map((source) => count(`pages_total{source="${source}"}`))).toEqual([4, 3]);
     expect(['quota', 'failures'].map((limit) => count(`http_limited_total{limit="${limit}"}`))).toEqual([
       1, 0,
     ]);
@@ -284,39 +267,6 @@ describe('/readyz', () => {
     const { datasets } = (await ready()).json as Readiness;
     expect(datasets.find(({ job }) => job === 'news')).toMatchObject({ ready: false, why: 'clock-ahead' });
   });
-});
-
-function tallyOf(bench: Bench) {
-  const connection = openReadOnly(bench.store.file);
-  onTestFinished(() => void connection.close());
-  return openTally(
-    connection,
-    bench.jobs.map(({ name }) => name),
-  );
-}
-
-test('a walk is told when it ends, however often it was looked at before, and also where it had begun', async () => {
-  const bench = await setup({ rows: 450 });
-  const stop = new AbortController();
-  await bench.mirror('news', () => stop.abort(), stop.signal).catch(() => undefined);
-  const tally = tallyOf(bench);
-  const told: unknown[][] = [];
-  await bench.mirror('news', () => told.push(tally().runs));
-  expect(told.length).toBeGreaterThan(2);
-  // Its last page ends it.
-  expect(told.pop()).toEqual([{ job: 'news', kind: 'walk', status: 'complete', verdict: 'verified' }]);
-  expect(told.flat()).toEqual([]);
-  await bench.mirror('news');
-  expect(tally().runs).toHaveLength(1);
-});
-
-test('more than one look can bear is told by several', async () => {
-  const bench = await setup({ rows: 5 });
-  const tally = tallyOf(bench);
-  bench.tamper(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 45000)
-    INSERT INTO requests (at, job, url, status, ms, bytes) SELECT '', 'news', '/', 200, 1, 1 FROM n`);
-  const counts = [1, 2, 3, 4].map(() => tally().calls[0]?.count);
-  expect(counts).toEqual([20_000, 20_000, 5_000, undefined]);
 });
 
 test('each call leaves one line, with nothing in it that the client made up', async () => {

@@ -34,7 +34,6 @@ test('reading a database that was damaged meanwhile fails as the disk does, what
   const reads: Record<string, () => unknown> = {
     lastRun: () => store.lastRun('ai-signals'),
     completeAsOf: () => store.completeAsOf('ai-signals'),
-    wasAhead: () => store.wasAhead('news'),
     forget: () => store.forget(job('news')),
     'changes of a walk': () => store.changes.of(job('ai-signals'), walk),
     'changes since': () => store.changes.since(job('ai-signals'), 0),

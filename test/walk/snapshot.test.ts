@@ -120,7 +120,7 @@ describe('a walk over one snapshot, while', () => {
     bench.model.beforeAnswer = () => {
       calls += 1;
       bench.upstream('ai-signals').generatedAt = later(calls);
-      if (calls === 9 || calls === 17) bench.reopen();
+      if (calls === 11 || calls === 19) bench.reopen();
     };
     await expect(bench.mirror('ai-signals')).rejects.toThrow();
     expect(await bench.mirror('ai-signals')).toMatchObject({ id: 1, verdict: 'verified', restarts: 3 });
@@ -161,7 +161,7 @@ it('the evidence for a verdict stands beside it in walks', async () => {
   expect(evidence.map((row) => Object.values(row))).toEqual([
     ['verified', 6, 6, 362, 362, 360, 360, null, 0, 1, '{}', null],
     [
-      ...['union', 6, 6, 360, 360, 360, 361, '2026-01-02T03:04:05Z', 1, 0],
+      ...['union', 6, 8, 360, 360, 360, 361, '2026-01-02T03:04:05Z', 1, 0],
       ...['{"repeat":1,"total":1}', 'the dataset changed: repeat ×1, total ×1'],
     ],
   ]);

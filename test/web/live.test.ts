@@ -2,47 +2,37 @@
 
 import { expect, onTestFinished, test, vi } from 'vitest';
 
-test.each([
-  ['nothing', 1],
-  ['something', 2],
-])(
-  'where %s was committed between reading the overview and listening, it is asked for %i times',
-  async (_, since) => {
-    vi.useFakeTimers();
-    onTestFinished(() => {
-      vi.unstubAllGlobals();
-      vi.useRealTimers();
-    });
-    const sources: EventTarget[] = [];
-    vi.stubGlobal('document', { hidden: false, addEventListener() {} });
-    vi.stubGlobal('addEventListener', () => {});
-    vi.stubGlobal(
-      'EventSource',
-      class extends EventTarget {
-        constructor() {
-          super();
-          sources.push(this);
-        }
-      },
-    );
-    let commit = 1;
-    let asked = 0;
-    vi.stubGlobal('fetch', async () => {
-      asked += 1;
-      return Response.json({ commit, at: new Date().toISOString() });
-    });
-    // A module of this test's own: it keeps what it knows, and is loaded once a page.
-    const address = `../../web/live.ts?${since}`;
-    const { keepLive, live } = (await import(address)) as typeof import('../../web/live.ts');
-    keepLive();
-    await vi.advanceTimersByTimeAsync(0);
-    expect([asked, live.get().connection, live.get().version]).toEqual([1, 'connecting', 0]);
-    commit = since;
-    const [source] = sources;
-    source?.dispatchEvent(new Event('open'));
-    source?.dispatchEvent(Object.assign(new Event('listening'), { data: JSON.stringify({ commit }) }));
-    await vi.advanceTimersByTimeAsync(10_000);
-    const { connection, overview, version } = live.get();
-    expect([asked, connection, overview?.commit, version]).toEqual([since, 'live', since, since - 1]);
-  },
-);
+test('it asks every five seconds while it is visible, with the ETag that it has, and views ask again after a commit', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => {
+    vi.unstubAllGlobals();
+    vi.useRealTimers();
+  });
+  const page = { hidden: false, addEventListener() {} };
+  vi.stubGlobal('document', page);
+  vi.stubGlobal('addEventListener', () => {});
+  let commit = 1;
+  const asked: (string | undefined)[] = [];
+  vi.stubGlobal('fetch', async (_: string, { headers }: { headers: Record<string, string> }) => {
+    const known = headers['If-None-Match'];
+    asked.push(known);
+    const ETag = `W/"${commit}"`;
+    if (known === ETag) return new Response(null, { status: 304 });
+    return Response.json({ commit, at: new Date().toISOString() }, { headers: { ETag } });
+  });
+  const { keepLive, live } = await import('../../web/live.ts');
+  keepLive();
+  await vi.advanceTimersByTimeAsync(0);
+  const { overview } = live.get();
+  expect(live.get()).toMatchObject({ connection: 'live', version: 0, overview: { commit: 1 } });
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(asked).toEqual([undefined, 'W/"1"', 'W/"1"']);
+  expect(live.get().overview, 'nothing is drawn anew').toBe(overview);
+  commit = 2;
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(live.get()).toMatchObject({ version: 1, overview: { commit: 2 } });
+  page.hidden = true;
+  const before = asked.length;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(asked.length).toBe(before);
+});

@@ -47,7 +47,6 @@ const broken: [string, (socket: Socket) => void][] = [
   ['chunks without an end', ends(`${OK}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`)],
   ['a chunk of no length', writes(`${OK}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}`)],
   ['headers that are cut', ends('HTTP/1.1 200 OK\r\nConte')],
-  ['headers that are cut by a reset', resets('HTTP/1.1 200 OK\r\nConte')],
   ['headers without an end', writes(`HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(100_000)}`)],
   ['the text of HTTP/0.9', ends('<html>Hello</html>')],
   ['another protocol', ends('SSH-2.0-OpenSSH_9.2\r\n')],

@@ -1,13 +1,10 @@
 /** All rows of an answer as a file, with its receipt: what is in it, as of when, and what of it is proven. */
 
 import { useState } from 'preact/hooks';
-import type { Download, DownloadQuestion } from '../../src/serve/ui/wire.ts';
-import { prepareDownload, type QueryProblem } from '../service.ts';
 import type { Sql } from '../sql.ts';
-import { Failed } from './states.tsx';
 
 const formats = { csv: 'CSV', ndjson: 'NDJSON', parquet: 'Parquet' } as const;
-type Format = DownloadQuestion['format'];
+type Format = keyof typeof formats;
 
 type DownloadMenuProps = {
   question: Sql;
@@ -21,19 +18,18 @@ type DownloadMenuProps = {
 
 export function DownloadMenu({ question, visible, name, asOf }: DownloadMenuProps) {
   const [isVisibleOnly, setVisibleOnly] = useState(false);
-  const [begun, setBegun] = useState<(Download & { format: Format }) | null>(null);
-  const [problem, setProblem] = useState<QueryProblem | null>(null);
-  const begin = async (format: Format) => {
-    setBegun(null);
-    setProblem(null);
-    const { value, problem: refused } = await prepareDownload({
-      ...(visible && isVisibleOnly ? visible : question),
-      ...{ asOf, format, ...(name && { name }) },
+  const [begun, setBegun] = useState<{ format: Format; path: string } | null>(null);
+  const begin = (format: Format) => {
+    const { sql, params = {} } = visible && isVisibleOnly ? visible : question;
+    const path = `/page/downloads/${crypto.randomUUID()}`;
+    const query = new URLSearchParams({
+      ...{ sql, format, params: JSON.stringify(params) },
+      ...(asOf !== null && { asOf }),
+      ...(name && { name }),
     });
-    if (refused) return setProblem(refused);
-    setBegun({ ...value, format });
+    setBegun({ format, path });
     const link = document.createElement('a');
-    link.href = value.path;
+    link.href = `${path}?${query}`;
     link.download = '';
     link.click();
   };
@@ -61,14 +57,13 @@ export function DownloadMenu({ question, visible, name, asOf }: DownloadMenuProp
           {begun && (
             <p>
               The {formats[begun.format]} file is on its way.{' '}
-              <a href={begun.receiptPath} target="_blank" rel="noopener noreferrer">
+              <a href={`${begun.path}/receipt`} target="_blank" rel="noopener noreferrer">
                 Its receipt
               </a>{' '}
               is there once it is whole.
             </p>
           )}
         </div>
-        {problem && <Failed problem={problem} />}
       </div>
     </details>
   );

@@ -76,7 +76,7 @@ function NextTry({
   const [next = null] = status.datasets
     .flatMap(({ job, nextRun }) => (jobs.includes(job) ? (nextRun ?? []) : []))
     .sort();
-  const isBySelf = ofReads.includes(code) && status.daemon !== null && status.daemon.queue === null;
+  const isBySelf = ofReads.includes(code) && status.daemon !== null;
   if (isBySelf && next !== null)
     return Date.parse(next) <= Date.parse(status.at) ? (
       <>It is tried again now: nothing to do.</>
@@ -96,6 +96,10 @@ function Action({ problem: { code, jobs }, overview }: { problem: ShownProblem; 
     case 'quarantine':
       return <a href={linkTo('/problems', { job })}>See the rows</a>;
     case 'drift':
+    case 'new-key':
+    case 'doubted-key':
+    case 'moved-rows':
+    case 'moving-field':
       return <a href={linkTo('/problems', { job })}>See the differences</a>;
     case 'key-refused':
     case 'scope-missing':

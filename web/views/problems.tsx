@@ -73,8 +73,10 @@ const meanings: Readonly<Record<string, string>> = {
   'vanished-field': 'a field that the last whole walk did not find',
   'new-type': 'a type that the field did not have before',
   'no-column': 'a field that has no column of its own',
-  'repeated-name': 'an object had two members of one name',
-  'contradicted-key': 'the key that was chosen does not tell rows apart',
+  'contradicted-key': 'the field does not identify each row',
+  'new-key': 'other fields identify the rows than before',
+  'moved-rows': 'the rows moved to another place in the response',
+  'moving-field': 'the field moves alike in all rows, and so makes no version',
   more: 'all above the 1,000 that are told one by one',
 };
 

@@ -2,6 +2,7 @@
 
 import { lossOf } from '../../api/response.ts';
 import { aheadWords, CLOCK_ADVICE, isoTime } from '../../clock.ts';
+import { hintSettings, settingOf } from '../../config/settings.ts';
 import { exitCodes, waitReasons } from '../../errors.ts';
 import { type Cause, type Phrase, phrase, textOf } from '../../folded-problems.ts';
 import { bytes, clockTime, duration, number, plural, relative } from '../../output/numbers.ts';
@@ -10,6 +11,7 @@ import type { Outage } from '../../queue.ts';
 import { type SinkName, sinkNames, sinks } from '../../sinks.ts';
 import { LONG_LOG_BYTES } from '../../store/read.ts';
 import type { SinkNotes, SinkStatus, SinkStatuses } from './lag.ts';
+import type { ListNotes } from './notes.ts';
 import type { DatasetStatus, Doing, LastCall, Silence, Trouble } from './read.ts';
 
 export { phrase, textOf } from '../../folded-problems.ts';
@@ -18,7 +20,7 @@ export type Problem = {
   /** An error makes the mirror unfit for reports; a warning is worth a look. */
   level: 'error' | 'warning';
   code:
-    | 'queue-stuck'
+    | 'redis-away'
     | 'limits-differ'
     | 'key-refused'
     | 'scope-missing'
@@ -31,6 +33,11 @@ export type Problem = {
     | 'removal-held'
     | 'quarantine'
     | 'drift'
+    | 'new-key'
+    | 'doubted-key'
+    | 'moved-rows'
+    | 'moving-field'
+    | 'restless-field'
     | 'long-log'
     | 'serve-down'
     | `${SinkName}-behind`;
@@ -91,7 +98,15 @@ export function findProblems({
         'key-refused',
       ),
     );
-  if (queue) found.push(queueStuck(queue));
+  if (queue)
+    found.push(
+      warning(
+        'redis-away',
+        null,
+        phrase`Redis is away since ${{ at: queue.since }}: ${queue.message}`,
+        phrase`mirroring goes on without it; market-mirror doctor looks at Redis`,
+      ),
+    );
   if (silence) found.push(unreachable(null, silence.code, silence.since));
   for (const dataset of datasets) {
     const { job } = dataset;
@@ -99,16 +114,16 @@ export function findProblems({
     const lastCall = () => lastCalls().get(job);
     const around = {
       daemonLives: daemon !== null,
-      isStuck: Boolean(queue),
       isKeyRefused: keyRefused !== undefined,
       isForbidden,
       silence,
       lastCall,
     };
     if (isForbidden) found.push(scopeMissing(job, lastCall()));
-    found.push(...notFresh(dataset, around), ...ofLastWalk(dataset, around));
+    const stale = notFresh(dataset, around);
+    found.push(...stale, ...ofLastWalk(dataset, around, stale));
     if (!silence) found.push(...endpointSilent(dataset, lastCall));
-    found.push(...ofRows(dataset));
+    found.push(...ofRows(dataset), ...ofForm(job, dataset.notes));
   }
   for (const text of notes)
     found.push(
@@ -150,17 +165,6 @@ function problem(
 const warning = (code: Problem['code'], job: string | null, message: Phrase, advice: Phrase) =>
   problem(code, job, exitCodes.done, message, advice);
 
-function queueStuck({ message, advice, since, errors }: Outage): Problem {
-  return problem(
-    'queue-stuck',
-    null,
-    exitCodes.incomplete,
-    phrase`no run of the daemon begins since ${{ at: since }}: ${message} (${errors} ${plural(errors, 'error')})`,
-    phrase`${advice}; runs go on by themselves, and market-mirror sync needs no Redis`,
-    'queue-stuck',
-  );
-}
-
 /** @param job null where the whole API is silent. */
 function unreachable(job: string | null, recorded: string, since?: string): Problem {
   const from = since === undefined ? phrase`at its last call` : phrase`since ${{ at: since }}`;
@@ -200,7 +204,10 @@ function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
   const asOf = { at: completeAsOf };
   if (ageSeconds === null) {
     const message = phrase`${aheadWords.before}${asOf}${aheadWords.after}`;
-    return [problem('clock-ahead', job, exitCodes.incomplete, message, phrase`${CLOCK_ADVICE}; ${advice}`)];
+    const next = around.daemonLives ? 'the next walk proves it anew' : 'then run market-mirror sync';
+    return [
+      problem('clock-ahead', job, exitCodes.incomplete, message, phrase`${CLOCK_ADVICE}; ${next}`, 'clock'),
+    ];
   }
   const seen = seenAsOf !== null && seenAsOf > completeAsOf ? phrase`, last checked ${{ at: seenAsOf }}` : '';
   const limit = duration((staleAfterSeconds ?? 0) * 1_000);
@@ -208,8 +215,15 @@ function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
   return [problem('stale', job, exitCode, message, advice, cause)];
 }
 
-/** How the last run failed. A dataset that is not fresh says it there, and a silent API or a refused key once for all. */
-function ofLastWalk(dataset: DatasetStatus, { silence, isKeyRefused }: Around): Problem[] {
+/**
+ * How the last run failed. A dataset that is not fresh says it there, and a silent API or a refused key once for all.
+ * @param stale what was said of it as one that is not fresh.
+ */
+function ofLastWalk(
+  dataset: DatasetStatus,
+  { silence, isKeyRefused }: Around,
+  stale: readonly Problem[],
+): Problem[] {
   const { job, doing, fresh } = dataset;
   const { exitCode, message, state, kind } = doing;
   const isSaid =
@@ -228,14 +242,21 @@ function ofLastWalk(dataset: DatasetStatus, { silence, isKeyRefused }: Around): 
     ];
   }
   if (state !== 'idle' || message === null) return [];
-  return [
-    warning(
-      'unproven',
-      job,
-      phrase`its last walk proved nothing: ${message}`,
-      phrase`everything received is kept; the next walk tries again`,
-    ),
-  ];
+  const unproven = whyUnproven(dataset);
+  if (stale.some((said) => said.message.endsWith(unproven))) return [];
+  const advice = isGap(dataset)
+    ? phrase`the others are mirrored, and none is removed; each walk asks for these again: ask the provider about them`
+    : phrase`everything received is kept; the next walk tries again`;
+  return [warning('unproven', job, phrase`${unproven}`, advice)];
+}
+
+/** Whether the last walk has passed over rows, or ended before them: it names their offset. */
+const isGap = ({ doing: { message } }: DatasetStatus) => /\boffset \d/.test(message ?? '');
+
+/** Why a walk that ended is no proof. */
+function whyUnproven(dataset: DatasetStatus): string {
+  const what = isGap(dataset) ? 'did not read all rows' : 'proved nothing';
+  return `its last walk ${what}: ${messageOf(dataset).replace(/; the next run tries again$/, '')}`;
 }
 
 /** The endpoint of a dataset, while that of another answers. A walk that failed says so itself. */
@@ -249,13 +270,27 @@ function endpointSilent(
 }
 
 /** Rows that are held or were refused, and fields that differ. */
-function ofRows({ job, heldBack, quarantined, drifts }: DatasetStatus): Problem[] {
+function ofRows({
+  job,
+  heldBack,
+  heldUnkeyed,
+  quarantined,
+  notes: { differences },
+}: DatasetStatus): Problem[] {
+  const heldAsMany = heldBack - heldUnkeyed;
   const held = () =>
     warning(
       'removal-held',
       job,
-      phrase`the last proof did not show ${heldBack} ${plural(heldBack, 'row')}, too many or too doubtful to remove at once`,
+      phrase`the last proof did not show ${heldAsMany} ${plural(heldAsMany, 'row')}, too many to remove at once`,
       phrase`they leave the table when the next proof agrees; until then _held_reason says why they stay`,
+    );
+  const unkeyed = () =>
+    warning(
+      'removal-held',
+      job,
+      phrase`the last proof lacks ${heldUnkeyed} ${plural(heldUnkeyed, 'row')}, and shows some without a readable key, which may be these`,
+      phrase`they leave the table when three proofs in a row lack them`,
     );
   const refused = () =>
     warning(
@@ -268,15 +303,98 @@ function ofRows({ job, heldBack, quarantined, drifts }: DatasetStatus): Problem[
     warning(
       'drift',
       job,
-      phrase`${drifts} ${plural(drifts, 'difference')} from the expected fields`,
+      phrase`${differences} ${plural(differences, 'difference')} from the expected fields`,
       phrase`market-mirror query "SELECT * FROM drift WHERE job = '${job}'" lists them`,
     );
   return [
-    ...(heldBack > 0 ? [held()] : []),
+    ...(heldAsMany > 0 ? [held()] : []),
+    ...(heldUnkeyed > 0 ? [unkeyed()] : []),
     ...(quarantined > 0 ? [refused()] : []),
-    ...(drifts > 0 ? [drifted()] : []),
+    ...(differences > 0 ? [drifted()] : []),
   ];
 }
+
+/** What names the rows of a list, where they are, and fields that move. The user confirms it by a setting, or says otherwise. */
+function ofForm(job: string, { newKey, doubtedKey, movedRows, ages, restless }: ListNotes): Problem[] {
+  const of = (setting: keyof typeof hintSettings) => settingOf(job, hintSettings[setting]);
+  const found: Problem[] = [];
+  if (newKey) found.push(warning('new-key', job, ...keyGivenUp(newKey, of('key'))));
+  if (doubtedKey) found.push(warning('doubted-key', job, ...keyDoubted(doubtedKey, of('key'))));
+  if (movedRows)
+    found.push(
+      warning(
+        'moved-rows',
+        job,
+        phrase`its rows moved in the response, from ${movedRows.before} to ${movedRows.now}, and are read there`,
+        movedRows.now === 'the response'
+          ? phrase`${of('place')} names another place`
+          : phrase`${of('place')}=${movedRows.now} confirms it, or names another place`,
+      ),
+    );
+  const known = ages.join(',');
+  if (ages.length > 0)
+    found.push(
+      warning(
+        'moving-field',
+        job,
+        phrase`${allOf(ages)} ${ages.length === 1 ? 'moves' : 'move'} alike in all rows, as an age does: kept current, without versions`,
+        phrase`${of('volatile')}=${known} confirms it, =none keeps every change`,
+      ),
+    );
+  if (restless) {
+    const { fields, bytesPerDay } = restless;
+    const isOne = fields.length === 1;
+    const size =
+      bytesPerDay === null
+        ? ', and each change is kept'
+        : `: ${isOne ? 'its' : 'their'} versions take about ${bytes(bytesPerDay)} a day`;
+    found.push(
+      warning(
+        'restless-field',
+        job,
+        phrase`${allOf(fields)} ${isOne ? 'changes' : 'change'} most rows at each walk${size}`,
+        phrase`${of('volatile')}=${[...ages, ...fields].join(',')} keeps only the last value, =${known || 'none'} confirms that all are wanted`,
+      ),
+    );
+  }
+  return found;
+}
+
+type Said = [message: Phrase, advice: Phrase];
+
+/** The difference that `drift` notes of a key where rows lack it. */
+const WITHOUT_KEY = 'a row without it';
+
+function keyGivenUp({ key, before, why }: NonNullable<ListNotes['newKey']>, setting: string): Said {
+  const lost =
+    why === null || why === WITHOUT_KEY
+      ? `${before}, which identified its rows, was renamed or is gone`
+      : `${before} does not identify its rows (${why})`;
+  if (key === null)
+    return [
+      phrase`${lost}: each is known by its whole content now, and counts as a new row once it changes`,
+      phrase`if some fields together identify a row, name them: ${setting}=chain,address`,
+    ];
+  const fields = key.split(',');
+  const now = `${allOf(fields)} ${fields.length === 1 ? 'does' : 'do'}`;
+  return [phrase`${lost}: ${now} now`, phrase`${setting}=${key} confirms it, or names other fields`];
+}
+
+function keyDoubted({ key, isTold, why }: NonNullable<ListNotes['doubtedKey']>, setting: string): Said {
+  const fields = allOf(key.split(','));
+  const message =
+    why === WITHOUT_KEY
+      ? phrase`some rows have no ${fields}, which identifies the others: these are known by their whole content`
+      : phrase`${fields} does not identify each row (${why}): all are kept`;
+  return [
+    message,
+    phrase`name fields that identify each row${isTold ? ' in' : ':'} ${setting}${isTold ? '' : '=chain,address'}`,
+  ];
+}
+
+/** `a, b and c`. */
+const allOf = (names: readonly string[]) =>
+  names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 
 function longLog(length: number): Problem {
   return warning(
@@ -317,8 +435,6 @@ function behind(sink: SinkName, lag: SinkStatus | null, everySeconds = 0): Probl
 
 export type Around = {
   daemonLives: boolean;
-  /** No run of the daemon begins. */
-  isStuck: boolean;
   isKeyRefused: boolean;
   isForbidden: boolean;
   /** Of the whole API. */
@@ -333,7 +449,7 @@ type Reason = { why: Phrase; advice: Phrase; cause?: Cause | null };
 export function whyNotFresh(dataset: DatasetStatus, around: Around): Reason {
   const { doing, nextRun, job } = dataset;
   const sync = doing.sync ? `sync (process ${doing.sync})` : null;
-  const { daemonLives, isStuck, isKeyRefused, isForbidden, silence } = around;
+  const { daemonLives, isKeyRefused, isForbidden, silence } = around;
   if (isKeyRefused)
     return {
       why: phrase`the API refuses the key`,
@@ -389,14 +505,10 @@ export function whyNotFresh(dataset: DatasetStatus, around: Around): Reason {
         cause,
       };
     case 'idle':
-      if (isStuck) return { why: phrase`no run of the daemon begins`, advice: goesOn, cause: 'queue-stuck' };
       if (cause !== null) return { why: phrase`no daemon is running`, advice: goesOn, cause };
       return {
-        why:
-          doing.message === null
-            ? phrase`its next run has not come yet`
-            : phrase`its last walk proved nothing: ${doing.message}`,
-        advice: goesOn,
+        why: doing.message === null ? phrase`its next run has not come yet` : phrase`${whyUnproven(dataset)}`,
+        advice: isGap(dataset) ? phrase`ask the provider about these rows; ${goesOn}` : goesOn,
       };
   }
 }
@@ -442,15 +554,9 @@ function stoppedBy({ waited, message }: Doing, daemonLives: boolean): Phrase {
 }
 
 /** What brings the next run. */
-function nextStep(
-  job: string,
-  nextRun: string | null,
-  sync: string | null,
-  { daemonLives, isStuck }: Around,
-): Phrase {
+function nextStep(job: string, nextRun: string | null, sync: string | null, { daemonLives }: Around): Phrase {
   if (sync !== null) return phrase`${sync} is running; nothing to do`;
   if (!daemonLives) return phrase`run market-mirror start, or market-mirror sync ${job}`;
-  if (isStuck) return phrase`mend what keeps the runs waiting, or market-mirror sync ${job}`;
   const next =
     nextRun === null
       ? phrase`the daemon reads it when it is due`

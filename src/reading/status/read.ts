@@ -8,15 +8,16 @@ import type { DatasetPlan } from '../../plan.ts';
 import { intervalOf } from '../../schedule.ts';
 import {
   type Connection,
+  ERROR_OF_NO_ANSWER,
   holderNote,
   livingHolder,
+  NO_ANSWER,
+  NOT_STOPPED_BY_US,
   PROOF,
   quoted,
   SEEN,
-  SILENCE_CODE,
-  TELLING,
-  UNANSWERED,
 } from '../../store/read.ts';
+import { type ListNotes, readNotes } from './notes.ts';
 
 export type Doing = {
   /** Whether all this is of a walk or of a glance; null where there was neither. */
@@ -65,12 +66,15 @@ export type DatasetStatus = {
   /** Rows that the last proof did not show, see `_held_since`; and those of them that are too many or too doubtful to go. */
   held: number;
   heldBack: number;
+  /** Of these, those that are held since the proof met rows without a readable key. */
+  heldUnkeyed: number;
   /** At least so many rows are gone upstream, by the `total` last received; null where the API gives none. */
   goneUpstream: number | null;
   /** Refused rows not yet resolved. */
   quarantined: number;
   /** Differences from what the contract or earlier rows say. */
   drifts: number;
+  notes: ListNotes;
 } & Pick<DatasetPlan, 'head'>;
 
 type Walk = {
@@ -109,7 +113,8 @@ export function readDataset(
   const found = { ...doingNow(walk, readWalk(connection, job, 'true'), walking, now), sync };
   const doing = isPastRefusal(connection, found) ? afterRefusal(found, proof !== undefined) : found;
   const total = readTotal(connection, job);
-  const { lastSeq, nextRun, quarantined, drifts, held, heldBack } = readCounts(connection, job, stored);
+  const { lastSeq, nextRun, ...counts } = readCounts(connection, job, stored);
+  const whole = readWalk(connection, job, `kind = 'walk' AND status = 'complete' AND renewal_of IS NULL`);
   return {
     job,
     table,
@@ -124,11 +129,9 @@ export function readDataset(
     doing,
     lastChange: lastSeq === null ? null : isoTime(lastSeq),
     nextRun: doing.until ?? nextRun,
-    held,
-    heldBack,
-    goneUpstream: total === null ? null : Math.max(0, rows - held - total),
-    quarantined,
-    drifts,
+    ...counts,
+    goneUpstream: total === null ? null : Math.max(0, rows - counts.held - total),
+    notes: readNotes(connection, { name: job, table }, whole?.startedAt ?? null, now),
     head,
   };
 }
@@ -160,7 +163,10 @@ function readTotal(connection: Connection, job: string): number | null {
   );
 }
 
-type Counts = Pick<DatasetStatus, 'nextRun' | 'quarantined' | 'drifts' | 'held' | 'heldBack'> & {
+type Counts = Pick<
+  DatasetStatus,
+  'nextRun' | 'quarantined' | 'drifts' | 'held' | 'heldBack' | 'heldUnkeyed'
+> & {
   lastSeq: number | null;
 };
 
@@ -174,7 +180,8 @@ function readCounts(connection: Connection, job: string, stored: string): Counts
          (SELECT next_due_at FROM _datasets WHERE job = :job) AS nextRun,
          (SELECT count(*) FROM quarantine WHERE job = :job AND resolved_at IS NULL) AS quarantined,
          (SELECT count(*) FROM drift WHERE job = :job) AS drifts,
-         (${held}) AS held, (${held} AND _held_reason <> 'unproven') AS heldBack`,
+         (${held}) AS held, (${held} AND _held_reason <> 'unproven') AS heldBack,
+         (${held} AND _held_reason = 'unkeyed') AS heldUnkeyed`,
     )
     .get({ job }) as Counts;
 }
@@ -260,8 +267,8 @@ export function readCalls(connection: Connection, now: number): CallStatus {
   const perJob = connection
     .prepare<[string, string, string], JobCalls>(
       // The bare columns are those of the row with the greatest value: SQLite promises it for a lone max().
-      `SELECT job, max(CASE WHEN ${TELLING} THEN at || printf('%016d', id) END), status, ${SILENCE_CODE} AS errorCode, request_id AS requestId,
-         ${TELLING} AND ${UNANSWERED} AS isUnanswered,
+      `SELECT job, max(CASE WHEN ${NOT_STOPPED_BY_US} THEN at || printf('%016d', id) END), status, ${ERROR_OF_NO_ANSWER} AS errorCode, request_id AS requestId,
+         ${NOT_STOPPED_BY_US} AND ${NO_ANSWER} AS isUnanswered,
          sum(at >= ?) AS today, sum(at >= ?) AS lastHour, count(*) AS lastDay, sum(status IS 429) AS limited
        FROM requests WHERE at >= ? GROUP BY job ORDER BY job`,
     )
@@ -284,12 +291,12 @@ export function readCalls(connection: Connection, now: number): CallStatus {
 /** Null where the API answered the latest call, or there was none. Looks at no more calls than went unanswered. */
 export function readSilence(connection: Connection): Silence | null {
   const latest = 'ORDER BY at DESC, id DESC LIMIT 1';
-  const answered = `SELECT at, id FROM requests WHERE ${TELLING} AND NOT ${UNANSWERED} ${latest}`;
+  const answered = `SELECT at, id FROM requests WHERE ${NOT_STOPPED_BY_US} AND NOT ${NO_ANSWER} ${latest}`;
   const { since, code } = connection
     .prepare<[], { since: string | null; code: string }>(
       `SELECT min(at) AS since,
-         (SELECT ${SILENCE_CODE} FROM requests WHERE ${TELLING} ${latest}) AS code
-       FROM requests WHERE ${TELLING}
+         (SELECT ${ERROR_OF_NO_ANSWER} FROM requests WHERE ${NOT_STOPPED_BY_US} ${latest}) AS code
+       FROM requests WHERE ${NOT_STOPPED_BY_US}
          AND (at, id) > (SELECT at, id FROM (${answered}) UNION ALL SELECT '', 0 LIMIT 1)`,
     )
     .get() as { since: string | null; code: string };

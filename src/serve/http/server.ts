@@ -1,10 +1,10 @@
 /**
- * A port on which requests are received and answered, with and without TLS. No client holds more than its share, and no
+ * A port on which requests are received and answered, with and without TLS. Node.js bounds what one client may take, and no
  * response is cut off at the end. What is not HTTP, or breaks a bound, is refused here; the handler gets the rest.
  */
 
 import { once } from 'node:events';
-import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import {
   createServer,
   type IncomingMessage,
@@ -14,7 +14,7 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
-import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
@@ -23,9 +23,48 @@ import { readTlsFiles, type ServeAddress, type TlsFiles } from '../../config.ts'
 import { Failure, toError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { isLoopback, networksOf } from '../../networks.ts';
-import { isQueryPath, toErrorBody } from '../query/errors.ts';
 import { headerCount } from './client.ts';
-import { type Bounds, boundsOf, type ConnectionTracker, trackConnections } from './connections.ts';
+
+/** How much of the service one client may take, and for how long. Times are in milliseconds. */
+const defaultBounds = {
+  /** Of the request line and all headers together; more gets a 431. */
+  headerBytes: 16 * 1_024,
+  /** Characters of path and query; more gets a 414. */
+  urlLetters: 8 * 1_024,
+  /** Open connections. Where that many are open, a new one is closed. */
+  connections: 1_000,
+  /** Responses on one connection before it is closed, so that clients spread anew over what is behind a balancer. */
+  requests: 100_000,
+  /** For a TLS handshake, and for the headers of a request from its first byte on; then 408, or a close where nothing came. */
+  headersMs: 10_000,
+  /** For a whole request, with its body where one is read; then 408. */
+  requestMs: 15_000,
+  /** For the next request of a connection. Longer than a minute, for which proxies commonly keep theirs. */
+  idleMs: 65_000,
+  /** In which something must be sent or taken. Longer than a response may be silent while it is made. */
+  silentMs: 150_000,
+  /** For responses that are in flight at the end. */
+  graceMs: 8_000,
+  /** How often Node.js looks whose time is over. */
+  checkMs: 1_000,
+};
+
+export type Bounds = Readonly<typeof defaultBounds>;
+
+/** @param openFiles how many files this process may open, where that is known: each connection takes one. */
+export function boundsOf(options: Partial<Bounds> = {}, openFiles = maxOpenFiles()): Bounds {
+  const connections = Math.max(1, Math.min(defaultBounds.connections, Math.floor(openFiles / 2)));
+  return { ...defaultBounds, connections, ...options };
+}
+
+function maxOpenFiles(): number {
+  try {
+    const [, max] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return Number(max ?? Number.POSITIVE_INFINITY);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
 
 export type ListenAddress = ServeAddress & {
   readonly tls?: TlsFiles | undefined;
@@ -37,7 +76,11 @@ type ListenOptions = {
   readonly clock: Clock;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   readonly bounds?: Partial<Bounds>;
+  /** The body of an error as clients of the path expect it; an Error of the specification unless given. */
+  readonly errorBody?: (path: string, status: number, error: ErrorBody) => unknown;
 };
+
+type ErrorBody = { readonly error: string; readonly message: string };
 
 export type Listening = {
   /** Such as `http://127.0.0.1:4020`. */
@@ -49,46 +92,27 @@ export type Listening = {
 /** Where more connections wait to be accepted, the system drops new ones, and clients try again after a second. */
 const BACKLOG = 4_096;
 
-const MIN_TLS_VERSION = 'TLSv1.2';
-
 /**
  * @throws Failure `config` for an address where this user cannot listen, or for a certificate and key that cannot be used;
- * `incomplete` for a port that is in use, naming the process that holds it where that can be known.
+ * `incomplete` for a port that is in use.
  */
 export async function listen(
   handle: RequestListener,
   address: ListenAddress,
-  { clock, log, bounds: options }: ListenOptions,
+  { clock, log, bounds: options, errorBody = (_path, _status, error) => error }: ListenOptions,
 ): Promise<Listening> {
   const bounds = boundsOf(options);
-  const { tls } = address;
-  // Noted before the files are read, so that a change in between is noticed.
-  const certificate = tls && stateOf(tls);
-  const server = createHttpServer(tls, bounds);
-  const warnFull = rarely(clock, () =>
-    log.warn(
-      { connections: bounds.connections },
-      'as many connections are open as may be: silent ones are closed for new ones',
-    ),
-  );
-  const connections = trackConnections(bounds, clock.monotonic, warnFull);
-  acceptConnections(server, connections, address, { clock, log });
-  answerRequests(server, connections, handle, bounds, log);
+  const server = createHttpServer(address.tls, bounds);
+  const connections = acceptConnections(server, address, bounds, { clock, log });
+  answerRequests(server, handle, bounds, log, errorBody);
   await bind(server, address);
   // Such as too many open files: clients that are connected go on being answered.
   server.on('error', ({ message }) => log.error({}, `a connection could not be taken: ${message}`));
-
-  const ended = new AbortController();
-  repeatUntil(ended.signal, clock, bounds.lookMs, connections.closeOverdue);
-  if (tls && certificate !== undefined) {
-    const follow = certificateFollower(server as TlsServer, tls, certificate, log);
-    repeatUntil(ended.signal, clock, bounds.certificateMs, follow);
-  }
   let ending: Promise<void> | undefined;
   return {
     url: urlOf(server, address),
     end() {
-      ending ??= drain(server, connections, bounds.graceMs, clock).finally(() => ended.abort());
+      ending ??= drain(server, connections, bounds.graceMs, clock);
       return ending;
     },
   };
@@ -100,7 +124,7 @@ function createHttpServer(tls: TlsFiles | undefined, bounds: Bounds): Server {
     headersTimeout: bounds.headersMs,
     requestTimeout: bounds.requestMs,
     keepAliveTimeout: bounds.idleMs,
-    connectionsCheckingInterval: bounds.lookMs,
+    connectionsCheckingInterval: bounds.checkMs,
     // Required below, where its absence gets a response with a body.
     requireHostHeader: false,
   };
@@ -108,33 +132,51 @@ function createHttpServer(tls: TlsFiles | undefined, bounds: Bounds): Server {
     ? createTlsServer({
         ...options,
         ...readPair(tls),
-        minVersion: MIN_TLS_VERSION,
+        minVersion: 'TLSv1.2',
         handshakeTimeout: bounds.headersMs,
       })
     : createServer(options);
-  server.timeout = bounds.stalledMs;
+  server.timeout = bounds.silentMs;
+  server.maxConnections = bounds.connections;
+  server.maxRequestsPerSocket = bounds.requests;
   // Node.js would drop headers beyond a number without a word; their bytes are bounded.
   server.maxHeadersCount = 0;
   return server;
 }
 
+/** The open connections; `streams`: of those on which requests come, over TLS or plainly. */
+type Connections = { readonly sockets: Set<Socket>; readonly streams: Set<Socket> };
+
 function acceptConnections(
   server: Server,
-  connections: ConnectionTracker,
   { tls, proxies = [] }: ListenAddress,
+  bounds: Bounds,
   { clock, log }: ListenOptions,
-): void {
+): Connections {
   const isPeer = tls ? () => true : peersOf(proxies);
   const warnRefused = rarely(clock, (address) =>
     log.warn({ address }, 'closed to all but the proxies of MIRROR_SERVE_TRUST, as there is no TLS'),
   );
+  const warnFull = rarely(clock, () =>
+    log.warn(
+      { connections: bounds.connections },
+      'as many connections are open as may be: new ones are closed',
+    ),
+  );
+  const connections = { sockets: new Set<Socket>(), streams: new Set<Socket>() };
+  const track = (open: Set<Socket>) => (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  };
   server.on('connection', (socket: Socket) => {
-    if (isPeer(socket)) return connections.open(socket);
+    if (isPeer(socket)) return;
     warnRefused(socket.remoteAddress);
     socket.destroy();
   });
-  server.on(tls ? 'secureConnection' : 'connection', connections.receive);
-  server.on('timeout', connections.cutStalled);
+  server.on('connection', track(connections.sockets));
+  server.on(tls ? 'secureConnection' : 'connection', track(connections.streams));
+  server.on('drop', () => warnFull());
+  return connections;
 }
 
 /**
@@ -165,11 +207,11 @@ function listenFailure(thrown: unknown, { host, port }: { host: string; port: nu
   const { code, message } = toError(thrown) as NodeJS.ErrnoException;
   const where = `${host}, port ${port}`;
   switch (code) {
-    case 'EADDRINUSE': {
-      // On another address of the machine the same port may be another's.
-      const by = holdersOfPort(port).join(' or ') || 'a process that this user cannot see';
-      return new Failure('incomplete', `${where}: in use by ${by}; end it, or listen on another port`);
-    }
+    case 'EADDRINUSE':
+      return new Failure(
+        'incomplete',
+        `${where}: in use: ss -ltnp shows by which process; end it, or listen on another port`,
+      );
     case 'EACCES':
     case 'EPERM':
       return new Failure(
@@ -194,67 +236,56 @@ function listenFailure(thrown: unknown, { host, port }: { host: string; port: nu
   }
 }
 
-/** The state of a socket that listens, in the tables of the kernel. */
-const LISTENS = '0A';
-
-/** The processes that listen on a port, for people, as far as Linux lets this user see: none of other users. */
-function holdersOfPort(port: number): string[] {
-  const sockets = new Set(['tcp', 'tcp6'].flatMap((table) => listenersIn(`/proc/net/${table}`, port)));
-  if (sockets.size === 0) return [];
-  return orNone(() => readdirSync('/proc'))
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => socketsOf(pid).some((socket) => sockets.has(socket)))
-    .map((pid) => {
-      const [command = 'gone'] = orNone(() => [readFileSync(`/proc/${pid}/comm`, 'utf8').trim()]);
-      return `process ${pid} (${command})`;
-    });
-}
-
-/** As links to them look: `socket:[12345]`. */
-function listenersIn(table: string, port: number): string[] {
-  const [, ...lines] = orNone(() => readFileSync(table, 'utf8').trim().split('\n'));
-  return lines.flatMap((line) => {
-    const [, local = '', , state, , , , , , inode] = line.trim().split(/\s+/);
-    const isIt = state === LISTENS && Number.parseInt(local.split(':').at(-1) ?? '', 16) === port;
-    return isIt ? [`socket:[${inode}]`] : [];
-  });
-}
-
-function socketsOf(pid: string): string[] {
-  const folder = `/proc/${pid}/fd`;
-  return orNone(() => readdirSync(folder)).flatMap((fd) => orNone(() => [readlinkSync(`${folder}/${fd}`)]));
-}
-
-function orNone(read: () => string[]): string[] {
-  try {
-    return read();
-  } catch {
-    return [];
-  }
-}
-
 function urlOf(server: Server, { host, tls }: ListenAddress): string {
   const { port } = server.address() as AddressInfo;
   return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Ends by itself where all requests have their responses; `Connection: close` on each makes its client let go at once. */
+/** The response that was last begun on a connection. */
+const latest = new WeakMap<Duplex, Exchange>();
+
+type Exchange = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Nothing behind it is answered. */
+  isLast: boolean;
+};
+
+const isInFlight = (exchange: Exchange | undefined) => exchange?.response.writableEnded === false;
+
+/** `Connection: close` on each response in flight makes its client let go at once. */
 async function drain(
   server: Server,
-  connections: ConnectionTracker,
+  { sockets, streams }: Connections,
   graceMs: number,
   clock: Clock,
 ): Promise<void> {
   const inTime = new AbortController();
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  connections.drain();
+  for (const stream of streams) {
+    const exchange = latest.get(stream);
+    if (exchange && isInFlight(exchange)) closeBehind(exchange);
+    else stream.destroySoon();
+  }
   const cutOff = clock.sleep(graceMs, inTime.signal).then(
-    () => server.closeAllConnections(),
+    () => {
+      for (const socket of sockets) socket.destroy();
+    },
     () => undefined,
   );
   await closed;
   inTime.abort();
   await cutOff;
+}
+
+/** The connection closes once this response is sent; what its client has asked behind it is asked anew on another one. */
+function closeBehind(exchange: Exchange): void {
+  const { request, response, isLast } = exchange;
+  if (isLast) return;
+  exchange.isLast = true;
+  response.shouldKeepAlive = false;
+  // Where its headers were sent already.
+  response.once('close', () => request.socket.destroySoon());
 }
 
 type CertificatePair = Pick<SecureContextOptions, 'cert' | 'key'>;
@@ -273,46 +304,6 @@ function readPair(files: TlsFiles): CertificatePair {
   }
 }
 
-/**
- * @param used the state of the files that are in use.
- * @returns what uses a new pair once the files have changed. A pair that cannot be used is logged once for each reason, and
- * tried again: it may be half of a change.
- */
-function certificateFollower(
-  server: TlsServer,
-  files: TlsFiles,
-  used: string,
-  log: ListenOptions['log'],
-): () => void {
-  let problem = '';
-  return () => {
-    const state = stateOf(files);
-    if (state === used) return;
-    try {
-      server.setSecureContext({ ...readPair(files), minVersion: MIN_TLS_VERSION });
-      [used, problem] = [state, ''];
-      log.info({ certificate: files.certFile }, 'the new certificate is in use');
-    } catch (thrown) {
-      if (!(thrown instanceof Failure)) throw thrown;
-      if (thrown.message !== problem) log.error({}, `${thrown.message}; the one before stays in use`);
-      problem = thrown.message;
-    }
-  };
-}
-
-/** Follows links: programs that renew certificates often change both files at once by one. */
-function stateOf({ certFile, keyFile }: TlsFiles): string {
-  const states = [certFile, keyFile].map((file) => {
-    try {
-      const { dev, ino, size, mtimeMs } = statSync(file);
-      return [dev, ino, size, mtimeMs].join(' ');
-    } catch (thrown) {
-      return toError(thrown).message;
-    }
-  });
-  return states.join(', ');
-}
-
 /** After so long without a repetition, a fact counts as new. */
 const LOG_AGAIN_MS = 60_000;
 
@@ -329,53 +320,46 @@ function rarely<Fact extends unknown[]>(
   };
 }
 
-async function repeatUntil(signal: AbortSignal, clock: Clock, ms: number, work: () => void): Promise<void> {
-  for (;;) {
-    try {
-      await clock.sleep(ms, signal);
-    } catch {
-      return;
-    }
-    work();
-  }
-}
-
 /** A request, or what Node.js makes of nonsense, on its way to the handler or to a refusal. */
 function answerRequests(
   server: Server,
-  connections: ConnectionTracker,
   handle: RequestListener,
   bounds: Bounds,
   log: Pick<Log, 'error'>,
+  errorBody: NonNullable<ListenOptions['errorBody']>,
 ): void {
   const answer: RequestListener = (request, response) => {
-    const connection = connections.of(request.socket);
-    if (!connection) return void request.socket.destroy();
-    // The client sent it before it could know that the connection would be closed.
-    if (connection.isLast) return;
+    const before = latest.get(request.socket);
+    // One request of a connection is in flight at a time: the client asks this one again on another (RFC 9112, 9.3.2).
+    if (before && isInFlight(before)) closeBehind(before);
+    if (before?.isLast) return;
     const refusal = refusalOf(request, bounds);
+    const exchange = { request, response, isLast: false };
+    latest.set(request.socket, exchange);
     // A body may hide a request (request smuggling), so nothing behind one is read.
-    connections.begin(connection, request, response, refusal !== undefined || hasBody(request));
-    if (refusal) return sendRefusal(response, refusal);
+    if (refusal || hasBody(request)) closeBehind(exchange);
+    if (refusal) return send(response, refusal);
     try {
       handle(request, response);
     } catch (thrown) {
       log.error({ err: toError(thrown) }, 'a request could not be answered');
       if (response.headersSent) response.destroy();
-      else sendRefusal(response, refusals.failed);
+      else send(response, refusals.failed);
     }
   };
+  const send = (response: ServerResponse, refusal: Refusal) =>
+    sendRefusal(response, refusal, errorBody(response.req.url ?? '', refusal.status, errorOf(refusal)));
   server.on('request', answer);
   // No client is asked to go on and send a body.
   server.on('checkContinue', answer);
   server.on('checkExpectation', answer);
-  server.on('connect', (_, stream) => refuse(connections, stream, refusals.tunnel));
+  server.on('connect', (_, stream) => refuse(stream, refusals.tunnel));
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
     const isSilent = (stream as Socket).bytesRead === 0;
     if (isSilent || error.code === 'ECONNRESET') return void stream.destroy();
-    const request = connections.of(stream)?.lastRequest;
+    const { request } = latest.get(stream) ?? {};
     if (request && !request.complete) breakBody(request, error);
-    else refuse(connections, stream, refusalsByCode[error.code ?? ''] ?? refusals.bad);
+    else refuse(stream, refusalsByCode[error.code ?? ''] ?? refusals.bad);
   });
 }
 
@@ -435,31 +419,38 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
-function sendRefusal(response: ServerResponse, refusal: Refusal): void {
-  const { body, headers } = contentOf(refusal, response.req.url);
+function sendRefusal(response: ServerResponse, refusal: Refusal, error: unknown): void {
+  const { body, headers } = contentOf(refusal, error);
   response.shouldKeepAlive = false;
   response.writeHead(refusal.status, headers);
   response.end(body);
 }
 
-/** Refuses what is no request, after the responses that are in flight; there is no ServerResponse for it. */
-function refuse(connections: ConnectionTracker, stream: Duplex, refusal: Refusal): void {
-  const connection = connections.of(stream);
-  if (connection?.isLast) return;
-  if (!connection || !stream.writable) return void stream.destroy();
-  connections.dismiss(connection);
+const refused = new WeakSet<Duplex>();
+
+/** For what was sent last to arrive: what is left unread behind it would have the system cut it off. */
+const LAST_WORD_MS = 1_000;
+
+/** Refuses what is no request, after the response that is in flight; there is no ServerResponse for it. */
+function refuse(stream: Duplex, refusal: Refusal): void {
+  const exchange = latest.get(stream);
   // Between the parts of a response nothing else can be said.
-  if (connection.responses.size > 0) return;
-  const { body, headers } = contentOf(refusal);
+  if (exchange && isInFlight(exchange)) closeBehind(exchange);
+  if (exchange?.isLast || refused.has(stream)) return;
+  refused.add(stream);
+  const { body, headers } = contentOf(refusal, errorOf(refusal));
   const lines = Object.entries({ ...headers, Connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}`,
   );
   const { status } = refusal;
   stream.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
+  setTimeout(() => stream.destroy(), LAST_WORD_MS).unref();
 }
 
-function contentOf({ status, error, message, headers }: Refusal, url = '') {
-  const body = JSON.stringify(isQueryPath(url) ? toErrorBody(status, message) : { error, message });
+const errorOf = ({ error, message }: Refusal): ErrorBody => ({ error, message });
+
+function contentOf({ headers }: Refusal, error: unknown) {
+  const body = JSON.stringify(error);
   return {
     body,
     headers: {

@@ -10,23 +10,6 @@ export type Write = (piece: string | Uint8Array) => Promise<void>;
 /** Writes a whole body. Where it throws, the connection is cut: half a body must not pass for a whole one. */
 export type Stream = (write: Write) => Promise<void>;
 
-/** Server-sent events, whoever sends them. */
-export const EVENT_STREAM = {
-  headers: {
-    'Content-Type': 'text/event-stream',
-    'Cache-Control': 'no-store',
-    'X-Accel-Buffering': 'no',
-  },
-  maxStreams: 64,
-  /** How often somebody looks whether anything was committed. */
-  checkMs: 250,
-  /** After which a client connects again where it was cut off. */
-  retry: 'retry: 2000\n\n',
-  keepAlive: ': here\n\n',
-  /** Shorter than proxies and the service let a connection be silent. */
-  keepAliveMs: 15_000,
-} as const;
-
 /** The client has gone, which is no failure. */
 export class ClientGone extends Error {}
 

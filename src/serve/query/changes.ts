@@ -6,7 +6,7 @@
 import { isoTime } from '../../clock.ts';
 import { changedAfter } from '../../sinks/follow.ts';
 import { type Connection, identityOf, isBeforeRestore, quoted } from '../../store/read.ts';
-import { atOneMoment, type Kept, prepared, untilCommit } from '../until-commit.ts';
+import { atOneMoment, prepared } from '../prepared.ts';
 import { badParameter, QueryError } from './errors.ts';
 import { type DatasetState, jsonWriter, stateOf } from './read.ts';
 import { type Column, columnsSql, type ListJob, pastRows, type RowsSql, type Sql } from './sql.ts';
@@ -44,6 +44,10 @@ export type FeedName = { readonly epoch: string; readonly datasets: string };
 export const writePosition = ({ epoch, datasets }: FeedName, { seq, dataset, key }: Position): string =>
   Buffer.from(JSON.stringify([epoch, datasets, seq, dataset, key])).toString('base64url');
 
+/** The feed as one answer in JSON. */
+export const feedBody = ({ changes, next, hasMore }: FeedAnswer, name: FeedName): string =>
+  `{"changes":[${changes.map(({ json }) => json).join(',\n')}],"next":"${writePosition(name, next)}","hasMore":${hasMore}}`;
+
 const BEGIN_ANEW = 'Begin anew at /mirror/v1/changes, without since, and replace the copy.';
 
 const TAKEN_BACK = 'The mirror was restored or made anew since.';
@@ -67,8 +71,7 @@ export function readPosition(text: string, { epoch, datasets }: FeedName): Posit
   return { seq: Number(seq), dataset, key };
 }
 
-export const epochOf = (connection: Connection, kept: Kept = untilCommit(connection)): string =>
-  kept('epoch', () => identityOf(connection)?.epoch.slice(0, 8) ?? '');
+export const epochOf = (connection: Connection): string => identityOf(connection)?.epoch.slice(0, 8) ?? '';
 
 /** Of one answer; the changes behind it come with the next. */
 const MAX_BYTES = 4_000_000;
@@ -76,8 +79,7 @@ const MAX_BYTES = 4_000_000;
 export const feedStates = (
   connection: Connection,
   datasets: readonly Pick<FeedDataset, 'name' | 'rows'>[],
-  kept: Kept = untilCommit(connection),
-): DatasetState[] => datasets.map((dataset) => stateOf(connection, dataset, null, kept));
+): DatasetState[] => datasets.map((dataset) => stateOf(connection, dataset, null));
 
 const lastSeqOf = (states: readonly DatasetState[]) => Math.max(...states.map(({ seq }) => seq));
 

@@ -21,11 +21,11 @@ export function describeDataset(job: ListJob, columns: readonly Column[], state:
       about: path === null ? (meanings.get(name) ?? '') : `\`${path.replace(/^\$\.?/, '')}\``,
     })),
     verdict: state.readSeq === null ? null : state.verdict,
-    completeAsOf: age === null ? null : completeAsOf,
-    ageSeconds: age === null ? null : Math.floor(age / 1_000),
+    complete_as_of: age === null ? null : completeAsOf,
+    age_seconds: age === null ? null : Math.floor(age / 1_000),
     held: state.held,
     seq: state.seq,
-    historyFrom: state.historyFrom,
+    history_from: state.historyFrom,
   };
 }
 

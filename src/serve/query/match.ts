@@ -1,5 +1,5 @@
 /**
- * `like` and `ilike` as functions of SQL. SQLite's own LIKE folds ASCII alone, and takes exponential time for some patterns; these
+ * `like`, `ilike` and `cs` as functions of SQL. SQLite's own LIKE folds ASCII alone, and takes exponential time for some patterns; these
  * go through a text once for each part of a pattern.
  */
 
@@ -11,6 +11,29 @@ export function registerMatching(connection: Connection): void {
   const options = { deterministic: true };
   connection.function('mirror_like', options, (text, pattern) => like(text, pattern));
   connection.function('mirror_ilike', options, (text, pattern) => ilike(text, pattern));
+  connection.function('mirror_contains', options, contains);
+}
+
+/** Whether JSON is a list with all of the values, which are texts: numbers and booleans are compared as what they are. */
+function contains(json: unknown, wanted: unknown): 0 | 1 | null {
+  if (json === null) return null;
+  const items = parsed(String(json));
+  if (!Array.isArray(items)) return 0;
+  const isIt = (item: unknown, text: string) =>
+    item === text ||
+    (typeof item === 'number' && text !== '' && item === Number(text)) ||
+    (typeof item === 'boolean' && String(item) === text);
+  return (JSON.parse(String(wanted)) as string[]).every((text) => items.some((item) => isIt(item, text)))
+    ? 1
+    : 0;
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Letters of either case as the same. */

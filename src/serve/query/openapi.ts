@@ -1,8 +1,7 @@
-/** What `/openapi.json` says of `/mirror/v1`. Its examples are answers of the service, as the others are. */
+/** What `/openapi.json` says of `/mirror/v1`. */
 
 import type { Schema } from '../../job-list.ts';
 
-type Examples = Readonly<Record<string, unknown>>;
 type Dataset = { readonly table: string; readonly about: string; readonly scope: string | null };
 
 const text = { type: 'string' };
@@ -31,11 +30,11 @@ const described = objectOf({
   ...{ dataset: text, job: text, about: text },
   columns: listOf(objectOf({ name: text, type: text, about: text })),
   verdict: nullable,
-  completeAsOf: nullable,
-  ageSeconds: { type: ['integer', 'null'] },
+  complete_as_of: nullable,
+  age_seconds: { type: ['integer', 'null'] },
   held: whole,
   seq: whole,
-  historyFrom: nullable,
+  history_from: nullable,
 });
 
 const parameterNamed = (name: string) => ({ $ref: `#/components/parameters/${name}` });
@@ -71,7 +70,7 @@ const filters = [
     style: 'form',
     explode: true,
     description:
-      '`column=eq.value`, with `eq`, `neq`, `gt`, `gte`, `lt`, `lte`, `like`, `ilike`, `in.(…)`, `is.null`, `is.true` and `is.false`; `not.` before any.',
+      '`column=eq.value`, with `eq`, `neq`, `gt`, `gte`, `lt`, `lte`, `like`, `ilike`, `in.(…)`, `cs.{…}`, `is.null`, `is.true` and `is.false`; `not.` before any.',
     schema: { type: 'object', additionalProperties: text },
   },
   query(
@@ -107,16 +106,13 @@ type Operation = {
   readonly isPartial?: boolean;
 };
 
-/** @param examples bodies of answers, by path. */
-export function queryPaths(datasets: readonly Dataset[], examples: Examples) {
+export function queryPaths(datasets: readonly Dataset[]) {
   const operation = (
     path: string,
     { id, summary, scope, types = ['application/json'], schema, parameters = [], ...rest }: Operation,
   ) => {
-    const example = examples[path];
     const schemas: Readonly<Record<string, Schema>> = { 'application/json': schema, [ONE_OBJECT]: anyRow };
     const content = Object.fromEntries(types.map((type) => [type, { schema: schemas[type] ?? text }]));
-    const shown = { ...content, 'application/json': { schema, ...(example !== undefined && { example }) } };
     const headers = [...commonHeaders, ...rest.headers];
     const ranged = headersNamed([...headers, 'Content-Range']);
     const hasEtag = headers.includes('ETag');
@@ -132,7 +128,7 @@ export function queryPaths(datasets: readonly Dataset[], examples: Examples) {
           security: [{ apiKey: scope === null ? [] : [scope] }],
           parameters: hasEtag ? [...parameters, parameterNamed('ifNoneMatch')] : parameters,
           responses: {
-            200: { description: summary, headers: ranged, content: shown },
+            200: { description: summary, headers: ranged, content },
             ...(rest.isPartial && { 206: { description: 'Some of the rows.', headers: ranged, content } }),
             ...(hasEtag && { 304: notModified }),
             default: {
@@ -193,20 +189,21 @@ export function queryPaths(datasets: readonly Dataset[], examples: Examples) {
       id: 'readChanges',
       summary: 'What changed since, in all datasets that the key may read: first those as inserts.',
       scope: null,
-      types: ['application/json', 'text/event-stream'],
       schema: feed,
       parameters: [
         query('since', '`next` of the answer before, or the number of a change.'),
         query('limit', 'Changes at most; 100 unless given, 1,000 at most.', { type: 'integer', minimum: 1 }),
-        {
-          name: 'Last-Event-ID',
-          in: 'header',
-          description: 'Of `text/event-stream`: the `id` of the last event, in place of `since`.',
-          schema: text,
-        },
       ],
       headers: [...freshness, 'ETag'],
       unknownBefore: ['X-Mirror-Seq'],
+    }),
+    operation('/mirror/v1/freshness', {
+      id: 'readFreshness',
+      summary: 'How fresh and how complete each dataset is that the key may read.',
+      scope: null,
+      schema: listOf(anyRow),
+      parameters: filters.filter((each) => !moments.includes(each as (typeof moments)[number])),
+      headers: [],
     }),
     operation('/mirror/v1/datasets', {
       id: 'listDatasets',

@@ -46,7 +46,8 @@ export type Condition = { readonly field: Field; readonly isNegated: boolean } &
 
 type Comparison =
   | { readonly operator: Operator; readonly value: string }
-  | { readonly operator: 'in'; readonly values: readonly string[] }
+  /** `cs`: a list that holds all of them. */
+  | { readonly operator: 'in' | 'cs'; readonly values: readonly string[] }
   | { readonly operator: 'is'; readonly value: 'null' | 'true' | 'false' };
 
 type Operator = (typeof operators)[number];
@@ -61,7 +62,7 @@ const operators = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'like', 'ilike'] as co
 
 /** Those of PostgREST that need a type which a mirror has not. */
 const otherOperators =
-  /^(match|imatch|isdistinct|cs|cd|ov|sl|sr|nxr|nxl|adj|fts|plfts|phfts|wfts)\b|^\w+\((any|all)\)/;
+  /^(match|imatch|isdistinct|cd|ov|sl|sr|nxr|nxl|adj|fts|plfts|phfts|wfts)\b|^\w+\((any|all)\)/;
 
 /** A column of such a name is filtered inside `and=(…)`. */
 const parameterNames = ['select', 'order', 'limit', 'offset', 'seq', 'as_of'] as const;
@@ -113,7 +114,7 @@ function conditionsIn(filter: Filter): number {
 
 function valuesIn(filter: Filter): number {
   if ('members' in filter) return filter.members.reduce((sum, each) => sum + valuesIn(each), 0);
-  return filter.operator === 'in' ? filter.values.length : 1;
+  return filter.operator === 'in' || filter.operator === 'cs' ? filter.values.length : 1;
 }
 
 function wholeNumber(name: string, text: string | undefined): number | undefined {
@@ -288,22 +289,25 @@ function readMember(reader: Reader): Condition {
   return readCondition(reader, field, () => readElement(reader));
 }
 
-function readElement(reader: Reader): string {
-  const quoted = reader.sees(/^"(?:[^"\\]|\\.)*"(?:$|[,)])/s) ? reader.take(QUOTED) : undefined;
-  return quoted === undefined ? (reader.take(/^[^,)]*/) ?? '') : unquoted(quoted);
+/** @param end what it is written with, without quotes. */
+function readElement(reader: Reader, end = /^[^,)]*/): string {
+  const quoted = reader.sees(/^"(?:[^"\\]|\\.)*"(?:$|[,)}])/s) ? reader.take(QUOTED) : undefined;
+  return quoted === undefined ? (reader.take(end) ?? '') : unquoted(quoted);
 }
 
 function readCondition(reader: Reader, field: Field, readValue: () => string): Condition {
   const isNegated = reader.take(/^not\./) !== undefined;
   if (reader.take(/^in\./) !== undefined)
-    return { field, isNegated, operator: 'in', values: readList(reader) };
+    return { field, isNegated, operator: 'in', values: readList(reader, '()') };
+  if (reader.take(/^cs\./) !== undefined)
+    return { field, isNegated, operator: 'cs', values: readList(reader, '{}') };
   if (reader.take(/^is\./) !== undefined) {
     const value = reader.take(/^(?:null|true|false)(?=$|[,)])/i)?.toLowerCase();
     if (value === undefined) throw reader.fail('null, true or false');
     return { field, isNegated, operator: 'is', value: value as 'null' | 'true' | 'false' };
   }
   if (reader.sees(otherOperators))
-    throw unsupported('There are eq, neq, gt, gte, lt, lte, like, ilike, in and is.');
+    throw unsupported('There are eq, neq, gt, gte, lt, lte, like, ilike, in, cs and is.');
   const operator = reader.take(/^[a-z]+(?=\.)/);
   if (!isOperator(operator)) throw reader.fail('"not" or operator (eq, gt, ...)');
   reader.expect('.');
@@ -313,15 +317,16 @@ function readCondition(reader: Reader, field: Field, readValue: () => string): C
 const isOperator = (name: string | undefined): name is Operator =>
   (operators as readonly (string | undefined)[]).includes(name);
 
-/** `(a,"b,c")`; nothing between the parentheses is no value. Blanks count within the parentheses, but for those at its start. */
-function readList(reader: Reader): string[] {
+/** `(a,"b,c")`, or `{a,b}`; nothing between the parentheses is no value. Blanks count within the parentheses, but for those at its start. */
+function readList(reader: Reader, pair: '()' | '{}'): string[] {
   reader.take(/^\s*/);
-  reader.expect('(');
+  reader.expect(pair.charAt(0));
   reader.take(/^\s*/);
   const values: string[] = [];
-  while (reader.take(/^\)\s*/) === undefined) {
+  const [isOver, element] = pair === '{}' ? [/^\}\s*/, /^[^,}]*/] : [/^\)\s*/, /^[^,)]*/];
+  while (reader.take(isOver) === undefined) {
     if (values.length > 0) reader.expect(',');
-    values.push(readElement(reader));
+    values.push(readElement(reader, element));
   }
   return values;
 }

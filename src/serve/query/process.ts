@@ -1,10 +1,14 @@
-/** What runs in a query process of the service: questions in SQL, and those of `/mirror/v1`, one after the other. */
+/** What runs in a process of the pool, one after the other: questions in SQL, those of `/mirror/v1`, filters of `/api/v1`, and what the page shows. */
 
+import type { ListedJob } from '../../job-list.ts';
+import { openPages, type Pages } from '../../reading/pages.ts';
 import { answerQuestion } from '../../reading/query/process.ts';
 import type { QueryPiece, QueryRequest } from '../../reading/query.ts';
 import { type Connection, openMirror, storeFailure } from '../../store/read.ts';
 import { watchFiles } from '../../store/sqlite-files.ts';
 import type { Caller } from '../../worker.ts';
+import { type FilteredPage, readFilteredPage } from '../service/list-page.ts';
+import { type OverviewRequest, readForPage } from '../ui/overview.ts';
 import { type FeedAnswer, type FeedQuestion, readChanges } from './changes.ts';
 import { QueryError, type QueryErrorData } from './errors.ts';
 import { registerMatching } from './match.ts';
@@ -21,13 +25,18 @@ export type DatasetAnswer<Answer extends RowsAnswer | FeedAnswer> =
   | Answer
   | { readonly refused: QueryErrorData };
 
+/** A filtered page of a list. @property dir the folder of the mirror. */
+export type FilterQuestion = { readonly dir: string; readonly page: FilteredPage };
+
 export async function answerServed(
-  request: QueryRequest | DatasetQuestion,
+  request: QueryRequest | DatasetQuestion | FilterQuestion | OverviewRequest,
   caller: Caller<QueryPiece>,
 ): Promise<unknown> {
   if ('sql' in request) return await answerQuestion(request, caller);
+  if ('what' in request) return readForPage(request);
   try {
-    const connection = connectionTo(request.dir);
+    const { connection, pages } = mirrorIn(request.dir);
+    if ('page' in request) return readFilteredPage(connection, pages(request.page.job), request.page);
     if ('feed' in request) return readChanges(connection, request.feed);
     const answer = await readRows(connection, request.dataset, request.rows);
     // As bytes, which the service sends as they are: it has many clients, and this process has one.
@@ -40,16 +49,24 @@ export async function answerServed(
 }
 
 /** Kept from one question to the next, without a transaction between two of them: that would keep the write-ahead log from beginning anew. */
-let open: { dir: string; connection: Connection; isLost: () => unknown } | undefined;
+let open:
+  | { dir: string; connection: Connection; pages(job: ListedJob): Pages; isLost(): unknown }
+  | undefined;
 
-function connectionTo(dir: string): Connection {
+function mirrorIn(dir: string) {
   if (open && (open.dir !== dir || open.isLost())) forget();
   if (!open) {
     const connection = openMirror(dir);
     registerMatching(connection);
-    open = { dir, connection, isLost: watchFiles(connection.name) };
+    const byJob = new Map<string, Pages>();
+    const pages = (job: ListedJob) => {
+      const known = byJob.get(job.name) ?? openPages(connection, [job]);
+      byJob.set(job.name, known);
+      return known;
+    };
+    open = { dir, connection, pages, isLost: watchFiles(connection.name) };
   }
-  return open.connection;
+  return open;
 }
 
 function forget(): void {

@@ -6,7 +6,7 @@
 import type { Cell } from '../../output/answer.ts';
 import { csv } from '../../output/forms.ts';
 import { type Connection, PROOF } from '../../store/read.ts';
-import { atOneMoment, type Kept, prepared, untilCommit } from '../until-commit.ts';
+import { atOneMoment, prepared } from '../prepared.ts';
 import type { RowsSql, Shape, Sql } from './sql.ts';
 
 /** How rows are written: a list of JSON, lines of JSON, one object of JSON, or CSV. */
@@ -66,10 +66,8 @@ export function stateOf(
   connection: Connection,
   dataset: { name: string; rows: string },
   at: string | null,
-  kept: Kept = untilCommit(connection),
 ): DatasetState {
-  if (at !== null) return readState(connection, dataset, at);
-  return kept(`state ${dataset.name}`, () => readState(connection, dataset, '9999'));
+  return readState(connection, dataset, at ?? '9999');
 }
 
 function readState(

@@ -96,6 +96,23 @@ export function pastRows(
   };
 }
 
+/** The rows of the view `freshness` of some datasets. */
+export function freshnessOf(connection: Connection, jobs: readonly Pick<ListJob, 'name'>[]): Source {
+  const columns = connection
+    .prepare<[], { name: string }>("SELECT name FROM pragma_table_xinfo('freshness')")
+    .all()
+    .map(({ name }): Column => {
+      const kind = /^(?:rows|held|.*_seconds)$/.test(name) ? 'number' : 'text';
+      return { name, kind, path: null, isLong: false };
+    });
+  return {
+    from: '(SELECT * FROM freshness WHERE job IN (SELECT value FROM json_each(:jobs)))',
+    columns,
+    ties: ['job'],
+    params: { jobs: JSON.stringify(jobs.map(({ name }) => name)) },
+  };
+}
+
 /** The one row of a source that has the key. */
 export const rowOf = (source: Source, key: string): Source => ({
   ...source,
@@ -295,6 +312,10 @@ function conditionSql(condition: Condition, value: Value, bind: Bind): string {
       );
     case 'in':
       return inSql(condition.values, value, condition.field.column, bind);
+    case 'cs':
+      if (kind !== 'json' && kind !== 'mixed')
+        throw new QueryError(400, '42883', `column ${condition.field.column} holds no lists`);
+      return `mirror_contains(${json?.text ?? sql}, ${bind(JSON.stringify(condition.values))})`;
     case 'like':
     case 'ilike':
       if (kind !== 'text' && kind !== 'json' && kind !== 'mixed')

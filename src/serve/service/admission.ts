@@ -13,10 +13,11 @@ import {
   guarded,
   isLock,
   tryLock,
+  watchFiles,
 } from '../../store/sqlite-files.ts';
 import { countFailures, digestIn, FAILURE_RATE, type KnownKey, openKnownKeys, whyRefused } from './auth.ts';
 import { type CallCount, type CountedCall, type Counts, openCounts } from './counts.ts';
-import { type FollowedDatabase, followServeDatabase, openServeDatabase } from './database.ts';
+import { openServeDatabase, serveFile } from './database.ts';
 import type { Account } from './keys.ts';
 import {
   type AccountState,
@@ -29,7 +30,7 @@ import {
   takeCall,
   takeMore,
 } from './limits.ts';
-import { type ReportOutage, reportOnChange, sharedReport } from './outage.ts';
+import { type ReportOutage, reportOnChange } from './outage.ts';
 
 /** The statuses of the specification ("Errors"), with a code and a text that say no more than those. */
 const refusals = {
@@ -133,7 +134,7 @@ export type Usage = QuotaReport & {
 /** As long as an outage of the database may well last. */
 const UNAVAILABLE_MS = 5_000;
 
-/** How often it is checked whether the database is still the one that was opened. */
+/** How often it is checked whether the database is still the one that was opened: keys that were revoked elsewhere would go on to be accepted. */
 const CHECK_EVERY_MS = 1_000;
 
 /** A lookup waits for no other process; what is written may wait until the next second. */
@@ -148,12 +149,14 @@ export type Admission = ReturnType<typeof openAdmission>;
  * Opens the keys and the counts in `dir` for the one process that serves from there: two would each grant what there is.
  * @param report of outages of the database; calls that need it are refused with 503 meanwhile, or go on where only counts
  * cannot be written.
+ * @param onLost called where another file, or none, has taken the place of the database: the service has to begin anew.
  * @throws Failure `incomplete` where another process serves from there, and as `openServeDatabase` does.
  */
 export function openAdmission(
   dir: string,
   clock: Pick<Clock, 'now' | 'monotonic' | 'after'>,
   report: ReportOutage,
+  onLost: (why: Failure) => void = () => undefined,
 ) {
   // Makes the folder and the database, where there are none, without haste.
   openServeDatabase(dir).close();
@@ -163,44 +166,28 @@ export function openAdmission(
       'incomplete',
       `${dir}: ${describeHolder(lock)} serves from there already; end it first`,
     );
-  let steady: (() => number) | undefined;
-  const reportOf = sharedReport<'read' | 'write'>(report);
-  const prepare = (connection: Connection) => {
-    // It never goes back, not even where counts of an earlier time are put in place.
-    steady ??= steadyClock(clock, latestCount(connection));
-    // What could not be written into an earlier file is no outage of this one.
-    reportOf('write')(null);
-    const counts = openCounts(connection, clock, reportOf('write'));
-    const keys = openKnownKeys(connection);
-    const meter = openMeter(connection, counts, steady);
-    return { connection, counts, keys, meter, saveUse: useSaver(clock, counts) };
-  };
-  const database = followOrRelease(dir, prepare, lock.release);
-  let open = database.current();
-  let outage: unknown;
+  const open = openOrRelease(dir, clock, report, lock.release);
+  const findLoss = watchFiles(serveFile(dir));
+  let loss: Failure | undefined;
   let checkedAt = Number.NEGATIVE_INFINITY;
   let isClosed = false;
   const countFailure = countFailures();
-  const attempt = reportOnChange(reportOf('read'));
+  const attempt = reportOnChange(report);
 
   function current(): typeof open {
-    if (clock.monotonic() - checkedAt >= CHECK_EVERY_MS) {
+    if (!loss && clock.monotonic() - checkedAt >= CHECK_EVERY_MS) {
       checkedAt = clock.monotonic();
-      outage = undefined;
-      try {
-        open = database.current();
-      } catch (thrown) {
-        outage = thrown;
-      }
+      loss = findLoss();
+      if (loss) onLost(loss);
     }
-    if (outage !== undefined) throw outage;
+    if (loss) throw loss;
     return open;
   }
 
   function withDatabase<Result extends object>(work: (database: typeof open) => Result): Result | Refusal {
     const result = attempt(() => work(current()));
     if (result !== undefined) return result;
-    if (open.connection.open) forgetPages(open.connection);
+    forgetPages(open.connection);
     return refusal('unavailable', UNAVAILABLE_MS);
   }
 
@@ -237,20 +224,26 @@ export function openAdmission(
       if (isClosed) return;
       isClosed = true;
       open.counts.flush();
-      database.close();
+      open.connection.close();
       lock.release();
     },
   };
 }
 
-function followOrRelease<Prepared>(
+function openOrRelease(
   dir: string,
-  prepare: (connection: Connection) => Prepared,
+  clock: Pick<Clock, 'now' | 'monotonic' | 'after'>,
+  report: ReportOutage,
   release: () => void,
-): FollowedDatabase<Prepared> {
+) {
+  let connection: Connection | undefined;
   try {
-    return followServeDatabase(dir, LOCK_WAIT_MS, prepare);
+    connection = openServeDatabase(dir, LOCK_WAIT_MS);
+    const counts = openCounts(connection, clock, report);
+    const meter = openMeter(connection, counts, steadyClock(clock, latestCount(connection)));
+    return { connection, counts, keys: openKnownKeys(connection), meter, saveUse: useSaver(clock, counts) };
   } catch (thrown) {
+    connection?.close();
     release();
     throw thrown;
   }

@@ -7,7 +7,6 @@ import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { networksOf } from '../../networks.ts';
 import { type Connection, guardedAll } from '../../store/sqlite-files.ts';
-import { untilCommit } from '../until-commit.ts';
 import { digestOf, isKey, type KeyRecord, keyReader, limitsReader } from './keys.ts';
 import { type AccountState, type Limits, nothingCounted, type Rate, takeCall, unlimited } from './limits.ts';
 
@@ -31,11 +30,8 @@ export function openKnownKeys(connection: Connection): KnownKeys {
   const readLimits = limitsReader(connection);
   return guardedAll(connection.name, {
     find(digest: string) {
-      // Bounded by the database: a digest that is not there is not kept.
-      const keys = untilCommit(connection)('keys', () => new Map<string, KnownKey>());
-      const record = keys.has(digest) ? undefined : byDigest(digest);
-      if (record) keys.set(digest, knownKey(record, readLimits(record.account) ?? unlimited));
-      return keys.get(digest);
+      const record = byDigest(digest);
+      return record && knownKey(record, readLimits(record.account) ?? unlimited);
     },
   });
 }

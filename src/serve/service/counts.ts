@@ -41,7 +41,6 @@ export function openCounts(
   { now, after }: Pick<Clock, 'now' | 'after'>,
   report: ReportOutage,
 ) {
-  // An account may be missing: that of a stream that began before another database was put in place of the open one.
   const writeState = connection.prepare<[number, string, string]>(
     `INSERT INTO counters (account, at, state) SELECT name, ?, ? FROM accounts WHERE name = ?
      ON CONFLICT (account) DO UPDATE SET at = excluded.at, state = excluded.state`,
@@ -70,14 +69,13 @@ export function openCounts(
     for (const [account, { state, at }] of states) writeState.run(at, JSON.stringify(state), account);
     for (const [keyId, at] of uses) writeUse.run(at, keyId);
     for (const count of calls.values()) writeCalls.run(count);
-    if (mayForget) mayForget = forgetOldDays();
+    if (mayForget) forgetOldDays();
   });
   const attempt = reportOnChange(report);
 
   function flush(): void {
     cancel?.();
     cancel = undefined;
-    if (!connection.open) return;
     if (states.size + uses.size + calls.size === 0 && !mayForget) return;
     const isWritten = attempt(() =>
       guarded(connection.name, () => {
@@ -85,9 +83,13 @@ export function openCounts(
         return true as const;
       }),
     );
-    if (isWritten) for (const pending of [states, uses, calls]) pending.clear();
-    else forgetPages(connection);
-    if (!isWritten || mayForget) schedule();
+    if (isWritten) {
+      for (const pending of [states, uses, calls]) pending.clear();
+      mayForget = false;
+      return;
+    }
+    forgetPages(connection);
+    schedule();
   }
 
   function schedule(): void {
@@ -156,38 +158,12 @@ function latestFirst(one: CallCount, other: CallCount): number {
 const dayOf = (time: string) => time.slice(0, 'YYYY-MM-DD'.length);
 
 /** Days with calls, not days by the clock: one that is set ahead for an hour must not cost all the others. */
-const KEPT_DAYS = 400;
+const KEPT_DAYS = 35;
 
-/** Some hundred megabytes. Where there are many accounts, fewer days are kept. */
-const MAX_ROWS = 1_000_000;
-
-/** So few that no call has to wait meanwhile. */
-const ROWS_FORGOTTEN_AT_ONCE = 500;
-
-/** @returns what forgets a few rows of old days, and says whether there are more. */
-function dayForgetter(connection: Connection): () => boolean {
-  const select = (sql: string) => connection.prepare<[number], string | null>(sql).pluck();
-  // Day by day, since there are many rows a day.
-  const oldestOfDays = select(
-    `WITH RECURSIVE days (day, count) AS (
-       SELECT max(day), 1 FROM calls
-       UNION ALL SELECT (SELECT max(day) FROM calls WHERE calls.day < days.day), count + 1
-       FROM days WHERE day IS NOT NULL AND count < ?)
-     SELECT min(day) FROM days`,
+/** @returns what forgets the counts of older days. */
+function dayForgetter(connection: Connection): () => void {
+  const remove = connection.prepare<[number]>(
+    'DELETE FROM calls WHERE day <= (SELECT DISTINCT day FROM calls ORDER BY day DESC LIMIT 1 OFFSET ?)',
   );
-  const oldestOfRows = select(
-    'SELECT day FROM calls ORDER BY day DESC, account DESC, endpoint DESC, class DESC LIMIT 1 OFFSET ?',
-  );
-  const remove = connection.prepare<[string, number]>(
-    `DELETE FROM calls WHERE (day, account, endpoint, class) IN (
-       SELECT day, account, endpoint, class FROM calls WHERE day < ? ORDER BY day LIMIT ?)`,
-  );
-  let keptFrom: string | undefined;
-  return () => {
-    keptFrom ??= [oldestOfDays.get(KEPT_DAYS) ?? '', oldestOfRows.get(MAX_ROWS) ?? ''].sort()[1] ?? '';
-    const { changes } = remove.run(keptFrom, ROWS_FORGOTTEN_AT_ONCE);
-    if (changes === ROWS_FORGOTTEN_AT_ONCE) return true;
-    keptFrom = undefined;
-    return false;
-  };
+  return () => void remove.run(KEPT_DAYS);
 }

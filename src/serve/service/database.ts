@@ -3,11 +3,11 @@
  * those; links to the page and its sessions, as digests, too. It holds nothing by which a key could be made.
  */
 
-import { chmodSync, closeSync, lstatSync, openSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, lstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../disk.ts';
 import { Failure } from '../../errors.ts';
-import { type Connection, guarded, openConnection, watchFiles } from '../../store/sqlite-files.ts';
+import { type Connection, guarded, openConnection } from '../../store/sqlite-files.ts';
 
 export function serveFile(dir: string): string {
   return join(dir, 'serve.db');
@@ -85,65 +85,14 @@ export function openServeDatabase(dir: string, lockWaitMs?: number): Connection 
   }
 }
 
-export type FollowedDatabase<Prepared> = {
-  /** @throws Failure as `openServeDatabase` does, and `disk` where the file is gone: none is begun in its place. */
-  current(): Prepared;
-  close(): void;
-};
-
-/**
- * Keeps the database in `dir` open for a process that serves, and opens it anew where another file has taken its place, such as
- * its backup: keys that were revoked there would go on to be accepted.
- * @param prepare makes of a new connection what `current` gives.
- */
-export function followServeDatabase<Prepared>(
-  dir: string,
-  lockWaitMs: number,
-  prepare: (connection: Connection) => Prepared,
-): FollowedDatabase<Prepared> {
-  const file = serveFile(dir);
-  const open = () => {
-    const connection = openServeDatabase(dir, lockWaitMs);
-    try {
-      const [lost, inodes] = [watchFiles(file), inodesOf(file)];
-      return { connection, lost, inodes, prepared: prepare(connection) };
-    } catch (thrown) {
-      connection.close();
-      throw thrown;
-    }
-  };
-  let latest = open();
-  return {
-    current() {
-      if (latest.connection.open && !latest.lost()) return latest.prepared;
-      latest.connection.close();
-      guarded(file, () => {
-        if (!lstatSync(file, { throwIfNoEntry: false })?.size)
-          throw new Failure('disk', `${file} is gone: put it back, or its backup in its place`);
-        removeForeignLog(file, latest.inodes);
-      });
-      latest = open();
-      return latest.prepared;
-    },
-    close: () => void latest.connection.close(),
-  };
-}
-
-type Inodes = { readonly database: string; readonly log: string };
-
-function inodesOf(file: string): Inodes {
-  const inodeOf = (path: string) => {
-    const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-    return found ? `${found.dev} ${found.ino}` : '';
-  };
-  return { database: inodeOf(file), log: inodeOf(`${file}-wal`) };
-}
-
-/** The log of the file before would be taken for that of the one in its place, whose pages it would overwrite. */
-function removeForeignLog(file: string, before: Inodes): void {
-  const now = inodesOf(file);
-  if (now.log !== before.log || now.database === before.database) return;
-  for (const part of ['-wal', '-shm']) rmSync(`${file}${part}`, { force: true });
+/** Ends links to the page and their sessions, in a copy that is to take the place of the database. */
+export function endPageAccess(copy: string): void {
+  const connection = openConnection(copy);
+  try {
+    guarded(copy, () => isNew(connection) || connection.exec('DELETE FROM page_tokens'));
+  } finally {
+    connection.close();
+  }
 }
 
 /** For this user alone from its first byte; its log and the index of that are made with the same mode. */
@@ -165,7 +114,7 @@ function createSchema(connection: Connection): void {
 }
 
 /** Whether nothing was ever kept in it. @throws Failure `disk` for a database of something else, `config` for one of another version. */
-export function isNew(connection: Connection): boolean {
+function isNew(connection: Connection): boolean {
   const read = (name: string) => Number(connection.pragma(name, { simple: true }));
   const [application, version] = [read('application_id'), read('user_version')];
   const isEmpty = connection.prepare('SELECT 1 FROM sqlite_master').get() === undefined;

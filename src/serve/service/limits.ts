@@ -13,15 +13,14 @@ export type Limits = {
   readonly concurrency: number | null;
 };
 
-export const quotaKinds = ['fixed', 'sliding', 'refill'] as const;
+export const quotaKinds = ['fixed', 'refill'] as const;
 
 /** So many calls in a period. */
 export type Quota = {
   readonly calls: number;
   readonly periodMs: number;
   /**
-   * `fixed`: anew with every period, on the grid of the epoch. `sliding`: in any stretch of one period. `refill`: calls come
-   * back one by one, so many in a period.
+   * `fixed`: anew with every period, on the grid of the epoch. `refill`: calls come back one by one, so many in a period.
    */
   readonly kind: (typeof quotaKinds)[number];
 };
@@ -35,14 +34,14 @@ const MAX_CALLS = 1_000_000_000;
 const MAX_CONCURRENCY = 10_000;
 const MAX_PERIOD_MS = 366 * DAY_MS;
 
-/** `1000/1h`, with `,sliding` or `,refill`. @throws Error whose message says what is expected. */
+/** `1000/1h`, or `1000/1h,refill`. @throws Error whose message says what is expected. */
 export function parseQuota(text: string): Quota {
   const [rate = '', named = 'fixed', ...more] = text.split(',');
   const quota = readRate(rate);
   const kind = quotaKinds.find((each) => each === named);
   if (!quota || quota.burst !== undefined || !kind || more.length > 0)
     throw new Error(
-      'calls in a period of 1ms to 366d, such as 1000/1h; a window that begins anew unless ,sliding or ,refill follows',
+      'calls in a period of 1ms to 366d, such as 1000/1h; a window that begins anew unless ,refill follows',
     );
   if (kind === 'refill') refuseTooFine(quota.calls, quota.periodMs);
   return { calls: quota.calls, periodMs: quota.periodMs, kind };
@@ -113,8 +112,6 @@ export type AccountState = { readonly quota: CounterState | null; readonly rate:
 /** With the period that it was counted by: with another, or as another kind, the count begins anew. */
 type CounterState = { readonly periodMs: number; readonly at: number } & (
   | { readonly kind: 'fixed'; readonly used: number }
-  /** Oldest first: the slot's number since the epoch, and its calls. */
-  | { readonly kind: 'sliding'; readonly slots: readonly (readonly [slot: number, calls: number])[] }
   /** In parts of a call, `periodMs` of them to one, so that all numbers are whole and nothing is rounded. */
   | { readonly kind: 'refill'; readonly level: number }
 );
@@ -150,19 +147,6 @@ function countAt(kept: CounterState | null, now: number, terms: CounterTerms): C
         moreAt: used === 0 ? null : next,
       };
     }
-    // So many calls in any stretch of one period. Calls of one slot are counted together, until the last of them would be a
-    // period old: never more than the limit, and a call comes back at most a slot late.
-    case 'sliding': {
-      const kept = before?.kind === 'sliding' ? before.slots : [];
-      const slots = kept.filter(([slot]) => slotEnd(slot, periodMs) > at);
-      const left = calls - slots.reduce((used, [, taken]) => used + taken, 0);
-      return {
-        terms,
-        state: { kind, periodMs, at, slots },
-        left: Math.max(0, left),
-        moreAt: slots[0] ? slotEnd(slots[0][0], periodMs) : null,
-      };
-    }
     // Calls come back evenly, `calls` of them in a period, up to `burst`.
     case 'refill': {
       const full = burst * periodMs;
@@ -187,25 +171,10 @@ function addCalls(state: CounterState, at: number, calls: number, { burst }: Cou
       const isSame = Math.floor(at / periodMs) === Math.floor(state.at / periodMs);
       return isSame ? { ...state, used: Math.max(0, state.used + calls) } : state;
     }
-    case 'sliding': {
-      const slot = Math.floor(at / slotMs(periodMs));
-      const known = state.slots.findIndex(([each]) => each === slot);
-      if (known < 0) return calls < 0 ? state : { ...state, slots: [...state.slots, [slot, calls]] };
-      const slots = state.slots.with(known, [slot, (state.slots[known]?.[1] ?? 0) + calls]);
-      return { ...state, slots: slots.filter(([, taken]) => taken > 0) };
-    }
     case 'refill':
       return { ...state, level: Math.min(burst * periodMs, state.level - calls * periodMs) };
   }
 }
-
-/** Of a sliding period: a long one would otherwise be a list of every call in it. */
-const SLOTS_PER_PERIOD = 500;
-
-const slotMs = (periodMs: number) => Math.ceil(periodMs / SLOTS_PER_PERIOD);
-
-/** When the last call that the slot may hold is a period old. */
-const slotEnd = (slot: number, periodMs: number) => (slot + 1) * slotMs(periodMs) - 1 + periodMs;
 
 /** When so many calls, or all that there ever are, will be left, if no other call comes before. */
 function readyAt({ state, terms, left }: Count, wanted: number): number {
@@ -215,15 +184,6 @@ function readyAt({ state, terms, left }: Count, wanted: number): number {
   switch (state.kind) {
     case 'fixed':
       return (Math.floor(at / periodMs) + 1) * periodMs;
-    case 'sliding': {
-      // Fewer than none are left where the limit was lowered.
-      let missing = needed - terms.calls + state.slots.reduce((used, [, taken]) => used + taken, 0);
-      for (const [slot, taken] of state.slots) {
-        missing -= taken;
-        if (missing <= 0) return slotEnd(slot, periodMs);
-      }
-      return at;
-    }
     case 'refill':
       return at + Math.ceil((needed * periodMs - state.level) / terms.calls);
   }

@@ -3,13 +3,11 @@
  * the bytes of the list page. Nothing of keys and limits is known here.
  */
 
-import { LRUCache } from 'lru-cache';
-import { byteCache } from '../../byte-cache.ts';
 import { ageOf, type Clock, isTooOld } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { ListedJob } from '../../job-list.ts';
 import { type Filters, filtersOf } from '../../reading/filters.ts';
-import type { Frame, Missing, Moment } from '../../reading/pages.ts';
+import type { Moment } from '../../reading/pages.ts';
 import type { Call } from '../http/handler.ts';
 import {
   compress,
@@ -22,8 +20,10 @@ import {
   type StreamedResponse,
 } from '../http/response.ts';
 import { abortSignalOf } from '../http/stream.ts';
-import { atOneMoment, untilCommit } from '../until-commit.ts';
-import type { Charge } from './admission.ts';
+import { accountOwner, type Pool } from '../pool.ts';
+import { atOneMoment } from '../prepared.ts';
+import type { FilterQuestion } from '../query/process.ts';
+import { type FilteredPage, frameOf, type Paging } from './list-page.ts';
 import type { OpenMirror, WatchedMirror } from './mirror.ts';
 
 /** A response that is known but for its body: all that it may cost is taken before anything is read. */
@@ -32,9 +32,8 @@ export type Plan = {
   readonly calls: number;
   /**
    * What goes wrong while rows are read is a response, too; what it throws is a bug.
-   * @param takeCall takes a further call, for a response that goes on; undefined where the quota has none.
    */
-  read(takeCall: () => Charge | undefined): PlannedResponse | Promise<PlannedResponse>;
+  read(): PlannedResponse | Promise<PlannedResponse>;
 };
 
 /** A response, and how many calls it costs after all: one unless given, and none for a 304 or an error. */
@@ -50,12 +49,15 @@ type ListsParts = {
   /** The greatest age that is shown, in milliseconds, by job; a job that is not there has no bound. */
   maxAgeMs: Readonly<Record<string, number>>;
   clock: Pick<Clock, 'now'>;
-  /** Called for each page with rows that is sent. */
-  onPage(source: PageSource): void;
+  /** Of filtered pages. */
+  dir: string;
+  pool: Pick<Pool, 'take'>;
+  /** How long rows may be searched. */
+  questionMs?: number | undefined;
 };
 
-/** Whether a list page was cached by an earlier call, or read from the mirror. */
-export type PageSource = 'kept' | 'read';
+/** The start of a process counts, which takes seconds on a busy machine. */
+const FILTER_MS = 10_000;
 
 /** Until a walk may have ended that brings what is missing: the first one, or one that is fresher. */
 export const UNREADY_SECONDS = 30;
@@ -71,18 +73,19 @@ const missing = {
   unavailable: errorResponse('service_unavailable', retryAfter(BUSY_SECONDS)),
 };
 
-export function openLists({ mirror, maxAgeMs, clock, onPage }: ListsParts) {
-  const readPage = pageReader(mirror, onPage);
+export function openLists(parts: ListsParts) {
+  const { mirror, maxAgeMs, clock } = parts;
+  const readPage = pageReader(parts);
 
   function planIn(open: OpenMirror, job: ListedJob, call: Call, account: string): Plan {
     const { query, headers } = call;
     const seq = readSeq(query);
     if (seq === 'invalid') return finished(missing.future);
-    const present = findMoment(open, job);
+    const present = open.pages.momentOf(job.name);
     if (typeof present === 'string') return finished(missing.unread);
     // The age check uses the latest proof even when `seq` pins an older moment.
     if (isTooOld(ageOfProof(present, clock.now()), maxAgeMs[job.name])) return finished(missing.unread);
-    const moment = seq === undefined ? present : findMoment(open, job, seq);
+    const moment = seq === undefined ? present : open.pages.momentOf(job.name, seq);
     if (typeof moment === 'string') return finished(missing[moment]);
     const page = {
       job,
@@ -97,7 +100,7 @@ export function openLists({ mirror, maxAgeMs, clock, onPage }: ListsParts) {
     return {
       calls: 1,
       async read() {
-        const body = await readPage(page, etag, call, account);
+        const body = await readPage(page, call, account);
         if (typeof body === 'string') return missing[body];
         const encoded = body.encoding === 'identity' ? {} : { 'Content-Encoding': body.encoding };
         const all = { 'Content-Type': 'application/json', ...listHeaders, ...encoded };
@@ -112,9 +115,6 @@ export function openLists({ mirror, maxAgeMs, clock, onPage }: ListsParts) {
       mirror.read((open) => planIn(open, job, call, account)) ?? finished(missing.unavailable),
   };
 }
-
-/** Offset paging (specification, "Paging parameters"). */
-type Paging = { readonly offset: number; readonly limit: number };
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 100;
@@ -140,19 +140,6 @@ function readSeq(query: URLSearchParams): number | undefined | 'invalid' {
   const text = query.get('seq');
   if (text === null) return undefined;
   return /^(0|[1-9]\d{0,14})$/.test(text) ? Number(text) : 'invalid';
-}
-
-/** Moments that were found by their number; each costs some lookups. */
-const MAX_KNOWN_MOMENTS = 1_000;
-
-/** Kept until something is committed. */
-function findMoment({ connection, pages }: OpenMirror, { name }: ListedJob, seq?: number): Moment | Missing {
-  const known = untilCommit(connection)('moments', () => new Map<string, Moment | Missing>());
-  if (known.size >= MAX_KNOWN_MOMENTS) known.clear();
-  const id = `${name} ${seq ?? ''}`;
-  const moment = known.get(id) ?? pages.momentOf(name, seq);
-  known.set(id, moment);
-  return moment;
 }
 
 /** In milliseconds; null where nothing has been proven, or the clock was ahead then. */
@@ -202,115 +189,54 @@ function etagOf({ name }: OpenMirror, { moment, paging, filters }: ListPage): st
 /** Anything smaller is not worth the work on either side. */
 export const MIN_COMPRESSED_BYTES = 1_000;
 
-type PageBody = { bytes: Buffer; encoding: Encoding };
+type PageBody = { bytes: Uint8Array; encoding: Encoding };
 
 /**
  * @returns what reads a page, which its ETag names: `gone` where its moment was forgotten meanwhile, `unavailable` where the
  * mirror cannot be read now, or too many others are filtering.
  */
-function pageReader(mirror: WatchedMirror, onPage: ListsParts['onPage']) {
-  const cache = createPageCache();
-
+function pageReader({ dir, mirror, pool, questionMs = FILTER_MS }: ListsParts) {
   return async function readPage(
     page: ListPage,
-    etag: string,
     call: Call,
     account: string,
   ): Promise<PageBody | 'gone' | 'unavailable'> {
     const encoding = encodingOf(call.headers['accept-encoding']);
-    const cached = cache.find(etag, encoding);
-    if (cached) {
-      onPage('kept');
-      return { bytes: cached, encoding };
-    }
-    const known = cache.find(etag, 'identity');
-    const plain = known ?? (await readPlain(page, etag, call, account));
+    const { filters } = page;
+    const plain = filters ? await readFiltered({ ...page, filters }, call, account) : readPlain(page);
     if (typeof plain === 'string') return plain;
-    onPage(known ? 'kept' : 'read');
     if (encoding === 'identity' || plain.length < MIN_COMPRESSED_BYTES)
       return { bytes: plain, encoding: 'identity' };
-    return { bytes: await cache.encode(etag, plain, encoding), encoding };
+    return { bytes: await compress(Buffer.from(plain), encoding, 'quick'), encoding };
   };
 
-  async function readPlain(page: ListPage, etag: string, call: Call, account: string) {
-    const { job, moment, paging, filters } = page;
-    const { offset, limit } = paging;
-    const numbers = filters && (await filter(moment, filters, call, account));
-    if (typeof numbers === 'string' || numbers === undefined) return 'unavailable';
-    const frame = frameOf(job, moment.generatedAt, paging, numbers?.length ?? moment.total);
+  function readPlain({ job, moment, paging }: ListPage): Uint8Array | 'gone' | 'unavailable' {
+    const frame = frameOf(job, moment.generatedAt, paging, moment.total);
     const read = mirror.read((open) =>
       atOneMoment(open.connection, () => {
         // History may have been forgotten since the moment was found.
-        if (typeof findMoment(open, job, moment.seq) === 'string') return { bytes: null };
-        const bytes = numbers
-          ? open.pages.readNumbers(moment, numbers.subarray(offset, offset + limit), frame)
-          : open.pages.readPage(moment, offset, limit, frame);
-        return { bytes };
+        const isGone = typeof open.pages.momentOf(job.name, moment.seq) === 'string';
+        return { bytes: isGone ? null : open.pages.readPage(moment, paging.offset, paging.limit, frame) };
       }),
     );
-    if (read === undefined) return 'unavailable';
-    if (read.bytes === null) return 'gone';
-    cache.add(etag, read.bytes);
-    return read.bytes;
+    return read === undefined ? 'unavailable' : (read.bytes ?? 'gone');
   }
 
-  /** @returns undefined where the mirror was replaced or closed under the scan, or its disk fails: the next read reports it. */
-  async function filter(moment: Moment, filters: Filters, call: Call, account: string) {
+  async function readFiltered(page: FilteredPage, call: Call, account: string) {
     const signal = abortSignalOf(call);
-    const finding = mirror.read(({ rowFilter }) => rowFilter.find(moment, filters, account, signal));
-    return await finding?.catch((thrown: unknown) => {
+    try {
+      const loan = await pool.take(accountOwner(account), signal);
+      if (!loan) return 'unavailable';
+      try {
+        const bounds = { signal, timeoutMs: questionMs };
+        const question = { dir, page };
+        return (await loan.queries.send<FilterQuestion, Uint8Array | null>(question, bounds)) ?? 'gone';
+      } finally {
+        loan.giveBack();
+      }
+    } catch (thrown) {
       if (!(thrown instanceof Failure) || thrown.kind === 'bug') throw thrown;
-    });
+      return 'unavailable';
+    }
   }
-}
-
-/** AiSignalPage for a dataset with a contract; else `rows` and `pagination`, and `generatedAt` where upstream has one. */
-function frameOf(
-  { page }: ListedJob,
-  generatedAt: string | null,
-  { offset, limit }: Paging,
-  total: number,
-): Frame {
-  const dated = generatedAt === null ? page : { generatedAt, ...page };
-  const members = Object.entries(dated).map(
-    ([name, value]) =>
-      `${JSON.stringify(name)}:${JSON.stringify(name === 'generatedAt' ? generatedAt : value)},`,
-  );
-  return (returned) => {
-    const hasMore = returned > 0 && offset + returned < total;
-    const pagination = JSON.stringify({ offset, limit, total, returned, hasMore });
-    return [`{${members.join('')}"rows":[`, `],"pagination":${pagination}}`];
-  };
-}
-
-const MAX_CACHED_BYTES = 64 * 1024 ** 2;
-
-/** Pages that were read once, of which only the names are kept. */
-const MAX_KNOWN_PAGES = 10_000;
-
-/**
- * Pages that are requested again, each compressed once. A page is kept when it is read for the second time: most pages of a list
- * are requested once, by a client that reads all of it. They would push out the others, and each would be collected as old
- * garbage, for which V8 goes through its whole heap.
- */
-function createPageCache() {
-  type Forms = Readonly<Partial<Record<Encoding, Buffer>>>;
-  const pages = byteCache<Forms>(MAX_CACHED_BYTES, (forms) =>
-    Object.values(forms).reduce((bytes, form) => bytes + form.length, 0),
-  );
-  const readOnce = new LRUCache<string, true>({ max: MAX_KNOWN_PAGES });
-  const set = (etag: string, form: Forms) => pages.set(etag, { ...pages.get(etag), ...form });
-  return {
-    find: (etag: string, encoding: Encoding) => pages.get(etag)?.[encoding],
-    add(etag: string, page: Buffer) {
-      if (readOnce.has(etag)) set(etag, { identity: page });
-      else readOnce.set(etag, true);
-    },
-    /** Two calls at once compress a page twice, which harms nobody. */
-    async encode(etag: string, page: Buffer, encoding: 'gzip' | 'br'): Promise<Buffer> {
-      const form = await compress(page, encoding, 'quick');
-      set(etag, { [encoding]: form });
-      return form;
-    },
-  };
 }

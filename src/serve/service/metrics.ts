@@ -8,11 +8,10 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { type Clock, isTooOld, LONGEST_TIMER_MS } from '../../clock.ts';
 import type { Dataset } from '../../job-list.ts';
 import { type Log, repeatedly } from '../../log.ts';
-import { type DatasetStatus, type Health, healthOf } from '../../reading/status.ts';
+import { type DatasetStatus, type Health, healthOf, type Status } from '../../reading/status.ts';
 import { sinkNames, sinks } from '../../sinks.ts';
 import type { Connection } from '../../store/read.ts';
 import { type FinishedCall, OTHER_ROUTE } from '../http/handler.ts';
-import type { PageSource } from './lists.ts';
 import type { WatchedMirror } from './mirror.ts';
 
 export type Metrics = ReturnType<typeof openMetrics>;
@@ -35,9 +34,8 @@ export function openMetrics({ mirror, areKeysUp, routes, version, clock, ...part
   const { dir, datasets, maxAgeMs } = parts;
   const jobs = datasets.map(({ name }) => name);
   const registry = new Registry();
-  const metrics = declareMetrics(registry, routes, jobs, version);
+  const metrics = declareMetrics(registry, routes, version);
   const known = new Set(routes);
-  const tallies = new WeakMap<Connection, () => Tally>();
 
   const mirrorState = cached(clock, () =>
     mirror.read(({ connection }) => connection.transaction(() => readState(connection))()),
@@ -45,23 +43,13 @@ export function openMetrics({ mirror, areKeysUp, routes, version, clock, ...part
 
   function readState(connection: Connection): MirrorState {
     const health = healthOf(connection, dir, datasets, clock.now());
-    const tally = tallies.get(connection) ?? openTally(connection, jobs);
-    tallies.set(connection, tally);
-    addTally(tally());
     return {
       ...health,
+      upstream: health.calls().calls,
       readiness: readinessOf(health.datasets, maxAgeMs),
       lastWalks: readLastWalks(connection, jobs),
       databaseBytes: statSync(connection.name, { throwIfNoEntry: false })?.size ?? 0,
     };
-  }
-
-  function addTally({ calls, runs }: Tally): void {
-    for (const { job, status, count } of calls)
-      metrics.upstreamCalls.inc({ job, code: String(status ?? 'none') }, count);
-    for (const { job, kind, status, verdict } of runs)
-      if (kind === 'glance') metrics.glances.inc({ job, status });
-      else metrics.walks.inc({ job, verdict: verdict ?? 'failed' });
   }
 
   /** Nothing is shown of a mirror that cannot be read. */
@@ -76,8 +64,6 @@ export function openMetrics({ mirror, areKeysUp, routes, version, clock, ...part
     }
   }
 
-  // Whatever happens before the first scrape is to be counted.
-  mirrorState();
   return {
     /** A call has come. */
     beginCall: (): void => metrics.inFlight.inc(),
@@ -90,10 +76,6 @@ export function openMetrics({ mirror, areKeysUp, routes, version, clock, ...part
       metrics.bytes.inc({ route }, bytes);
       if (limit !== null) metrics.limited.inc({ limit });
     },
-    /** A list page has been sent. */
-    addPage: (source: PageSource): void => metrics.pages.inc({ source }),
-    /** Whether the database of keys and counts can be used. */
-    setKeysUp: (areUp: boolean): void => metrics.keysUp.set(Number(areUp)),
     /** Of the mirror and the keys, as they are now. */
     readiness(): Readiness {
       const each = mirrorState()?.readiness;
@@ -108,8 +90,7 @@ export function openMetrics({ mirror, areKeysUp, routes, version, clock, ...part
     /** In the text format of Prometheus. */
     expose: cached(clock, async () => {
       show(mirrorState());
-      // A check of the keys reports to `setKeysUp` what has become of them.
-      areKeysUp();
+      metrics.keysUp.set(Number(areKeysUp()));
       return { contentType: registry.contentType, text: await registry.metrics() };
     }),
   };
@@ -170,12 +151,7 @@ function readinessOf(
 }
 
 /** Everything that is measured; `docs/metrics.md` is generated from it. */
-export function declareMetrics(
-  registry: Registry,
-  routes: readonly string[],
-  jobs: readonly string[],
-  version: string,
-) {
+export function declareMetrics(registry: Registry, routes: readonly string[], version: string) {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LONGEST_TIMER_MS });
   for (const name of [...misnamed, ...sampled]) registry.removeSingleMetric(name);
   const described = (name: string, help: string, labelNames: readonly string[] = []) => ({
@@ -189,7 +165,7 @@ export function declareMetrics(
   ).set({ version }, 1);
   const metrics = {
     keysUp: new Gauge(
-      described('keys_up', '1 while serve.db, with the keys and counts, can be read and written, else 0.'),
+      described('keys_up', '1 while serve.db, with the keys and counts, can be read, else 0.'),
     ),
     inFlight: new Gauge(described('http_requests_in_progress', 'Requests that are being answered.')),
     requests: new Counter(
@@ -215,57 +191,21 @@ export function declareMetrics(
         ['limit'],
       ),
     ),
-    pages: new Counter(
-      described(
-        'pages_total',
-        'Pages of lists that were answered with their rows: kept from an earlier call, or read from the mirror.',
-        ['source'],
-      ),
-    ),
     up: new Gauge(described('up', '1 while the mirror can be read, else 0.')),
     ofMirror: mirrorGauges.map(({ name, help, labels, read }) => ({
       gauge: new Gauge(described(name, help, labels)),
       isPlain: labels.length === 0,
       read,
     })),
-    upstreamCalls: new Counter(
-      described(
-        'upstream_calls_total',
-        'Calls to the API that the mirror has noted since serve began, by status; none where no answer came.',
-        ['job', 'code'],
-      ),
-    ),
-    walks: new Counter(
-      described(
-        'walks_total',
-        'Walks that ended since serve began, by what they proved; failed for one that was given up.',
-        ['job', 'verdict'],
-      ),
-    ),
-    glances: new Counter(
-      described(
-        'glances_total',
-        'Glances that ended since serve began: complete, or failed for one that was given up.',
-        ['job', 'status'],
-      ),
-    ),
   };
-  metrics.keysUp.set(1);
   // Counts begin at 0, so that the first increase is seen.
-  for (const source of ['kept', 'read']) metrics.pages.inc({ source }, 0);
   for (const limit of ['quota', 'rate', 'concurrency', 'failures']) metrics.limited.inc({ limit }, 0);
   for (const route of [...routes, OTHER_ROUTE])
     for (const code of [200, 500, 503]) metrics.requests.inc({ route, code }, 0);
-  for (const job of jobs) {
-    for (const code of ['200', '401', '403', '429', '503', 'none'])
-      metrics.upstreamCalls.inc({ job, code }, 0);
-    for (const verdict of ['snapshot', 'verified', 'union', 'failed']) metrics.walks.inc({ job, verdict }, 0);
-    for (const status of ['complete', 'failed']) metrics.glances.inc({ job, status }, 0);
-  }
   return metrics;
 }
 
-/** In seconds. A cached list page takes less than the first of them. */
+/** In seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Gauges whose names end as those of counters do, which Prometheus advises against. */
@@ -282,6 +222,7 @@ const sampled = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
 
 /** The mirror at one time. */
 type MirrorState = Pick<Health, 'daemon' | 'sinks' | 'problems' | 'datasets' | 'limits' | 'logBytes'> & {
+  upstream: Status['calls'];
   readiness: DatasetReadiness[];
   lastWalks: readonly LastWalk[];
   databaseBytes: number;
@@ -393,6 +334,12 @@ const mirrorGauges: readonly MirrorGauge[] = [
     ['job'],
     ({ lastWalks }) => lastWalks.map(({ job, calls }) => [calls, { job }]),
   ),
+  gauges(
+    'dataset_last_walk_end_timestamp_seconds',
+    'When the last walk ended that came to its end, in Unix time; absent where none has.',
+    ['job'],
+    ({ lastWalks }) => lastWalks.map(({ job, endedAt }) => [endedAt, { job }]),
+  ),
   gaugePerDataset(
     'dataset_quarantined_rows',
     'Rows that broke the contract and wait in quarantine.',
@@ -416,6 +363,14 @@ const mirrorGauges: readonly MirrorGauge[] = [
   ),
   gauge('daemon_running', '1 while a daemon works on the folder, else 0.', ({ daemon }) =>
     Number(daemon !== null),
+  ),
+  gauges('upstream_calls_last_hour', 'Calls to the API in the last hour.', ['job'], ({ upstream }) =>
+    Object.entries(upstream.byJob).map(([job, { lastHour }]) => [lastHour, { job }]),
+  ),
+  gauge(
+    'upstream_limited_last_day',
+    'Calls that the API answered with 429 in the last 24 hours.',
+    ({ upstream }) => upstream.limitedLastDay,
   ),
   gauge(
     'quota_limit',
@@ -453,82 +408,27 @@ const mirrorGauges: readonly MirrorGauge[] = [
   ]),
 ];
 
-/** `seconds` from its beginning to its end, with all that it waited for; `calls` that brought a page. */
-type LastWalk = { job: string; seconds: number; calls: number };
+/**
+ * `seconds` from its beginning to its end, with all that it waited for; `calls` that brought a page; `endedAt` of the last that came to
+ * its end, in Unix time.
+ */
+type LastWalk = { job: string; seconds: number; calls: number; endedAt: number | null };
 
 /** Those that have one. */
 function readLastWalks(connection: Connection, jobs: readonly string[]): LastWalk[] {
-  const last = connection.prepare<[string], { startedAt: string; finishedAt: string; calls: number }>(
-    `SELECT started_at AS startedAt, finished_at AS finishedAt, api_calls AS calls FROM walks
-     WHERE job = ? AND kind = 'walk' AND finished_at IS NOT NULL ORDER BY id DESC LIMIT 1`,
-  );
+  type Walk = { startedAt: string; finishedAt: string; calls: number };
+  const lastWhere = (condition: string) =>
+    connection.prepare<[string], Walk>(
+      `SELECT started_at AS startedAt, finished_at AS finishedAt, api_calls AS calls FROM walks
+       WHERE job = ? AND kind = 'walk' AND ${condition} ORDER BY id DESC LIMIT 1`,
+    );
+  const [last, complete] = [lastWhere('finished_at IS NOT NULL'), lastWhere("status = 'complete'")];
   return jobs.flatMap((job) => {
     const walk = last.get(job);
     if (!walk) return [];
     const ms = Date.parse(walk.finishedAt) - Date.parse(walk.startedAt);
-    return [{ job, seconds: Math.max(0, ms) / 1_000, calls: walk.calls }];
+    const ended = complete.get(job)?.finishedAt;
+    const endedAt = ended === undefined ? null : Date.parse(ended) / 1_000;
+    return [{ job, seconds: Math.max(0, ms) / 1_000, calls: walk.calls, endedAt }];
   });
-}
-
-/** The calls, and the walks and glances that ended, since the last reading: each is counted once, whatever is pruned. */
-type Tally = { calls: CallsByStatus[]; runs: EndedRun[] };
-
-/** `status` is null where no response came. */
-type CallsByStatus = { job: string; status: number | null; count: number };
-
-/** A walk that ended with this verdict, or was given up and has none; or a glance, which has none. */
-type EndedRun = {
-  job: string;
-  kind: 'walk' | 'glance';
-  status: 'complete' | 'failed';
-  verdict: 'snapshot' | 'verified' | 'union' | null;
-};
-
-/** A reading after a long time leaves the rest to the next ones. */
-const MAX_READ_AT_ONCE = 20_000;
-
-/** Begins now: the first reading has what came since. */
-export function openTally(connection: Connection, jobs: readonly string[]): () => Tally {
-  const calls = callsSince(connection);
-  const runs = runsSince(connection, jobs);
-  return () => ({ calls: calls(), runs: runs() });
-}
-
-function callsSince(connection: Connection): () => CallsByStatus[] {
-  const greatest = connection.prepare<[], number | null>('SELECT max(id) FROM requests').pluck();
-  const read = connection.prepare<[number, number], CallsByStatus>(
-    'SELECT job, status, count(*) AS count FROM requests WHERE id > ? AND id <= ? GROUP BY job, status',
-  );
-  let readTo = greatest.get() ?? 0;
-  return () => {
-    const last = greatest.get() ?? 0;
-    // Where all calls were pruned, their numbers begin again.
-    const from = last < readTo ? 0 : readTo;
-    readTo = Math.min(last, from + MAX_READ_AT_ONCE);
-    return read.all(from, readTo);
-  };
-}
-
-function runsSince(connection: Connection, jobs: readonly string[]): () => EndedRun[] {
-  type Run = EndedRun & { id: number; hasEnded: 0 | 1 };
-  const select = <Values extends unknown[]>(where: string) =>
-    connection.prepare<Values, Run>(
-      `SELECT id, job, kind, status, verdict, finished_at IS NOT NULL AS hasEnded FROM walks WHERE ${where}`,
-    );
-  const latest = select<[string, string]>('job = ? AND kind = ? ORDER BY id DESC LIMIT 1');
-  const since = select<[number, number]>('id > ? ORDER BY id LIMIT ?');
-  const named = select<[string]>('id IN (SELECT value FROM json_each(?))');
-  const openOf = (runs: readonly Run[]) => runs.filter(({ hasEnded }) => !hasEnded).map(({ id }) => id);
-  // Only the latest of a kind can still go on.
-  let open = openOf(jobs.flatMap((job) => [...latest.all(job, 'walk'), ...latest.all(job, 'glance')]));
-  let readTo = connection.prepare<[], number | null>('SELECT max(id) FROM walks').pluck().get() ?? 0;
-  return () => {
-    const begun = since.all(readTo, MAX_READ_AT_ONCE);
-    const runs = [...named.all(JSON.stringify(open)), ...begun];
-    readTo = begun.at(-1)?.id ?? readTo;
-    open = openOf(runs);
-    return runs.flatMap(({ job, kind, status, verdict, hasEnded }) =>
-      hasEnded ? [{ job, kind, status, verdict }] : [],
-    );
-  };
 }

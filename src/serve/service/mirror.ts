@@ -8,7 +8,6 @@ import { lstatSync } from 'node:fs';
 import type { Clock } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { ListedJob } from '../../job-list.ts';
-import { openRowFilter, type RowFilter } from '../../reading/filters.ts';
 import { openPages, type Pages } from '../../reading/pages.ts';
 import { type Connection, openMirror } from '../../store/read.ts';
 import { guarded, watchFiles } from '../../store/sqlite-files.ts';
@@ -19,7 +18,6 @@ export type OpenMirror = {
   /** Another one for another file: what is cached of one mirror is nothing of the next. */
   readonly name: string;
   readonly pages: Pages;
-  readonly rowFilter: RowFilter;
   /** Another number when anything has been committed. */
   version(): number;
 };
@@ -43,7 +41,6 @@ export function watchMirror(
   let checkedAt = Number.NEGATIVE_INFINITY;
 
   function close(): void {
-    open?.rowFilter.close();
     open?.connection.close();
     open = undefined;
   }
@@ -88,7 +85,6 @@ function openIn(dir: string, jobs: readonly ListedJob[]) {
         connection,
         name: identity.slice(0, 8),
         pages,
-        rowFilter: openRowFilter(connection, jobs),
         version: () => version.get() as number,
         isLost: watchFiles(connection.name),
       };

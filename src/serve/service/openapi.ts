@@ -1,14 +1,10 @@
-/**
- * The description of the service in OpenAPI 3.1, which `/openapi.json` shows: made of what the jobs declare. Its examples are
- * responses of the service over a mirror of the model API, which a test writes: `npx vitest run test/serve/openapi -u`.
- */
+/** The description of the service in OpenAPI 3.1, which `/openapi.json` shows: made of the shapes that the jobs declare. */
 
 import type { ListedJob, Schema } from '../../job-list.ts';
 import type { Call } from '../http/handler.ts';
 import { digestEtag, type HttpResponse, matchesEtag } from '../http/response.ts';
 import { queryError, queryPaths } from '../query/openapi.ts';
 import { quotaKinds } from './limits.ts';
-import examples from './openapi-examples.json' with { type: 'json' };
 
 const information = {
   title: 'Read-only Market Data API, served from a mirror',
@@ -25,25 +21,18 @@ const information = {
 /**
  * @param jobs the endpoints, in the order in which they are shown.
  * @param hasQuery whether `/mirror/v1` is answered.
- * @returns what responds to a call, whose client knows the service by `address`.
  */
 export function describeService(
   jobs: readonly ListedJob[],
   hasQuery: boolean,
-): (call: Pick<Call, 'headers'>, address: string) => HttpResponse {
-  const { openapi, info, ...rest } = documentOf(jobs, hasQuery);
-  // Whoever asks may call the service by many addresses, each in turn: only these few letters are made anew.
-  const before = JSON.stringify({ openapi, info }).slice(0, -1);
-  const behind = JSON.stringify(rest).slice(1);
-  const digest = digestEtag(before + behind);
-  return ({ headers: { 'if-none-match': ifNoneMatch } }, address) => {
-    const servers = JSON.stringify([{ url: address }]);
-    const etag = digestEtag(digest + servers);
-    const headers = { ETag: etag, 'Cache-Control': 'private, no-cache' };
-    if (matchesEtag(ifNoneMatch, etag)) return { status: 304, headers, body: null };
-    const body = `${before},"servers":${servers},${behind}`;
-    return { status: 200, headers: { 'Content-Type': 'application/json', ...headers }, body };
-  };
+): (call: Pick<Call, 'headers'>) => HttpResponse {
+  const body = JSON.stringify(documentOf(jobs, hasQuery));
+  const etag = digestEtag(body);
+  const headers = { ETag: etag, 'Cache-Control': 'private, no-cache' };
+  return ({ headers: { 'if-none-match': ifNoneMatch } }) =>
+    matchesEtag(ifNoneMatch, etag)
+      ? { status: 304, headers, body: null }
+      : { status: 200, headers: { 'Content-Type': 'application/json', ...headers }, body };
 }
 
 function documentOf(jobs: readonly ListedJob[], hasQuery: boolean) {
@@ -55,13 +44,11 @@ function documentOf(jobs: readonly ListedJob[], hasQuery: boolean) {
   return {
     openapi: '3.1.0',
     info: information,
+    // By whatever name the document was asked for.
+    servers: [{ url: '/' }],
     paths: {
       ...Object.fromEntries(paths),
-      ...(hasQuery &&
-        queryPaths(
-          jobs.filter(({ history }) => history !== null),
-          examples.bodies,
-        )),
+      ...(hasQuery && queryPaths(jobs.filter(({ history }) => history !== null))),
       ...operatorPaths(),
     },
     components: {
@@ -103,7 +90,7 @@ function listPath(job: ListedJob, page: Schema) {
   return getOf(job, 'list', {
     parameters: [...filterParameters(job), ...Object.keys(parameters).map(parameterNamed)],
     responses: {
-      200: success('A page.', [...successHeaders, ...momentHeaders], page, job.path),
+      200: success('A page.', [...successHeaders, ...momentHeaders], page),
       ...responsesOf({ 304: 'NotModified', 400: 'BadRequest', 410: 'Gone', ...refusals }),
     },
   });
@@ -114,7 +101,7 @@ function usagePath(job: ListedJob) {
     summary: 'The use of this service by the account of the key.',
     description: 'The specification does not show the shape of the answer: it is ours.',
     responses: {
-      200: success('The use of the account.', [...successHeaders], schemaNamed('Usage'), job.path),
+      200: success('The use of the account.', [...successHeaders], schemaNamed('Usage')),
       ...responsesOf(refusals),
     },
   });
@@ -127,13 +114,13 @@ const anyObject = { type: 'object', additionalProperties: true };
 /** What the service tells of itself, without a key. */
 const operatorPaths = () => ({
   '/healthz': openGet('checkHealth', 'Whether the process lives.', {
-    200: success('It does.', [...commonHeaders], anyObject, '/healthz'),
+    200: success('It does.', [...commonHeaders], anyObject),
   }),
   '/readyz': openGet(
     'checkReadiness',
     'Whether keys can be read, and every scheduled dataset is proven and no older than it may be.',
     {
-      200: success('They are.', [...commonHeaders], schemaNamed('Readiness'), '/readyz'),
+      200: success('They are.', [...commonHeaders], schemaNamed('Readiness')),
       503: success(
         'Some are not; `datasets` names them.',
         [...commonHeaders, 'Retry-After'],
@@ -173,11 +160,8 @@ function openGet(operationId: string, summary: string, responses: object) {
   };
 }
 
-/** @param path the one of whose answers an example is known. */
-function success(description: string, headers: HeaderName[], schema: Schema, path = '') {
-  const example = (examples.bodies as Readonly<Record<string, unknown>>)[path];
-  const content = { 'application/json': { schema, ...(example !== undefined && { example }) } };
-  return { description, headers: headersNamed(...headers), content };
+function success(description: string, headers: HeaderName[], schema: Schema) {
+  return { description, headers: headersNamed(...headers), content: { 'application/json': { schema } } };
 }
 
 function filterParameters({ filters }: ListedJob) {
@@ -278,18 +262,11 @@ const momentHeaders = [
   'ETag',
 ] as const;
 
-function errorResponse(description: string, codes: readonly string[], ...headers: HeaderName[]) {
-  const known: Readonly<Record<string, unknown>> = examples.errors;
-  const shown = codes.flatMap((code) => (known[code] ? [[code, { value: known[code] }] as const] : []));
+function errorResponse(description: string, ...headers: HeaderName[]) {
   return {
     description,
     headers: headersNamed(...commonHeaders, ...headers),
-    content: {
-      'application/json': {
-        schema: schemaNamed('Error'),
-        ...(shown.length > 0 && { examples: Object.fromEntries(shown) }),
-      },
-    },
+    content: { 'application/json': { schema: schemaNamed('Error') } },
   };
 }
 
@@ -298,30 +275,27 @@ const responses = {
     description: 'The page is what `If-None-Match` names. Costs no quota.',
     headers: headersNamed(...successHeaders, ...momentHeaders),
   },
-  BadRequest: errorResponse('`seq` is no moment of this dataset, or the request cannot be read.', [
-    'invalid_seq',
-  ]),
+  BadRequest: errorResponse(
+    '`seq` is no moment of this dataset, there is no such parameter, or the request cannot be read.',
+  ),
   Unauthorized: errorResponse(
     'The key is absent, malformed, invalid, expired or inactive.',
-    ['invalid_api_key'],
     'WWW-Authenticate',
   ),
-  Forbidden: errorResponse('The key lacks the scope, or may not be used from this address.', ['forbidden']),
-  MethodNotAllowed: errorResponse('Another method than GET or HEAD.', ['method_not_allowed'], 'Allow'),
-  Gone: errorResponse('`seq` is a moment that is no longer kept. Ask again without it.', ['seq_gone']),
+  Forbidden: errorResponse('The key lacks the scope, or may not be used from this address.'),
+  MethodNotAllowed: errorResponse('Another method than GET or HEAD.', 'Allow'),
+  Gone: errorResponse('`seq` is a moment that is no longer kept. Ask again without it.'),
   TooManyRequests: errorResponse(
     'The quota, the request rate or the concurrency limit of the account has been reached; `message` says which.',
-    ['too_many_requests'],
     'Retry-After',
     'X-RateLimit-Limit',
     'X-RateLimit-Remaining',
   ),
   Unavailable: errorResponse(
     'The dataset has not been read yet, is older than this service may show, or cannot be read just now.',
-    ['service_unavailable'],
     'Retry-After',
   ),
-  Error: errorResponse('Any other error.', []),
+  Error: errorResponse('Any other error.'),
 } as const;
 
 /** References to them, by status. */

@@ -5,14 +5,14 @@ import { propertiesOf } from '../../properties.ts';
 
 /** Columns that mean the same in every dataset that has them. */
 export const sharedMeanings: Readonly<Record<string, string>> = {
-  _key: "The row's key: the declared one, else the value of the field chosen from the data (`datasets.key_field`), else a digest.",
+  _key: "The row's key: the declared one, else the value of the field or fields that identify the rows of its list, else a digest of the row.",
   _first_seen_at: 'When the mirror first found a row of this key.',
   _changed_at: 'When this version came into the mirror.',
   _walk_id: 'The walk that brought this version (`walks.id`).',
   _held_since:
     'When the last proof that did not show the row ended, or the first of several in a row. Null of all rows that it showed, and of those that were seen since.',
   _held_reason:
-    'Why such a row stays for now. `unproven`: the list is `verified`, so a row may be hidden as others move; the next proof that does not show it either removes it. `mass`: the list is shorter by more than a fifth and ten rows, or empty; the next proof decides. `unkeyed`: rows without a readable key came when this one vanished, so it may be one of them.',
+    'Why such a row stays for now. `unproven`: the list is `verified`, so a row may be hidden as others move; the next proof that does not show it either removes it. `mass`: the list is shorter by more than a fifth and ten rows, or empty; the next proof decides. `unkeyed`: rows without a readable key came, so it may be one of them; the third proof in a row that does not show it removes it, or the next one that meets no such row.',
   _valid_from: 'From when the mirror held this version: its `_changed_at`.',
   _valid_to: 'Until when: the `_changed_at` of the next version, or when the row was removed.',
   _ended_by: '`update` or `delete`.',

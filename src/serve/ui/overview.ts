@@ -1,17 +1,16 @@
-/** The mirror as a whole, for the page: status, plan, the last day, tables. A thread reads it once for all viewers, each response as of one moment. */
+/** The mirror as a whole, for the page: status, plan, the last day, tables. A process of the pool reads it, each response as of one moment. */
 
-import { type Clock, DAY_MS, HOUR_MS, isoTime } from '../../clock.ts';
+import { DAY_MS, HOUR_MS, isoTime } from '../../clock.ts';
 import type { Dataset, ListedJob } from '../../job-list.ts';
 import { planJson, planOf } from '../../plan.ts';
 import { kindsOf } from '../../reading/columns.ts';
 import { statusOf } from '../../reading/status.ts';
 import { SHOWN_WALKS } from '../../shown-walks.ts';
 import { type Connection, readMirror, storeFailure } from '../../store/read.ts';
-import { threadOnDemand } from '../../worker.ts';
 import { meaningsOf, sharedMeanings } from './column-meanings.ts';
 import type { DatasetDay, Overview, Schema, WalkMark } from './wire.ts';
 
-type OverviewParts = {
+export type OverviewParts = {
   readonly dir: string;
   readonly jobs: readonly ListedJob[];
   readonly datasets: readonly Dataset[];
@@ -20,43 +19,14 @@ type OverviewParts = {
   readonly access: Overview['access'];
 };
 
-type OverviewRequest = {
+export type OverviewRequest = {
   readonly what: 'overview' | 'schema';
   readonly parts: OverviewParts;
   readonly now: number;
   readonly commit: Overview['commit'];
 };
 
-/** A response is cached so long where nothing was committed meanwhile: ages and plans go on all the same. */
-const CACHED_MS = 1_000;
-
-/** @param version another number when something was committed; undefined while the mirror cannot be read. */
-export function openOverview(
-  parts: OverviewParts,
-  clock: Pick<Clock, 'now' | 'monotonic'>,
-  version: () => number | undefined,
-) {
-  const cache = new Map<string, { json: Promise<string>; at: number; version: number | undefined }>();
-  const thread = threadOnDemand<OverviewRequest, string>('overview', 'the thread that reads for the page');
-  let last: Promise<unknown> = Promise.resolve();
-
-  return {
-    /** As JSON. @throws Failure as reading the mirror does. */
-    async read(what: OverviewRequest['what']): Promise<string> {
-      const cached = cache.get(what);
-      const present = version();
-      if (cached && cached.version === present && clock.monotonic() - cached.at < CACHED_MS)
-        return await cached.json;
-      const json = last.then(() => thread.call({ what, parts, now: clock.now(), commit: present ?? null }));
-      last = json.catch(() => cache.delete(what));
-      cache.set(what, { json, at: clock.monotonic(), version: present });
-      return await json;
-    },
-    close: thread.close,
-  };
-}
-
-/** The task of the thread. @returns an Overview or a Schema, as JSON. */
+/** @returns an Overview or a Schema, as JSON. */
 export function readForPage({ what, parts, now, commit }: OverviewRequest): string {
   try {
     const read = readMirror(parts.dir, (connection) =>

@@ -3,11 +3,11 @@
 import { hash, randomBytes } from 'node:crypto';
 import { DAY_MS, isoTime } from '../../clock.ts';
 import { type Connection, guarded } from '../../store/sqlite-files.ts';
-import { accountOwner } from '../fair-shares.ts';
 import type { Origin } from '../http/client.ts';
+import { accountOwner } from '../pool.ts';
 import type { Caller } from '../service/admission.ts';
 import { openKnownKeys, whyRefused } from '../service/auth.ts';
-import { followServeDatabase } from '../service/database.ts';
+import { openServeDatabase } from '../service/database.ts';
 import { PAGE_SCOPE } from '../service/keys.ts';
 
 /** A link may lie in a terminal for long: it opens sessions for a day. */
@@ -43,10 +43,10 @@ const LOCK_WAIT_MS = 200;
  * @returns functions that throw Failure as `openServeDatabase` does.
  */
 export function openSessions(dir: string, lockWaitMs = LOCK_WAIT_MS) {
-  const { current, close } = followServeDatabase(dir, lockWaitMs, prepare);
+  const connection = openServeDatabase(dir, lockWaitMs);
+  const { keys, add, makeRoom, sweep, remove, byDigest } = prepare(connection);
 
   function issue(kind: 'link' | 'session', key: string | null, now: number, lifetimeMs: number): IssuedToken {
-    const { connection, add, sweep, makeRoom } = current();
     const token = randomBytes(32).toString('base64url');
     const expiresAt = now + lifetimeMs;
     const write = connection.transaction(() => {
@@ -60,7 +60,6 @@ export function openSessions(dir: string, lockWaitMs = LOCK_WAIT_MS) {
 
   function find(kind: 'link' | 'session', token: string, now: number): Found | undefined {
     if (!tokenForm.test(token)) return undefined;
-    const { connection, byDigest } = current();
     return guarded(connection.name, () => byDigest.get(hash('sha256', token), kind, isoTime(now)));
   }
 
@@ -73,7 +72,6 @@ export function openSessions(dir: string, lockWaitMs = LOCK_WAIT_MS) {
     openByKey: (key: string, now: number): IssuedToken => issue('session', key, now, SESSION_MS),
     /** Ends the session of this token; does nothing for a token of none. */
     end(token: string): void {
-      const { connection, remove } = current();
       guarded(connection.name, () => remove.run(hash('sha256', token)));
     },
     /** Whose session it is; undefined where it is none. */
@@ -82,11 +80,11 @@ export function openSessions(dir: string, lockWaitMs = LOCK_WAIT_MS) {
       if (!found) return undefined;
       if (found.key === null)
         return isLocal ? { owner: `session ${hash('sha256', token)}`, caller: null } : undefined;
-      const key = found.digest === null ? undefined : current().keys.find(found.digest);
+      const key = found.digest === null ? undefined : keys.find(found.digest);
       if (!key || whyRefused(key, { address, scope: PAGE_SCOPE }, now) !== null) return undefined;
       return { owner: accountOwner(key.account), caller: key };
     },
-    close,
+    close: () => void connection.close(),
   };
 }
 
@@ -95,7 +93,6 @@ type Found = { key: string | null; digest: string | null };
 
 function prepare(connection: Connection) {
   return {
-    connection,
     keys: openKnownKeys(connection),
     add: connection.prepare(
       'INSERT INTO page_tokens (digest, kind, key, created_at, expires_at) VALUES (?, ?, ?, ?, ?)',

@@ -14,7 +14,7 @@ export type { SinkName } from '../../sinks.ts';
 /** Who may see the page: nobody, those who have a link or a key, everybody on this machine. */
 export type PageAccess = 'off' | 'token' | 'open';
 
-/** `GET /page/overview`: what `status --json` and `plan --json` print, and the last day beside them. */
+/** `GET /page/overview`, with an ETag: what `status --json` and `plan --json` print, and the last day beside them. */
 export type Overview = {
   /** Of market-mirror. */
   version: string;
@@ -113,15 +113,8 @@ export type PageCell = string | number | null | { integer: string } | { bytes: n
 
 /** `GET /page/query.json?sql=…&params=…&asOf=…`: the same as a list of JSON, an object a row. */
 
-/** `POST /page/downloads`: the path, for one download within ten minutes, and that of the receipt: 409 before it is complete, 410 where it broke off. */
-export type DownloadFormat = Exclude<ExportFormat, 'json'>;
-export type DownloadQuestion = Omit<PageQuestion, 'limit'> & {
-  format: DownloadFormat;
-  /** How the file's name begins: letters, digits, `-` and `_`; `market-mirror` unless given. */
-  name?: string;
-};
-export type Download = { path: string; receiptPath: string };
-
-/** `GET /page/events`, server-sent: first `listening`, with the commit after which all are sent; then each commit or change of the daemon. */
-export type PageListening = Pick<Overview, 'commit'>;
-export type PageEvent = { at: string };
+/**
+ * `GET /page/downloads/<id>?sql=…&params=…&asOf=…&format=…&name=…`: as a file, cut off where it breaks. `name`: how the file's name
+ * begins. The browser makes up the id; behind it, `/receipt` is 409 before the file is whole, and 410 where it broke off.
+ */
+export type DownloadFormat = ExportFormat;

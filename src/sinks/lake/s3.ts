@@ -52,10 +52,8 @@ export async function openS3(options: S3Options): Promise<Storage> {
   const { accessKeyId, secretAccessKey, sessionToken, region } = access;
   const shown = `s3://${bucket}/${prefix}`;
   const base = addressOf(bucket, access);
-  const [{ AwsV4Signer }, { Agent, request: send }] = await Promise.all([
-    import('aws4fetch'),
-    import('undici'),
-  ]);
+  const [{ AwsV4Signer }, { default: undici }] = await Promise.all([import('aws4fetch'), import('undici')]);
+  const { Agent, request: send } = undici;
   const dispatcher = new Agent({
     connect: { timeout: TIMEOUTS_MS.connect },
     headersTimeout: TIMEOUTS_MS.silence,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { matcherOf, normalize, wordsOf } from '../../../src/reading/filters/match.ts';
+import { matcherOf, normalize, wordsOf } from '../../../src/reading/filters.ts';
 import { leaves, shortText } from './support.ts';
 
 const byWords = (text: string) => matcherOf({ words: wordsOf(text), fields: [] });

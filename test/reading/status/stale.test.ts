@@ -20,7 +20,6 @@ const idle: Doing = {
 
 const well: Around = {
   daemonLives: true,
-  isStuck: false,
   isKeyRefused: false,
   isForbidden: false,
   silence: null,
@@ -76,7 +75,6 @@ test.each<[string, Partial<Doing>, Partial<Around>, RegExp]>([
     { daemonLives: false },
     /^no daemon is running → run market-mirror start, or market-mirror sync news$/,
   ],
-  ['no run begins', {}, { isStuck: true }, /^no run of the daemon begins → /],
   [
     'nothing was proven',
     { message: 'the dataset changed' },

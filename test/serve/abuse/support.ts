@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import type { Bounds } from '../../../src/serve/http/connections.ts';
+import type { Bounds } from '../../../src/serve/http/server.ts';
 import { listen } from '../../../src/serve/http/server.ts';
 import { openServeBench, type ServeBench, type ServeBenchOptions } from '../../helpers/serve-bench.ts';
 
@@ -61,6 +61,7 @@ async function openAbuse({ bounds, ...options }: AbuseOptions = {}): Promise<Abu
   const { url, end } = await listen(serve.service.handle, place, {
     clock: systemClock,
     log,
+    errorBody: serve.service.errorBody,
     ...(bounds && { bounds }),
   });
   const { host } = new URL(url);

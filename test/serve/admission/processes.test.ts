@@ -52,7 +52,7 @@ function setup() {
   const keyring = openKeyring(dir);
   onTestFinished(() => keyring.close());
   const terms = { name: 'desk', account: 'desk', scopes: ['news:read'], addresses: null, expiresAt: null };
-  const { key, record } = keyring.create(terms, limitsOf(`${LIMIT}/1d,sliding`), systemClock.now());
+  const { key, record } = keyring.create(terms, limitsOf(`${LIMIT}/1d`), systemClock.now());
   return { dir, keyring, key, id: record.id, ...serve(dir, key) };
 }
 
@@ -77,7 +77,7 @@ test('killed in the middle of its grants, it has forgotten a second of them at m
 test('a key that another process revokes is refused from the next call on, and new limits hold', async () => {
   const { keyring, id, lines } = setup();
   await expect.poll(() => lines.length).toBeGreaterThan(5);
-  keyring.setLimits('desk', limitsOf('7/1d,sliding'));
+  keyring.setLimits('desk', limitsOf('7/1d'));
   await expect.poll(() => lines.at(-1)?.status).toBe(429);
   keyring.setLimits('desk', limitsOf(null));
   await expect.poll(() => lines.at(-1)).toMatchObject({ status: 200, remaining: 1_000_000_000 });

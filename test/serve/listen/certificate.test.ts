@@ -1,4 +1,4 @@
-import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { connect, type TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { get, getLast, hello, listening, pairOf, speak } from './support.ts';
@@ -36,23 +36,6 @@ test('over TLS a request is answered, and nothing older than 1.2 is spoken', asy
   await expect(ask(port, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1' })).rejects.toThrow();
 });
 
-test('a new certificate is used from then on, and a broken one never', async () => {
-  const { tls, install } = pairOf('first');
-  const { port, said } = await listening(hello, {}, { tls });
-  const warned = () => said.filter(({ level }) => level === 'error').map(({ text }) => text);
-  install('second', 'first');
-  await expect
-    .poll(warned)
-    .toEqual([expect.stringMatching(/belong together: .*; the one before stays in use$/)]);
-  expect((await ask(port)).name).toBe('market-mirror test, first');
-  rmSync(tls.keyFile);
-  await expect.poll(warned).toHaveLength(2);
-  expect(warned()[1]).toMatch(/^MIRROR_SERVE_TLS_KEY: .* cannot be read \(ENOENT\)/);
-  install('second');
-  await expect.poll(async () => (await ask(port)).name).toBe('market-mirror test, second');
-  expect(warned()).toHaveLength(2);
-});
-
 describe('a certificate that cannot be used ends the start with 78', () => {
   test('as it is of another key', async () => {
     const { tls, install } = pairOf('first');
@@ -81,18 +64,17 @@ describe('a certificate that cannot be used ends the start with 78', () => {
   });
 });
 
-test('who does not agree on TLS in time is let go of, and a crowd of them keeps nobody out', async () => {
+test('who does not agree on TLS in time is let go of', async () => {
   const { tls } = pairOf('first');
-  const { port } = await listening(hello, { headersMs: 1_000, requestMs: 1_000, connections: 20 }, { tls });
-  const clients = await Promise.all(Array.from({ length: 60 }, () => speak(port)));
+  const { port } = await listening(hello, { headersMs: 500 }, { tls });
+  const clients = await Promise.all([speak(port), speak(port, get())]);
   expect((await ask(port)).heard).toContain('hello');
   await Promise.all(clients.map(({ closed }) => closed));
-  await (await speak(port, get())).closed;
 });
 
 test('at the end, those who have not agreed on TLS are closed as well', async () => {
   const { tls } = pairOf('first');
-  const { port, end } = await listening(hello, { graceMs: 30_000 }, { tls });
+  const { port, end } = await listening(hello, { graceMs: 300 }, { tls });
   const { closed } = await speak(port);
   await end();
   expect(await closed).toBe('');

@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import type { Bounds } from '../../../src/serve/http/connections.ts';
+import type { Bounds } from '../../../src/serve/http/server.ts';
 import { type ListenAddress, type Listening, listen } from '../../../src/serve/http/server.ts';
 import { temporaryFolder } from '../../helpers/folder.ts';
 
@@ -21,7 +21,7 @@ export async function listening(
   const said: Said[] = [];
   const hear = (level: string) => (_: unknown, text: string) => void said.push({ level, text });
   const log = { info: hear('info'), warn: hear('warn'), error: hear('error') };
-  const quick = { lookMs: 20, certificateMs: 20, graceMs: 2_000, ...bounds };
+  const quick = { checkMs: 20, graceMs: 2_000, ...bounds };
   const served = await listen(
     handle,
     { host: '127.0.0.1', port: 0, ...place },

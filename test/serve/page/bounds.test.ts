@@ -4,7 +4,6 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Receipt } from '../../../src/reading/export.ts';
 import { type Bounds, type Question, startServedProcess } from '../../../src/reading/query.ts';
-import type { Download } from '../../../src/serve/ui/wire.ts';
 import { needs } from '../../helpers/tools.ts';
 import { rowsIn, sharedPage } from './support.ts';
 
@@ -32,12 +31,14 @@ describe('a cell', () => {
   });
 
   test('of a download as well, and the receipt counts them', async () => {
-    const { post, get } = await openedPage();
-    const order = await post('/page/downloads', { format: 'ndjson', sql: large(4 * MB) });
-    const { path, receiptPath } = (await order.json()) as Download;
-    const { cell } = JSON.parse(await (await get(path)).text()) as { cell: string };
+    const { get } = await openedPage();
+    const query = new URLSearchParams({ format: 'ndjson', sql: large(4 * MB) });
+    const { cell } = JSON.parse(await (await get(`/page/downloads/1?${query}`)).text()) as { cell: string };
     expect([cell.length, cell.slice(-8)]).toEqual([MB + 31, 'of 4 MB]']);
-    expect((await (await get(receiptPath)).json()) as Receipt).toMatchObject({ rows: 1, cutCells: 1 });
+    expect((await (await get('/page/downloads/1/receipt')).json()) as Receipt).toMatchObject({
+      rows: 1,
+      cutCells: 1,
+    });
   });
 });
 

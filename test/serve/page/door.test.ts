@@ -154,7 +154,7 @@ describe('without one', () => {
         expect.stringContaining('market-mirror keys page'),
       ]);
     }
-    for (const what of ['overview', 'schema', 'events']) {
+    for (const what of ['overview', 'schema', 'downloads/one?sql=SELECT']) {
       const answer = await fetch(`${url}/page/${what}`);
       expect([what, answer.status, await answer.json()]).toMatchObject([
         what,

@@ -20,24 +20,27 @@ async function setup(limits: Partial<Limits>) {
       retryAfter: answer.headers.get('retry-after'),
     };
   };
-  const order = async () =>
-    (await page.post('/page/downloads', { format: 'csv', sql: 'SELECT 1' }, { cookie })).status;
+  const download = async () => {
+    const answer = await page.get('/page/downloads/1?format=csv&sql=SELECT+1', { cookie });
+    await answer.text();
+    return answer.status;
+  };
   const usage = async () => {
     const answer = await fetch(`${page.url}/api/v1/usage`, { headers: { authorization: `Bearer ${key}` } });
     return (await answer.json()) as { limits: { quota: { remaining: number } | null }; byDay: object[] };
   };
-  return { ...page, question, order, usage };
+  return { ...page, question, download, usage };
 }
 
-test('a question costs one call of the quota, as the order of a download does, and a mistake none; above it is told when', async () => {
-  const { question, order } = await setup({ quota: allOfTheHour });
+test('a question costs one call of the quota, as a download does, and a mistake none; above it is told when', async () => {
+  const { question, download } = await setup({ quota: allOfTheHour });
   expect((await question('SELEC')).lines.at(-1)).toMatchObject({ failed: { kind: 'usage' } });
   expect(rowsIn((await question()).lines)).toEqual([[1]]);
-  expect(await order()).toBe(200);
+  expect(await download()).toBe(200);
   const refused = await question();
   expect(refused).toMatchObject({ status: 429, lines: [{ failed: { kind: 'incomplete' } }] });
   expect(Number(refused.retryAfter)).toBeGreaterThan(60);
-  expect(await order()).toBe(429);
+  expect(await download()).toBe(429);
 });
 
 test('above a rate it waits until it may, and whoever leaves meanwhile is no mistake of ours', async () => {

@@ -130,24 +130,27 @@ describe('what is no question', () => {
 /** It goes on for hours, unless it is ended. */
 const ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
 
-test('a question whose client has gone is ended, and makes room', async () => {
+test('a viewer has half of the processes; a question whose client has gone is ended, and makes room', async () => {
   // Nothing else may end them within the time of a test.
-  const { post, ask } = await setupPage({ walked: [], questionMs: 600_000 });
-  for (let round = 0; round < 2; round += 1) {
-    const leaving = new AbortController();
-    const answers = await Promise.all(
-      Array.from({ length: 4 }, () => post('/page/query', { sql: ENDLESS, limit: 1 }, {}, leaving.signal)),
-    );
-    // Each has begun its answer, and writes no more: only its end frees its place.
-    const readers = answers.map(({ body }) => body?.getReader());
-    await Promise.all(readers.map((reader) => reader?.read()));
-    // All four places are taken; the one behind them is answered once they are free.
-    const next = ask({ sql: 'SELECT 1' });
-    leaving.abort();
-    const asked = await Promise.allSettled(readers.map((reader) => reader?.read()));
-    expect(asked.map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
-    expect(rowsIn(await next)).toEqual([[1]]);
-  }
+  const { post, ask, comeByLink } = await setupPage({ walked: [], questionMs: 600_000 });
+  const cookie = await comeByLink();
+  const leaving = new AbortController();
+  const answers = await Promise.all(
+    Array.from({ length: 2 }, () => post('/page/query', { sql: ENDLESS, limit: 1 }, {}, leaving.signal)),
+  );
+  // Each has begun its answer, and writes no more: only its end frees its place.
+  const readers = answers.map(({ body }) => body?.getReader());
+  await Promise.all(readers.map((reader) => reader?.read()));
+  let isAnswered = false;
+  const next = ask({ sql: 'SELECT 1' }).finally(() => {
+    isAnswered = true;
+  });
+  const other = await post('/page/query', { sql: 'SELECT 2', limit: 1 }, { cookie });
+  expect([rowsIn(linesIn(await other.text())), isAnswered]).toEqual([[[2]], false]);
+  leaving.abort();
+  const asked = await Promise.allSettled(readers.map((reader) => reader?.read()));
+  expect(asked.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(rowsIn(await next)).toEqual([[1]]);
 });
 
 test('a question that takes too long is ended, and told so', async () => {

@@ -1,7 +1,5 @@
 /** Points in time, versions of a row, and the change feed of `/mirror/v1`, over one mirror whose datasets change. */
 
-import { renameSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isoTime } from '../../../src/clock.ts';
 import { openConnection } from '../../../src/store/sqlite-files.ts';
@@ -219,10 +217,7 @@ describe('the change feed', () => {
     const less = getter(serve.url, serve.issue({ name: 'less', scopes: ['news:read'] }).key);
     const since = Number(states[0]?.seq);
     write(`UPDATE _datasets SET history_from = '${isoTime(since + 1)}'`);
-    const dropped = [
-      await get(`/mirror/v1/changes?since=${since}`),
-      await get('/mirror/v1/changes', { accept: 'text/event-stream', 'last-event-id': String(since) }),
-    ];
+    const dropped = [await get(`/mirror/v1/changes?since=${since}`)];
     write(`UPDATE _datasets SET history_from = '${isoTime(since)}'`);
     expect(await get(`/mirror/v1/changes?since=${since}`)).toMatchObject({ status: 200 });
     const within = position(...parts.slice(0, 2), since, null, 'a');
@@ -248,97 +243,11 @@ describe('the change feed', () => {
     expect(await none('/mirror/v1/changes')).toMatchObject({ status: 403, json: { code: '42501' } });
   });
 
-  test('that stays open costs a call for each hundred changes from the first on, and ends where none is left', async () => {
-    const { headers } = await get('/mirror/v1/changes?limit=1000');
-    const all = Number(/-(\d+)/.exec(String(headers['content-range']))?.[1]) + 1;
-    expect(all).toBeGreaterThan(100);
-    expect(all).toBeLessThan(200);
-    /** How many changes come; no more are waited for than there are. */
-    const follow = async (calls: number, used: number) => {
-      const quota = { kind: 'fixed' as const, calls, periodMs: 86_400_000 };
-      const { key } = serve.issue({ name: `quota of ${calls} less ${used}` }, { quota });
-      for (let call = 0; call < used; call += 1) await getter(serve.url, key)('/mirror/v1/news?limit=1');
-      const gone = new AbortController();
-      const headers = { authorization: `Bearer ${key}`, accept: 'text/event-stream' };
-      const { body, status } = await fetch(`${serve.url}/mirror/v1/changes?limit=1000`, {
-        headers,
-        signal: gone.signal,
-      });
-      let text = '';
-      const came = () => text.match(/^data: /gm)?.length ?? 0;
-      for await (const bytes of body ?? []) {
-        text += Buffer.from(bytes).toString();
-        if (came() === all) break;
-      }
-      gone.abort();
-      return [status, came()];
-    };
-    expect(await follow(1, 0)).toEqual([200, 100]);
-    expect(await follow(2, 1)).toEqual([200, 100]);
-    expect(await follow(2, 0)).toEqual([200, all]);
-  });
-
-  test('stays open for who listens, goes on behind the last event, and ends with its key', async () => {
-    const issued = serve.issue({ name: 'listener', scopes: ['news:read', 'ai-signals:read'] });
-    const copy = openCopy();
-    await copy.follow(500);
-    const listen = async (headers: Record<string, string>, query = '') => {
-      const answer = await fetch(`${serve.url}/mirror/v1/changes${query}`, {
-        headers: { authorization: `Bearer ${issued.key}`, accept: 'text/event-stream', ...headers },
-      });
-      expect(answer.headers.get('content-type')).toBe('text/event-stream');
-      return eventsIn(answer);
-    };
-    const first = await listen({}, `?since=${copy.since()}`);
-    await live(7);
-    const [event] = await first.take(1);
-    await first.leave();
-    if (event) copy.apply(event.change);
-    const second = await listen({ 'last-event-id': event?.id ?? '' });
-    const expected = sql('SELECT count(*) AS n FROM changes WHERE seq >= ?', event?.change.seq ?? 0)[0]?.[
-      'n'
-    ];
-    for (const { change } of await second.take(Number(expected) - 1)) copy.apply(change);
-    await expectSame(copy);
-    const keys = join(serve.bench.dir, 'serve.db');
-    renameSync(keys, `${keys}.away`);
-    await live(8);
-    expect(await second.take(1), 'while keys cannot be read').toHaveLength(1);
-    renameSync(`${keys}.away`, keys);
-    serve.revoke(issued.record.id);
-    await live(9);
-    await second.end();
+  test('comes as JSON alone', async () => {
+    const refused = await get('/mirror/v1/changes', { accept: 'text/event-stream' });
+    expect(refused).toMatchObject({ status: 406, json: { code: 'PGRST107' } });
   });
 });
-
-function eventsIn(answer: Response) {
-  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
-  const decoder = new TextDecoder();
-  let text = '';
-  const events: { id: string; change: Change }[] = [];
-  async function more(): Promise<boolean> {
-    const { done, value } = await reader.read();
-    if (done) return false;
-    text += decoder.decode(value, { stream: true });
-    const blocks = text.split('\n\n');
-    text = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const [, id, data] = /^id: (.*)\ndata: (.*)$/s.exec(block) ?? [];
-      if (id && data) events.push({ id, change: JSON.parse(data) as Change });
-    }
-    return true;
-  }
-  return {
-    async take(count: number) {
-      while (events.length < count && (await more()));
-      return events.splice(0, count);
-    },
-    async end() {
-      while (await more());
-    },
-    leave: () => reader.cancel(),
-  };
-}
 
 test('no change is shown of a dataset that is older than the service shows', async () => {
   const old = await openServeBench({
@@ -367,7 +276,7 @@ test('the datasets that a key may read, with their columns and freshness', async
   expect(signals).toMatchObject({
     job: 'ai-signals',
     verdict: 'snapshot',
-    completeAsOf: expect.any(String),
+    complete_as_of: expect.any(String),
     held: 0,
   });
   expect(signals?.columns).toContainEqual({

@@ -52,6 +52,60 @@ describe('filters leave the rows that the same condition in SQL leaves', () => {
   });
 });
 
+describe('a list holds all of the values', () => {
+  const newsWith = (where: string) => keysOf(where, '_key', 'news');
+  const holds = (symbol: string) =>
+    `EXISTS (SELECT 1 FROM json_each(news.symbols) WHERE json_each.value = '${symbol}')`;
+
+  test.each([
+    ['symbols=cs.{BTCUSDT}', holds('BTCUSDT')],
+    ['symbols=cs.{"BTCUSDT","ETHUSDT"}', `${holds('BTCUSDT')} AND ${holds('ETHUSDT')}`],
+    ['symbols=not.cs.{BTCUSDT}', `NOT ${holds('BTCUSDT')}`],
+    [
+      'or=(symbols.cs.{BTCUSDT,ETHUSDT},kind.eq.price)',
+      `${holds('BTCUSDT')} AND ${holds('ETHUSDT')} OR kind = 'price'`,
+    ],
+    ['_body->symbols=cs.{BTCUSDT}', holds('BTCUSDT')],
+    ['symbols=cs.{}', 'symbols IS NOT NULL'],
+  ])('%s', async (query, where) => {
+    const got = await get(`/mirror/v1/news?${query}&select=_key`);
+    expect([got.status, keysIn(got)]).toEqual([200, newsWith(where)]);
+  });
+
+  test('where the column can hold one', async () => {
+    expect(await get('/mirror/v1/ai_signals?asset=cs.{BTCUSDT}')).toMatchObject({
+      status: 400,
+      json: { code: '42883', message: 'column asset holds no lists' },
+    });
+  });
+});
+
+test('freshness is that of the datasets that the key may read, of now', async () => {
+  const news = getter(serve.url, serve.issue({ name: 'fresh', scopes: ['news:read'] }).key);
+  const [row] = sql("SELECT * FROM freshness WHERE job = 'news'");
+  const got = await news('/mirror/v1/freshness?select=job,rows,verdict&rows=gt.1');
+  expect([got.status, got.json]).toEqual([
+    200,
+    [{ job: 'news', rows: row?.['rows'], verdict: row?.['verdict'] }],
+  ]);
+  expect(rowsIn(await get('/mirror/v1/freshness?order=job')).map(({ job }) => job)).toEqual([
+    ...['ai-signals', 'meme-signals', 'news', 'smart-wallets'],
+  ]);
+  expect(await news('/mirror/v1/freshness?as_of=1h')).toMatchObject({ status: 400 });
+});
+
+test('who finds it is told what there is, and where it is described', async () => {
+  for (const path of ['/mirror/v1', '/mirror/v1/']) {
+    const found = await getter(serve.url)(path);
+    expect(found).toMatchObject({
+      status: 200,
+      json: { paths: { '/mirror/v1/datasets': expect.any(String) } },
+    });
+  }
+  for (const path of ['/mirror/v1/nothing', '/api/v1/news', '/api/v1/nothing', '/mirror/v1/news?limit=1'])
+    expect((await get(path)).headers['link']).toBe('</openapi.json>; rel="service-desc"');
+});
+
 describe('rows are shown', () => {
   test('typed as their columns are', async () => {
     const [row] = rowsIn(await ask('limit=1'));
@@ -186,7 +240,8 @@ describe('what is refused says why', () => {
     ['asset->x=eq.1', '42883', /no JSON/],
     ['asset=BTC', 'PGRST100', /line 1/],
     ['asset=foo.1', 'PGRST100', /line 1/],
-    ['asset=cs.{a}', 'PGRST127', /not implemented/],
+    ['asset=cs.{a}', '42883', /no lists/],
+    ['asset=ov.{a}', 'PGRST127', /not implemented/],
     ['select=id,news(headline)', 'PGRST127', /not implemented/],
     ['select=confidence::text', 'PGRST127', /not implemented/],
     ['select=count()', 'PGRST127', /not implemented/],
@@ -215,7 +270,7 @@ describe('what is refused says why', () => {
       await getter(serve.url)('/mirror/v1/news'),
       await other('/mirror/v1/ai_signals'),
       await get('/mirror/v1/news', {}, 'POST'),
-      await get('/mirror/v1'),
+      await get('/mirror/v1/news/key/nothing'),
       await get('/mirror/v1/news/key/history/more', { accept: 'text/html' }),
       await get('/mirror/v1/news', { host: 'elsewhere.example' }),
       await get('/mirror/v1/changes?limit=1&limit=2'),
@@ -342,7 +397,7 @@ test('a question that waits too long for its turn is told to come again', async 
     rows: 2_000,
     walked: ['news'],
     settings: { query: true },
-    turnMs: 1,
+    pool: { processes: 1, waitMs: 1 },
   });
   try {
     const ask = getter(crowded.url, crowded.issue().key);

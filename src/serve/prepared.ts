@@ -1,4 +1,4 @@
-/** What is made of a database once and kept: statements, and whatever holds until another connection commits. */
+/** What is made of a connection once, and kept with it: statements, and its transaction. */
 
 import type { Connection } from '../store/sqlite-files.ts';
 
@@ -24,23 +24,4 @@ export function atOneMoment<Value>(connection: Connection, work: () => Value): V
   const run = moments.get(connection) ?? connection.transaction((work: () => unknown) => work());
   moments.set(connection, run);
   return run(work) as Value;
-}
-
-/** Gives what `make` has made of the database for `name`, and makes it the first time. */
-export type Kept = <Value>(name: string, make: () => Value) => Value;
-
-const made = new WeakMap<Connection, { version: number; kept: Kept }>();
-
-/** @returns what is kept of the database until another connection commits. To look whether one has takes a lock: 3 µs. */
-export function untilCommit(connection: Connection): Kept {
-  const version = prepared(connection, 'PRAGMA data_version').pluck().get() as number;
-  const known = made.get(connection);
-  if (known?.version === version) return known.kept;
-  const values = new Map<string, unknown>();
-  const kept: Kept = <Value>(name: string, make: () => Value) => {
-    if (!values.has(name)) values.set(name, make());
-    return values.get(name) as Value;
-  };
-  made.set(connection, { version, kept });
-  return kept;
 }
