@@ -39,8 +39,6 @@ export type App = {
   ): Promise<WalkRow>;
   /** Whether a call of the job waits for a permit. */
   waitsForPermit(job: string): boolean;
-  /** The clock was set, or the machine slept. */
-  clockJumped(): void;
   /** Requests the job's endpoint once, for one row at most. */
   askOnce(job: Job, signal: AbortSignal): Promise<EndpointCheck>;
   /** Whether calls went through the proxy, as far as any was made. */
@@ -164,7 +162,6 @@ function build(
       return ageOf(Date.parse(walk.startedAt), clock.now()) === null ? await mirrorOnce() : walk;
     },
     waitsForPermit: governor.waits,
-    clockJumped: governor.clockJumped,
     askOnce: ({ name, path, reading }, signal) =>
       api.askOnce({ job: name, walkId: null, path, query: reading === 'walk' ? { limit: 1 } : {} }, signal),
     usesProxy: api.usesProxy,

@@ -3,9 +3,7 @@
 import { once } from 'node:events';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import ms from 'ms';
 import { type App, openApp, type Surroundings } from './app.ts';
-import { watchClock } from './daemon/clock-jumps.ts';
 import { type Following, type FollowingParts, keepFollowing } from './daemon/following.ts';
 import { openHealthSocket } from './daemon/health-socket.ts';
 import { type MirrorFile, watchMirrorFile } from './daemon/mirror-file.ts';
@@ -112,17 +110,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   });
   releases.add(queue.close, app.endCommands);
   guarded(dir, () => writeQueueFile(dir, queue.changesAt));
-  const keepNextDue = () => keepAllDue(app, turns, log);
-  keepNextDue();
-  void watchClock(
-    clock,
-    (byMs) => {
-      log.warn({ seconds: Math.round(byMs / 1_000) }, describeJump(byMs));
-      app.clockJumped();
-      keepNextDue();
-    },
-    ending,
-  );
+  keepAllDue(app, turns, log);
   const systemd = systemdNotifier(parts);
   releases.add(systemd.stopping);
   log.info({}, `mirroring ${apiUrl} into ${app.store.file}`);
@@ -198,13 +186,6 @@ function keepAllDue({ jobs, store }: App, turns: Turns, log: Log): void {
   } catch (thrown) {
     log.warn({ err: toError(thrown).message }, 'nobody can tell when datasets are due next');
   }
-}
-
-function describeJump(byMs: number): string {
-  const far = ms(Math.abs(byMs));
-  return byMs > 0
-    ? `the clock went forward by ${far}, or the machine slept`
-    : `the clock was set back by ${far}`;
 }
 
 /** Whether the runs of this process do their work. */

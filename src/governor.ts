@@ -29,8 +29,6 @@ export type Governor = {
    */
   acquire(job: string, signal: AbortSignal): Promise<CompleteRequest>;
   keyChanged(): void;
-  /** The clock was set, or the machine slept: all waiters ask anew. */
-  clockJumped(): void;
   /** Whether a request of `job` waits in `acquire`. */
   waits(job: string): boolean;
   /** Wakes nobody any more. */
@@ -115,11 +113,6 @@ export function createGovernor(parts: GovernorParts): Governor {
     },
 
     keyChanged: () => void tell({ type: 'key' }),
-
-    clockJumped() {
-      for (const waiter of waiters) waiter.notBefore = Number.NEGATIVE_INFINITY;
-      serve();
-    },
 
     waits: (job) => waiters.some((waiter) => waiter.job === job),
 

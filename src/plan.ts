@@ -341,13 +341,12 @@ export function planJson(plan: DayPlan) {
 }
 
 export type LimitsJson = ReturnType<typeof limitsJson>;
-export type QuotaJson = LimitsJson['quota'];
 
 export function limitsJson({ quota, rate, concurrency, waits, notes }: Limits) {
   return { quota: quotaJson(quota), rate, concurrency, waits: waits?.map(waitJson) ?? null, notes };
 }
 
-export function quotaJson({ apart, other, ...pool }: Limits['quota']) {
+function quotaJson({ apart, other, ...pool }: Limits['quota']) {
   return { ...poolJson(pool), apart, other: other && poolJson(other) };
 }
 

@@ -58,15 +58,6 @@ describe('the governor', () => {
     expect(order[0]).toBe('late');
   });
 
-  it('asks anew when the clock was set', async () => {
-    const { governor, clock } = setup();
-    await callFine(governor);
-    const waiting = governor.acquire('news', never);
-    governor.clockJumped();
-    await clock.sleep(SECOND);
-    await waiting;
-  });
-
   it('writes the state twice a call, and not while a call waits', async () => {
     const { governor, shared, clock } = setup();
     for (let call = 0; call < 10; call += 1) await callFine(governor);
