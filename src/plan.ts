@@ -1,6 +1,6 @@
 /** How often each dataset is walked and glanced at, from its schedule, the calls that a walk takes, and the calls that may be made. */
 
-import { DAY_MS, HOUR_MS, isoTime } from './clock.ts';
+import { DAY_MS, isoTime } from './clock.ts';
 import { type Description, describeKept, type Pool } from './governor/describe.ts';
 import type { Dataset } from './job-list.ts';
 import { type Facts, type Head, type Observed, readFacts } from './plan/facts.ts';
@@ -100,17 +100,22 @@ function callsOf(job: PlannedJob, interval: Interval): number {
   return walksPerDay(job, interval) * job.walkCalls + glancesPerDay(interval) * (job.glanceCalls ?? 0);
 }
 
-/** What is left until the pool resets, an hour at least, as calls a day; null where that is not known. */
-export function callsPerDay({ limit, remaining, reserve, resets }: Pool, now: number): number | null {
+/**
+ * What is left until the pool resets, as calls a day; but no more than what is left and what comes, a day ahead or one period: shortly
+ * before a reset what is left would else look like much. Null where that is not known.
+ */
+export function callsPerDay({ limit, remaining, asOf, reserve, resets }: Pool, now: number): number | null {
   const { everyMs, at } = resets;
   if (limit === null || remaining === null || everyMs === null) return null;
   const usual = (Math.max(0, limit - reserve) * DAY_MS) / everyMs;
-  const left = Math.max(0, remaining - reserve);
+  // What was said before the latest reset is over.
+  const isOver = at !== null && asOf !== null && asOf < at - everyMs;
+  const left = Math.max(0, (isOver ? limit : remaining) - reserve);
   // What slides comes back as it was spent. Where nothing is left, the governor says when to try.
   if (at === null || left < 1) return usual;
   const untilMs = Math.max(1, at - now);
-  const spanMs = Math.max(HOUR_MS, untilMs);
-  return (left * DAY_MS + usual * (spanMs - untilMs)) / spanMs;
+  const aheadMs = Math.max(untilMs, Math.min(everyMs, DAY_MS));
+  return Math.min((left * DAY_MS) / untilMs, (left * DAY_MS + usual * (aheadMs - untilMs)) / aheadMs);
 }
 
 /** The account's limits as far as they are known. */

@@ -390,7 +390,7 @@ function resume(state: State, pause: Pause, now: number): void {
   Object.assign(rate, { freeAt: now, sinceAt: now, accepted: 0, calm: 0 });
 }
 
-/** A trial goes back to what lasted; else what was accepted, over the time with the recovery, is the rate. */
+/** A trial goes back to what lasted; else what was accepted, over the time with the recovery, is the rate; one a second if nothing was. */
 function slowDown({ rate }: State, pause: Pause, now: number): void {
   const { perSecond, base, accepted } = rate;
   if (base !== null && perSecond > base)
@@ -398,7 +398,7 @@ function slowDown({ rate }: State, pause: Pause, now: number): void {
   else if (base !== null && accepted < 10) rate.perSecond = 0.8 * perSecond;
   else {
     const seconds = Math.max(0.1, (pause.sinceAt - rate.sinceAt) / 1_000) + (now - pause.sinceAt) / 1_000;
-    rate.perSecond = Math.min(0.95 * perSecond, Math.max(1 / 3_600, (0.95 * accepted) / seconds));
+    rate.perSecond = Math.min(0.95 * perSecond, accepted > 0 ? (0.95 * accepted) / seconds : 1);
   }
   rate.base = rate.perSecond;
 }

@@ -63,14 +63,17 @@ const LEAST_IN_HEAD = 1 / 2;
 
 export function readFacts(connection: Connection, job: string, table: string): Facts {
   const walks = connection
-    .prepare<[string, number], Walk>(
-      `SELECT api_calls AS calls, pages, verdict, glanced, new_in_head AS newInHead, new_at_tail AS newAtTail,
+    .prepare<{ job: string; walks: number }, Walk>(
+      // Behind many renewals in a row, the walk that they renew says what a whole one costs.
+      `WITH latest AS (SELECT id, renewal_of FROM walks WHERE job = :job AND kind = 'walk' AND status = 'complete'
+         ORDER BY id DESC LIMIT :walks)
+       SELECT api_calls AS calls, pages, verdict, glanced, new_in_head AS newInHead, new_at_tail AS newAtTail,
          new_elsewhere AS newElsewhere, renewal_of IS NULL AS isWhole,
          verdict = 'snapshot' OR verdict = 'union' AND generated_at IS NOT NULL AS isPublished,
          inserted + updated + deleted > 0 AS hasChanged
-       FROM walks WHERE job = ? AND kind = 'walk' AND status = 'complete' ORDER BY id DESC LIMIT ?`,
+       FROM walks WHERE id IN (SELECT id FROM latest UNION SELECT renewal_of FROM latest) ORDER BY id DESC`,
     )
-    .all(job, WALKS);
+    .all({ job, walks: WALKS });
   const glanceCalls = connection
     .prepare<[string, number], number | null>(
       `SELECT avg(api_calls) FROM (SELECT api_calls FROM walks

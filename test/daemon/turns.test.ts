@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { mean } from '../../lab/figures.ts';
 import { type App, openApp } from '../../src/app.ts';
-import { isoTime, systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/clock.ts';
 import type { State } from '../../src/governor/state.ts';
 import { createTurns } from '../../src/plan/turn.ts';
 import type { PlanJson } from '../../src/plan.ts';
@@ -69,7 +69,8 @@ it('a daemon that starts says when a dataset that waits for its turn is next due
   await expect.poll(() => lines.some(({ msg }) => msg.startsWith('mirroring'))).toBe(true);
   const nextDue = () =>
     read<{ at: string }>(file, "SELECT next_due_at AS at FROM _datasets WHERE job = 'news'")[0]?.at;
-  await expect.poll(nextDue).toBe(isoTime(last + DAY));
+  // 24 walks of one call in twenty days.
+  await expect.poll(() => Date.parse(nextDue() ?? '') - last).toBeGreaterThan(19 * HOUR);
 });
 
 /** Leaves so many of ten thousand calls a month, for certain; more come in twenty days. */

@@ -160,6 +160,14 @@ describe('a 429', () => {
     expect([together(1), together(2)]).toEqual([1, 2]);
   });
 
+  it('that is the first response of all measures no rate: one call a second is tried then', () => {
+    const machine = drive();
+    machine.answer(machine.send(), { status: 429, retryAfterMs: 2 * SECOND });
+    machine.pass(2 * SECOND + 1_000);
+    for (let calls = 0; calls < 5; calls += 1) machine.call();
+    expect(machine.shown.rate).toMatchObject({ perSecond: 1, source: 'learnt' });
+  });
+
   it('for the rate makes a measured one, and one that is 15 % faster is tried after a long calm', () => {
     const machine = drive();
     for (let call = 0; call < 40; call += 1) machine.call();

@@ -90,6 +90,19 @@ it('glances count neither as walks nor for what a walk costs', async () => {
   expect(factsOf(bench)).toMatchObject({ calls: before.calls, observed: before.observed });
 });
 
+it('what a whole walk costs is known behind any number of renewals', async () => {
+  const bench = await setup({ rows: 250 });
+  for (let walk = 0; walk < 24; walk += 1) {
+    bench.clock.advance(HOUR / 3);
+    await bench.mirror('ai-signals');
+  }
+  expect(factsOf(bench, 'ai-signals')).toMatchObject({
+    calls: { changed: 3, unchanged: 1 },
+    head: { why: 'published' },
+    observed: { walks: 20, changed: 0, whole: 0 },
+  });
+});
+
 it('a dataset that is published whole needs no glances, nor does one that is no list', async () => {
   const bench = await setup({ rows: 250 });
   const signals = bench.upstream('ai-signals');

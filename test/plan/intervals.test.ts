@@ -97,14 +97,22 @@ describe('the calls of a day', () => {
   };
 
   it.each<[string, Parameters<typeof pool>[0], number | null]>([
-    ['what is left until the reset', {}, 2_000],
-    ['without the reserve', { reserve: 20 }, 4 * 480],
+    ['what is left until the reset', { remaining: 100 }, 400],
+    ['without the reserve', { remaining: 100, reserve: 20 }, 4 * 80],
+    ['no more than is left and comes in a day', {}, 500 + 750],
+    ['also just before a reset', { remaining: 240, at: now + 6 * MINUTE }, 240 + 1_000 - 1_000 / 240],
+    ['all of it at the end of a month', { everyMs: 30 * DAY, at: now + DAY }, 500],
     ['as usual where nothing is left', { remaining: 0 }, 1_000],
     ['as usual of what slides', { at: null }, 1_000],
     [
-      'over an hour at least',
-      { everyMs: 10 * MINUTE, at: now + 5 * MINUTE, limit: 60, remaining: 30 },
-      (30 + 330) * 24,
+      'of a short period',
+      { everyMs: 10 * MINUTE, at: now + 5 * MINUTE, limit: 60, remaining: 50 },
+      (50 + 30) * 6 * 24,
+    ],
+    [
+      'a whole pool after a reset of which nobody has heard yet',
+      { remaining: 2, asOf: now - 19 * HOUR, at: now + 6 * HOUR },
+      1_750,
     ],
     ['unknown without a quota', { limit: null, remaining: null }, null],
     ['unknown without a period', { everyMs: null, at: null }, null],
