@@ -101,8 +101,8 @@ function callsOf(job: PlannedJob, interval: Interval): number {
 }
 
 /**
- * What is left until the pool resets, as calls a day; but no more than what is left and what comes, a day ahead or one period: shortly
- * before a reset what is left would else look like much. Null where that is not known.
+ * What is left until the pool resets, as calls a day; but no more than what is left and what comes within a day: shortly before a reset
+ * what is left would else look like much. Null where that is not known.
  */
 export function callsPerDay({ limit, remaining, asOf, reserve, resets }: Pool, now: number): number | null {
   const { everyMs, at } = resets;
@@ -114,7 +114,7 @@ export function callsPerDay({ limit, remaining, asOf, reserve, resets }: Pool, n
   // What slides comes back as it was spent. Where nothing is left, the governor says when to try.
   if (at === null || left < 1) return usual;
   const untilMs = Math.max(1, at - now);
-  const aheadMs = Math.max(untilMs, Math.min(everyMs, DAY_MS));
+  const aheadMs = Math.max(untilMs, DAY_MS);
   return Math.min((left * DAY_MS) / untilMs, (left * DAY_MS + usual * (aheadMs - untilMs)) / aheadMs);
 }
 

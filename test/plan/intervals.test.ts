@@ -107,7 +107,7 @@ describe('the calls of a day', () => {
     [
       'of a short period',
       { everyMs: 10 * MINUTE, at: now + 5 * MINUTE, limit: 60, remaining: 50 },
-      (50 + 30) * 6 * 24,
+      50 + 60 * (6 * 24 - 0.5),
     ],
     [
       'a whole pool after a reset of which nobody has heard yet',
