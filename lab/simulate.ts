@@ -6,28 +6,23 @@ import { fileURLToPath } from 'node:url';
 import { median } from './figures.ts';
 import { tool, whole } from './options.ts';
 import { type Result, run, runOptimum, type Scenario } from './simulate/run.ts';
-import { scenarios, worlds } from './simulate/scenarios.ts';
+import { scenarios } from './simulate/scenarios.ts';
 
-type Task = { world: number; seeds: number; prefetch: number };
+type Task = { world: number; seeds: number };
 
 if (process.send) process.once('message', async (task) => process.send?.(await rowOf(task as Task)));
 else await readCommandLine();
 
 async function readCommandLine(): Promise<void> {
   const program = tool('simulate', 'Prints the table of docs/dev/governor-figures.md.')
-    .argument('[text]', 'only worlds whose name has this text; those of the table if not given')
+    .argument('[text]', 'only worlds whose name has this text')
     .argument('[seeds]', 'of each world', whole(1), 30)
-    .option('--prefetch <number>', 'pages of each walk that may be requested before their turn', whole(), 0)
-    .action((text = '', seeds: number, { prefetch }: { prefetch: number }) =>
-      printTable(text, seeds, prefetch),
-    );
+    .action((text = '', seeds: number) => printTable(text, seeds));
   await program.parseAsync();
 }
 
-async function printTable(wanted: string, seeds: number, prefetch: number): Promise<void> {
-  const tasks = worlds.flatMap(({ name }, world) =>
-    (wanted === '' ? world < scenarios.length : name.includes(wanted)) ? [{ world, seeds, prefetch }] : [],
-  );
+async function printTable(wanted: string, seeds: number): Promise<void> {
+  const tasks = scenarios.flatMap(({ name }, world) => (name.includes(wanted) ? [{ world, seeds }] : []));
   process.stdout.write(
     '| world | first sync: ms added, median | time ÷ optimum, median | worst | 429s, median | most ' +
       '| after it: ÷ optimum, median | worst | 429s per 10,000, median | most |\n' +
@@ -55,15 +50,15 @@ function inProcess(task: Task): Promise<string> {
   });
 }
 
-async function rowOf({ world, seeds, prefetch }: Task): Promise<string> {
-  const scenario = worlds[world] as Scenario;
+async function rowOf({ world, seeds }: Task): Promise<string> {
+  const scenario = scenarios[world] as Scenario;
   const over = async (simulate: (seed: number) => Promise<Result>) => {
     const results: Result[] = [];
     for (let seed = 1; seed <= seeds; seed += 1) results.push(await simulate(seed));
     return results;
   };
   const optimum = await over((seed) => runOptimum(scenario, seed));
-  return row(scenario, await over((seed) => run(scenario, seed, { prefetch })), optimum);
+  return row(scenario, await over((seed) => run(scenario, seed)), optimum);
 }
 
 function row(scenario: Scenario, results: Result[], optimum: Result[]): string {

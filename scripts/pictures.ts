@@ -72,12 +72,11 @@ async function withService(
   clock: SteppedClock,
   use: (url: string) => Promise<void>,
 ): Promise<void> {
-  const {
-    spending,
-    serve,
-    schedules: read,
-  } = readServeConfig({ MIRROR_DIR: dir, MIRROR_SERVE_PAGE: 'open', ...schedules }, ownSchedules(jobs));
-  const settings = { ...serve, host: '127.0.0.1', schedules: read, spending };
+  const { serve, schedules: read } = readServeConfig(
+    { MIRROR_DIR: dir, MIRROR_SERVE_PAGE: 'open', ...schedules },
+    ownSchedules(jobs),
+  );
+  const settings = { ...serve, host: '127.0.0.1', schedules: read };
   const log = pino({ level: 'silent' });
   const service = openService({ dir, jobs, settings, clock, log });
   // As if a daemon were at work on the folder.

@@ -6,7 +6,7 @@ import { type Body, type BodyError, type Call, type JudgedResponse, judge } from
 import { backoffMs } from './backoff.ts';
 import { type Clock, isoTime, type Random } from './clock.ts';
 import type { Failure } from './errors.ts';
-import { REQUEST_DEADLINE_MS } from './governor/permits.ts';
+import { REQUEST_DEADLINE_MS } from './governor/machine.ts';
 import type { CompleteRequest, Governor } from './governor.ts';
 import type { KeySource } from './key.ts';
 
@@ -93,7 +93,7 @@ export function createApi(parts: ApiParts): Api {
     complete({
       status: meaning === 'limit' ? 429 : status,
       isBlocked: meaning === 'blocked',
-      ...{ limit, remaining, retryAfterMs, latencyMs, stopped: signal.aborted },
+      ...{ limit, remaining, retryAfterMs, stopped: signal.aborted },
     });
     const call: Call = {
       at: isoTime(sentAt),

@@ -1,6 +1,5 @@
 /** Builds the parts from the settings, and releases them in the opposite order. */
 
-import type { Account, AccountProblem } from './account.ts';
 import { createApi, type EndpointCheck } from './api.ts';
 import { ageOf, type Clock, type Random } from './clock.ts';
 import { hintSettings } from './config/settings.ts';
@@ -40,8 +39,6 @@ export type App = {
   ): Promise<WalkRow>;
   /** Whether a call of the job waits for a permit. */
   waitsForPermit(job: string): boolean;
-  /** The clock was set, or the machine slept. */
-  clockJumped(): void;
   /** Requests the job's endpoint once, for one row at most. */
   askOnce(job: Job, signal: AbortSignal): Promise<EndpointCheck>;
   /** Whether calls went through the proxy, as far as any was made. */
@@ -53,12 +50,8 @@ export type App = {
 };
 
 export type AppParts = Surroundings & {
-  /** Gets what the command of `MIRROR_ON_CHANGE` writes, and why it failed. */
+  /** Gets what the command of `MIRROR_ON_CHANGE` writes, and why it failed; and what contradicts the limits that are set. */
   say?: Say;
-  /** Gets why the limits of the account are out of reach, so that no call is made, and null when that is over. */
-  outOfReach?: (problem: AccountProblem | null) => void;
-  /** Whether the start waits for limits that are out of reach, instead of throwing. */
-  isPatient?: boolean;
   /** Whether to try at once what was refused or failed: a person asks for it. */
   again?: boolean;
   /** What a walk makes known, for the command of `MIRROR_ON_CHANGE`; without it the command is never run. */
@@ -76,8 +69,7 @@ export async function openApp(parts: AppParts): Promise<App> {
   try {
     const store = await openUpgradedStore(config.dir, jobs, parts.clock.now);
     releases.add(() => store.close());
-    const account = config.account && (await shareLimits(parts, config.account, store));
-    return build(parts, jobs, config, store, account, releases);
+    return build(parts, jobs, config, store, releases);
   } catch (thrown) {
     await releases.all().catch(() => undefined);
     throw thrown;
@@ -95,29 +87,19 @@ function refuseHints({ hints }: Config, jobs: readonly Job[]): void {
     }
 }
 
-/** Keeps the governor's state in a shared Redis instead of the mirror. */
-async function shareLimits(
-  { clock, random, outOfReach, isPatient = false }: AppParts,
-  account: NonNullable<Config['account']>,
-  { governor }: Store,
-): Promise<Account> {
-  // Without MIRROR_ACCOUNT, Redis is not loaded.
-  const { openAccount } = await import('./account.ts');
-  const onProblem = outOfReach ?? (() => undefined);
-  return await openAccount({ ...account, copy: governor, clock, random, onProblem, isPatient });
-}
-
 function build(
   { environment, clock, random, say = () => undefined, again = false, provenBy }: AppParts,
   jobs: readonly Job[],
   config: Config,
   store: Store,
-  account: Account | undefined,
   releases: Releases,
 ): App {
-  const inFolder = { transact: store.governor.transact, owner: nameProcess(random), isGone: hasEnded };
   const governor = createGovernor({
-    ...(account ?? inFolder),
+    transact: store.governor.transact,
+    owner: nameProcess(random),
+    isGone: hasEnded,
+    limits: config.limits,
+    say: (job, text) => say('warn', job, text),
     clock,
     random,
     longestWaitMs: LONGEST_WAIT_MS,
@@ -125,7 +107,7 @@ function build(
     again,
     lag: (name) => lagOf(store, jobs, config, name, clock.now()),
   });
-  releases.add(() => (account ? account.close(governor.close()) : governor.close()));
+  releases.add(() => governor.close());
   const api = createApi({
     baseUrl: config.apiUrl,
     key: config.key,
@@ -182,7 +164,6 @@ function build(
       return ageOf(Date.parse(walk.startedAt), clock.now()) === null ? await mirrorOnce() : walk;
     },
     waitsForPermit: governor.waits,
-    clockJumped: governor.clockJumped,
     askOnce: ({ name, path, reading }, signal) =>
       api.askOnce({ job: name, walkId: null, path, query: reading === 'walk' ? { limit: 1 } : {} }, signal),
     usesProxy: api.usesProxy,

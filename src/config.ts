@@ -16,6 +16,7 @@ import {
   smallNames,
 } from './config/settings.ts';
 import {
+  type AccountLimits,
   type MaxAges,
   type ProxyAddress,
   readPath,
@@ -48,12 +49,12 @@ type Values<Entries> = {
 
 type AllValues = Values<typeof settings>;
 
-export type Config = Omit<AllValues, 'key' | 'proxy' | 'serve' | 'ship' | 'lake' | 'account'> & {
+export type Config = Omit<AllValues, 'key' | 'limits' | 'proxy' | 'serve' | 'ship' | 'lake'> & {
   key: KeySource;
   /** Through which the API may be reached. */
   proxy: ProxySettings | undefined;
-  /** The account whose limits this mirror shares with others, where it does. */
-  account: { name: string; redisUrl: string } | undefined;
+  /** The limits of the account that its owner knows. */
+  limits: AccountLimits;
   /** The Postgres that follows the mirror, where there is one. */
   ship: ShipAddress | undefined;
   /** The lake that follows it, where there is one. */
@@ -100,7 +101,7 @@ type ServeSettings = {
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
 
 /** What a reading command needs. */
-export type LocalConfig = Pick<Config, 'dir' | 'logLevel' | 'spending'>;
+export type LocalConfig = Pick<Config, 'dir' | 'logLevel'>;
 
 /** What the service needs. */
 type ServeConfig = LocalConfig & Pick<Config, 'schedules' | 'serve'>;
@@ -113,12 +114,12 @@ type ServeConfig = LocalConfig & Pick<Config, 'schedules' | 'serve'>;
 export function readConfig(environment: Environment, schedules: Record<string, string>): Config {
   const given = withoutEmpty(environment);
   refuseDangers(given);
-  const { key, proxy, serve, ship, lake, account, ...others } = settings;
+  const { key, limits, proxy, serve, ship, lake, ...others } = settings;
   const values = readAll(others, given);
   return {
     ...values,
     proxy: readProxy(given, values.apiUrl),
-    account: readAccount(given),
+    limits: readLimits(given),
     ship: readShip(given),
     lake: readLake(given),
     key: readKey(given),
@@ -140,8 +141,8 @@ function readAll<Entries extends object>(entries: Entries, given: Environment): 
 export function readLocalConfig(environment: Environment): LocalConfig {
   const given = withoutEmpty(environment);
   refuseUnknown(given);
-  const { dir, logLevel, spending } = settings;
-  return readAll({ dir, logLevel, spending }, given);
+  const { dir, logLevel } = settings;
+  return readAll({ dir, logLevel }, given);
 }
 
 /** Reads what the service needs, and no key. @throws Failure `config`, as `readConfig` does. */
@@ -162,7 +163,7 @@ type SettingFound = { name: string; shown: string; wrong: Failure | null };
  */
 export function examineSettings(environment: Environment, schedules: Record<string, string>): SettingFound[] {
   const given = withoutEmpty(environment);
-  const { key: keys, account, redisUrl } = settings;
+  const { key: keys } = settings;
   const key: Setting = given[keys.file.name] === undefined ? keys.text : keys.file;
   const show = (setting: Setting, text = given[setting.name]) =>
     text === undefined ? (setting.fallback ?? 'unset') : setting.show(text);
@@ -195,9 +196,6 @@ export function examineSettings(environment: Environment, schedules: Record<stri
       const jobs = Object.keys(readSchedules(environment, schedules));
       return jobs.map((job) => `${job} ${given[settingOf(job)] ?? schedules[job]}`).join(', ');
     }),
-    ...(given[account.name] !== undefined && areRight([account, redisUrl])
-      ? [finding('account', () => `its limits are shared as ${readAccount(given)?.name}`)]
-      : []),
     ...(areRight(Object.values(settings.serve))
       ? [
           finding('service', () => {
@@ -279,17 +277,9 @@ export function readLake(environment: Environment): LakeSettings | undefined {
   return folder === undefined ? undefined : { folder, ...others };
 }
 
-/** The account whose limits are shared, and by which Redis. @throws Failure `config` without `REDIS_URL`. */
-export function readAccount(environment: Environment): Config['account'] {
-  const given = withoutEmpty(environment);
-  const name = readSetting(settings.account, given);
-  if (name === undefined) return undefined;
-  const redisUrl = readSetting(settings.redisUrl, given);
-  if (redisUrl !== undefined) return { name, redisUrl };
-  throw new Failure(
-    'config',
-    'MIRROR_ACCOUNT needs REDIS_URL: set it to a Redis that all machines of the account reach',
-  );
+function readLimits(given: Environment): AccountLimits {
+  const { quota = null, rate = null, concurrency = null } = readAll(settings.limits, given);
+  return { quota, rate, concurrency };
 }
 
 /** The folder of the mirror, even where other settings are wrong. */

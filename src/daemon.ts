@@ -3,9 +3,7 @@
 import { once } from 'node:events';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import ms from 'ms';
 import { type App, openApp, type Surroundings } from './app.ts';
-import { watchClock } from './daemon/clock-jumps.ts';
 import { type Following, type FollowingParts, keepFollowing } from './daemon/following.ts';
 import { openHealthSocket } from './daemon/health-socket.ts';
 import { type MirrorFile, watchMirrorFile } from './daemon/mirror-file.ts';
@@ -53,27 +51,12 @@ export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promis
 
 async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: AbortSignal): Promise<void> {
   const { log, clock, random } = parts;
-  let outOfReach: DaemonNote['account'] = null;
-  let note: ReturnType<typeof noting> | undefined;
-  const app = await openApp({
-    ...parts,
-    say: (level, job, text) => log[level]({ job }, text),
-    isPatient: true,
-    provenBy,
-    outOfReach(account) {
-      outOfReach = account;
-      note?.({ account });
-      if (account)
-        log.warn({ reason: account.code }, `no call is made: ${account.message}; ${account.advice}`);
-      else log.info({}, "the account's limits are in reach again: calls go on");
-    },
-  });
+  const app = await openApp({ ...parts, say: (level, job, text) => log[level]({ job }, text), provenBy });
   releases.add(app.close);
   const { dir, apiUrl, redisUrl, schedules, serve, ship, lake } = app.config;
   const lock = holdFolder(dir);
   releases.add(lock.release);
-  note = noting(lock, log);
-  note({ account: outOfReach });
+  const note = noting(lock, log);
   const pulse = createPulse(app.waitsForPermit, clock.monotonic);
   const turns = createTurns(app, clock.now);
   const file = watchMirrorFile({ store: app.store, log, clock });
@@ -128,17 +111,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   });
   releases.add(queue.close, app.endCommands);
   guarded(dir, () => writeQueueFile(dir, queue.changesAt));
-  const keepNextDue = () => keepAllDue(app, turns, log);
-  keepNextDue();
-  void watchClock(
-    clock,
-    (byMs) => {
-      log.warn({ seconds: Math.round(byMs / 1_000) }, describeJump(byMs));
-      app.clockJumped();
-      keepNextDue();
-    },
-    ending,
-  );
+  keepAllDue(app, turns, log);
   const systemd = systemdNotifier(parts);
   releases.add(systemd.stopping);
   log.info({}, `mirroring ${apiUrl} into ${app.store.file}`);
@@ -216,13 +189,6 @@ function keepAllDue({ jobs, store }: App, turns: Turns, log: Log): void {
   }
 }
 
-function describeJump(byMs: number): string {
-  const far = ms(Math.abs(byMs));
-  return byMs > 0
-    ? `the clock went forward by ${far}, or the machine slept`
-    : `the clock was set back by ${far}`;
-}
-
 /** Whether the runs of this process do their work. */
 function isWell(pulse: Pulse, log: Log): boolean {
   const silent = pulse.silent();
@@ -231,12 +197,12 @@ function isWell(pulse: Pulse, log: Log): boolean {
 }
 
 function statusOf({ config, jobs }: App, now: number) {
-  return readStatus(config.dir, datasetsOf(jobs, config.schedules), config.spending, now);
+  return readStatus(config.dir, datasetsOf(jobs, config.schedules), now);
 }
 
 /** Returns what changes the lock's note, which `status` shows. */
 function noting(lock: Lock, log: Log): (change: Partial<DaemonNote>) => void {
-  let noted: DaemonNote = { queue: null, account: null, serve: null, ...noSinks };
+  let noted: DaemonNote = { queue: null, serve: null, ...noSinks };
   lock.note(null);
   return (change) => {
     noted = { ...noted, ...change };

@@ -2,10 +2,10 @@
 
 import { arch, platform } from 'node:os';
 import type { Surroundings } from './app.ts';
-import { examineSettings, readAccount, readDir } from './config.ts';
+import { examineSettings, readDir } from './config.ts';
 import { checkApi } from './doctor/api.ts';
 import { type Check, ok, problemOf, skipped } from './doctor/check.ts';
-import { checkAccount, checkRedis, checkService, checkSinks } from './doctor/daemon.ts';
+import { checkRedis, checkService, checkSinks } from './doctor/daemon.ts';
 import { checkAges, checkDatabase, checkDisk, checkLog } from './doctor/database.ts';
 import { checkFiles } from './doctor/files.ts';
 import type { Job } from './job.ts';
@@ -41,8 +41,6 @@ export async function* diagnose(
   if (database.level === 'ok') yield* checkAges(dir, surroundings.clock.now());
   if (!found.some(({ name, wrong }) => name === 'REDIS_URL' && wrong))
     yield* await checkRedis(dir, environment);
-  const account = found.some(({ wrong }) => wrong) ? undefined : readAccount(environment);
-  if (account) yield await checkAccount(account);
   yield* checkService(dir);
   // A wrong setting was reported above.
   if (!found.some(({ name, wrong }) => wrong && /^MIRROR_(SHIP|LAKE|KEEP_SNAPSHOTS)/.test(name)))

@@ -43,7 +43,6 @@ export const waitReasons = {
   unavailable: 'the API does not serve it at present',
   blocked: 'something between us and the API (a firewall or proxy) answers 403',
   unreachable: 'the API cannot be reached',
-  account: "the account's limits are out of reach",
   shutdown: 'the program was told to end',
 } as const;
 

@@ -1,82 +1,91 @@
 /**
- * The rate limiter: every request to the API waits here for a permit. This file queues the waiters, and waits where that is short; a
- * pure machine on a shared state decides whether a request may be sent (`governor/permits.ts`).
+ * The rate limiter: every request to the API waits here for a permit. A permit is one short transaction on the state that all processes
+ * share, a response is another; `governor/machine.ts` decides.
  */
 
-import { isoTime } from './clock.ts';
+import { type Clock, isoTime, type Random } from './clock.ts';
+import type { AccountLimits } from './config/values.ts';
 import { Failure, Snooze, type WaitReason } from './errors.ts';
-import { createLease, type InFlightRequest, type LeaseParts, type RequestOutcome } from './governor/lease.ts';
-import type { PrefetchOptions, RefusedDecision, WaitDecision } from './governor/state.ts';
+import { govern, isSameSet } from './governor/machine.ts';
+import {
+  type Decision,
+  type Event,
+  type KeyMark,
+  type RequestOutcome,
+  readState,
+  type State,
+} from './governor/state.ts';
 
-export type { Change, RequestOutcome, Transact } from './governor/lease.ts';
+export type { RequestOutcome } from './governor/state.ts';
 
 /** Tells how a request ended; called once. The responses of one job may overtake each other. */
 export type CompleteRequest = (outcome: RequestOutcome) => void;
 
-export type CallOptions = PrefetchOptions & {
-  /** Called where the governor makes the request wait, but not where it only waits for another of ours. Its error is thrown. */
-  onWait?: () => void;
-};
-
 export type Governor = {
   /**
-   * Resolves when one request of `job` may be sent, to what must be called once it has ended. A prefetch needs budget, and goes last.
+   * Resolves when one request of `job` may be sent, to what must be called once it has ended.
    * @throws Snooze where the wait is longer than `longestWaitMs`; Failure `key` where the API refuses the key;
    * the signal's reason when it is aborted; what reading the job's lag or the state throws.
    */
-  acquire(job: string, signal: AbortSignal, options?: CallOptions): Promise<CompleteRequest>;
-  /** Takes one from the prefetch budget; false where none is left. `endPrefetch` must follow. */
-  reservePrefetch(): boolean;
-  /** @param isRefunded whether the prefetch was needed, or not sent; else it was wasted. */
-  endPrefetch(isRefunded: boolean): void;
+  acquire(job: string, signal: AbortSignal): Promise<CompleteRequest>;
   keyChanged(): void;
-  /** The clock was set, or the machine slept: measurements across that are forgotten, and all waiters ask anew. */
-  clockJumped(): void;
-  /** Whether a request of `job` whose turn has come waits in `acquire`. */
+  /** Whether a request of `job` waits in `acquire`. */
   waits(job: string): boolean;
-  /** Gives unused permits back and keeps what was learnt. */
-  close(): Promise<void>;
+  /** Wakes nobody any more. */
+  close(): void;
 };
 
-export type GovernorParts = LeaseParts & {
+/** Changes the kept state (undefined at first) in one transaction; keeps nothing where there is no `state`. */
+export type Transact = <Result>(change: (kept: unknown) => { state?: State; result: Result }) => Result;
+
+export type GovernorParts = {
+  transact: Transact;
+  clock: Clock;
+  random: Random;
+  /** The name of this process. */
+  owner: string;
   longestWaitMs: number;
+  /** The limits that the user knows. */
+  limits?: AccountLimits;
+  /** Whether another owner is known to have ended. */
+  isGone?: (owner: string) => boolean;
+  /** A few digits of the key's digest with `salt`: a refused key is not tried again at every start. */
+  keyDigest?: (salt: string) => string;
+  /** Whether to try at once what was refused or failed: a person asks for it. */
+  again?: boolean;
   /** How far behind a job's data is: the waiter furthest behind goes first. */
   lag?: (job: string) => number;
+  /** Gets what is worth a line in the log. */
+  say?: (job: string, text: string) => void;
 };
 
 /** A request that waits in `acquire`; before `notBefore` no permit is asked for it. */
 type Waiter = {
   job: string;
-  options: CallOptions;
   notBefore: number;
-  go(request: InFlightRequest): void;
+  go(complete: CompleteRequest): void;
   refuse(reason: unknown): void;
 };
 
+const unlimited: AccountLimits = { quota: null, rate: null, concurrency: null };
 /** Waits that are the same for every job. */
 const ACCOUNT_WIDE: ReadonlySet<WaitReason> = new Set(['rate', 'concurrency', 'retry_after']);
-/** Short waits, for which a prefetch stays. */
-const BRIEF: ReadonlySet<WaitReason> = new Set(['rate', 'concurrency']);
-/** A process without requests reports its pending events after so long. */
-const IDLE_MS = 250;
-/** Before a remote state that is out of reach is tried again. */
-const OUT_OF_REACH_MS = 2_000;
-/** Why a sleep is aborted; a text, since making an error is slow. */
+/** Why a nap ends early; a text, since making an error is slow. */
 const CANCELLED = 'cancelled';
+/** Whether a process lives is looked up so often. */
+const LIVES_MS = 1_000;
 
 export function createGovernor(parts: GovernorParts): Governor {
-  const { clock, longestWaitMs, lag = () => 0 } = parts;
-  const lease = createLease(parts);
+  const { transact, clock, random, owner, longestWaitMs, keyDigest } = parts;
+  const { limits = unlimited, isGone = () => false, lag = () => 0 } = parts;
   const waiters: Waiter[] = [];
   let nap: { until: number; cancel(): void } | undefined;
-  let cancelIdle: (() => void) | undefined;
-  /** The waiter for which a permit is being asked. One place in flight is kept free for it. */
-  let asking: Waiter | undefined;
-  let isClosed = false;
-  let isOutOfReach = false;
+  let isAgain = parts.again ?? false;
+  let lives = new Map<string, boolean>();
+  let livesAt = Number.NEGATIVE_INFINITY;
 
   return {
-    acquire(job, signal, options = {}) {
+    acquire(job, signal) {
       return new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
         const leave = () => {
@@ -86,14 +95,10 @@ export function createGovernor(parts: GovernorParts): Governor {
         };
         const waiter: Waiter = {
           job,
-          options,
-          notBefore: 0,
-          go(request) {
+          notBefore: Number.NEGATIVE_INFINITY,
+          go(complete) {
             leave();
-            resolve((outcome) => {
-              if (lease.complete(request, outcome)) report();
-              serve();
-            });
+            resolve(complete);
           },
           refuse(reason) {
             leave();
@@ -104,174 +109,129 @@ export function createGovernor(parts: GovernorParts): Governor {
         waiters.push(waiter);
         signal.addEventListener('abort', abort);
         serve();
-        if (isOutOfReach) refuseAll();
       });
     },
 
-    reservePrefetch: lease.reservePrefetch,
+    keyChanged: () => void tell({ type: 'key' }),
 
-    endPrefetch(isRefunded) {
-      lease.endPrefetch(isRefunded);
-      if (waiters.length === 0) tidyWhenIdle();
-    },
+    waits: (job) => waiters.some((waiter) => waiter.job === job),
 
-    keyChanged() {
-      lease.noteForAll({ type: 'key' });
-      report();
-    },
-
-    clockJumped() {
-      for (const waiter of waiters) waiter.notBefore = 0;
-      // A remote state lives by another clock.
-      if (!parts.isRemote) {
-        lease.noteForAll({ type: 'clock' });
-        report();
-      }
-      serve();
-    },
-
-    waits: (job) => waiters.some((waiter) => waiter.job === job && !waiter.options.isPrefetch),
-
-    async close() {
-      isClosed = true;
-      nap?.cancel();
-      cancelIdle?.();
-      lease.giveAllBack();
-      await lease.report();
-    },
+    close: () => nap?.cancel(),
   };
 
   /** Serves the waiters, the one furthest behind first, until none can go now; then naps until one may. */
   function serve(): void {
-    for (let waiter = next(); waiter; waiter = next()) {
-      const request = lease.take(waiter.job, waiter.options);
-      if (request) waiter.go(request);
-      else void ask(waiter);
-    }
-    // The waiters are served again after the decision.
-    if (lease.isAsking()) return;
-    // Waiters that wait only for requests in flight are served when one of those ends.
-    const timed = lease.isFullOfPrefetches() ? waiters.filter(({ options }) => !options.isPrefetch) : waiters;
-    if (timed.length > 0) napUntil(Math.min(...timed.map(({ notBefore }) => notBefore)));
-    else if (waiters.length === 0 && lease.hasPending()) tidyWhenIdle();
+    for (let waiter = next(); waiter; waiter = next())
+      try {
+        const decision = ask(waiter.job);
+        if ('id' in decision) waiter.go(completing(waiter.job, decision.id));
+        else defer(waiter, decision);
+      } catch (reason) {
+        waiter.refuse(reason);
+      }
+    if (waiters.length > 0) napUntil(Math.min(...waiters.map(({ notBefore }) => notBefore)));
   }
 
-  /** The waiter furthest behind for which a permit is held or may be asked; prefetches come last. */
+  /** The waiter furthest behind for which a permit may be asked. One whose lag cannot be read is refused. */
   function next(): Waiter | undefined {
-    if (lease.isFull(asking && !isOutOfReach ? 1 : 0)) return undefined;
     const now = clock.now();
-    // The clock was set back if a wait is longer than the longest.
-    for (const waiter of waiters) if (waiter.notBefore > now + longestWaitMs) waiter.notBefore = 0;
-    const mayAsk = !lease.isAsking();
-    const able = waiters.filter(
-      ({ job, options, notBefore }) => lease.canTake(job, options) || (mayAsk && notBefore <= now),
-    );
-    const inTurn = able.filter(({ options }) => !options.isPrefetch);
-    if (inTurn.length === 0) return lease.isFullOfPrefetches() ? undefined : able[0];
-    return inTurn.length === 1 ? inTurn[0] : furthestBehind(inTurn);
-  }
-
-  /** A waiter whose lag cannot be read is refused. */
-  function furthestBehind(able: readonly Waiter[]): Waiter | undefined {
     let first: { waiter: Waiter; behind: number } | undefined;
-    for (const waiter of able)
+    for (const waiter of [...waiters]) {
+      // The clock was set back if a wait is longer than the longest.
+      if (waiter.notBefore > now && waiter.notBefore <= now + longestWaitMs) continue;
+      if (waiters.length === 1) return waiter;
       try {
         const behind = lag(waiter.job);
         if (!first || behind > first.behind) first = { waiter, behind };
       } catch (reason) {
         waiter.refuse(reason);
       }
+    }
     return first?.waiter;
   }
 
-  async function ask(waiter: Waiter): Promise<void> {
-    asking = waiter;
+  function ask(job: string): Exclude<Decision, { say: unknown }> {
+    return transact((kept) => {
+      const now = clock.now();
+      let state = readState(kept, now);
+      if (isAgain) [state] = govern(state, { type: 'again' }, now);
+      if (isOtherKey(state)) [state] = govern(state, { type: 'key' }, now);
+      const gone = [...new Set(state.inFlight.map((request) => request.owner))].filter(hasEnded);
+      const [after, decision] = govern(state, { type: 'ask', owner, job, set: limits, gone }, now);
+      const isChanged = 'id' in decision || isAgain || gone.length > 0 || !isSameSet(state.set, limits);
+      isAgain = false;
+      return { ...(isChanged && { state: after }), result: decision as ReturnType<typeof ask> };
+    });
+  }
+
+  function hasEnded(other: string): boolean {
+    if (other === owner) return false;
+    if (Math.abs(clock.now() - livesAt) >= LIVES_MS) [lives, livesAt] = [new Map(), clock.now()];
+    const known = lives.get(other) ?? !isGone(other);
+    lives.set(other, known);
+    return !known;
+  }
+
+  /** Whether a key was refused that is not ours. */
+  function isOtherKey({ refusedKey }: State): boolean {
+    return refusedKey !== null && keyDigest !== undefined && keyDigest(refusedKey.salt) !== refusedKey.digest;
+  }
+
+  function completing(job: string, id: number): CompleteRequest {
+    return (outcome) => {
+      const say = tell({ type: 'response', id, roll: random(), key: markKey(outcome), ...outcome });
+      if (say) parts.say?.(job, say);
+      serve();
+    };
+  }
+
+  function markKey({ status }: RequestOutcome): KeyMark | null {
+    if (status !== 401 && status !== 403) return null;
+    const salt = random().toString(36);
+    return keyDigest ? { salt, digest: keyDigest(salt) } : null;
+  }
+
+  /** An error of the store comes again with the next request; what it did not learn of this one counts as spent in time. */
+  function tell(event: Event): string | null {
     try {
-      const decision = await withinReach(lease.ask(waiter.job, waiter.options));
-      if (waiters.includes(waiter) && !('permits' in decision) && !('noted' in decision))
-        defer(waiter, decision);
-    } catch (reason) {
-      waiter.refuse(reason);
+      return transact((kept) => {
+        const now = clock.now();
+        const [state, decision] = govern(readState(kept, now), event, now);
+        return { state, result: 'say' in decision ? decision.say : null };
+      });
+    } catch {
+      return null;
     }
-    asking = undefined;
-    serve();
   }
 
   /** Makes the request wait, with all others that the reason concerns. @throws where the wait is too long. */
-  function defer(waiter: Waiter, decision: WaitDecision | RefusedDecision): void {
-    if (!('wait' in decision)) throw keyFailure(waiter.job, decision);
-    const { until, reason } = decision.wait;
-    const now = clock.now();
-    const isTooLong = until - now > longestWaitMs;
-    if (isTooLong || (waiter.options.isPrefetch && !BRIEF.has(reason))) throw new Snooze(until, reason);
-    const deferred = ACCOUNT_WIDE.has(reason) ? [...waiters] : [waiter];
-    for (const one of deferred) one.notBefore = Math.max(one.notBefore, until, now + 1);
-    for (const one of deferred)
-      try {
-        one.options.onWait?.();
-      } catch (thrown) {
-        one.refuse(thrown);
-      }
-  }
-
-  /** Reports the pending events. After an error they stay pending, and the next request meets that error. */
-  function report(): void {
-    void withinReach(lease.report()).then(serve, serve);
-  }
-
-  /** Awaits an exchange with the state. Where that takes longer than the longest wait, all waiters are refused. */
-  async function withinReach<T>(exchange: Promise<T>): Promise<T> {
-    const giveUp = () => {
-      isOutOfReach = true;
-      refuseAll();
-    };
-    const cancel = Number.isFinite(longestWaitMs) ? clock.after(longestWaitMs, giveUp) : () => undefined;
-    try {
-      return await exchange;
-    } finally {
-      cancel();
-      isOutOfReach = false;
-    }
-  }
-
-  function refuseAll(): void {
-    for (const waiter of [...waiters]) waiter.refuse(new Snooze(clock.now() + OUT_OF_REACH_MS, 'account'));
+  function defer(waiter: Waiter, decision: Exclude<Decision, { id: number } | { say: unknown }>): void {
+    if ('refused' in decision) throw keyFailure(waiter.job, decision);
+    const { until, reason } = decision;
+    if (until - clock.now() > longestWaitMs) throw new Snooze(until, reason);
+    for (const one of ACCOUNT_WIDE.has(reason) ? waiters : [waiter])
+      one.notBefore = Math.max(one.notBefore, until);
   }
 
   function napUntil(until: number): void {
-    if (nap?.until === until || lease.isFull() || isClosed) return;
+    if (nap?.until === until) return;
     nap?.cancel();
     const wake = () => {
       nap = undefined;
       // They have waited, even if the clock was set back meanwhile.
-      for (const waiter of waiters) if (waiter.notBefore <= until) waiter.notBefore = 0;
+      for (const waiter of waiters)
+        if (waiter.notBefore <= until) waiter.notBefore = Number.NEGATIVE_INFINITY;
       serve();
     };
-    nap = { until, cancel: sleepThen(Math.max(0, until - clock.now()), wake) };
-  }
-
-  /** Does `work` after the sleep. @returns what cancels both. */
-  function sleepThen(ms: number, work: () => void): () => void {
     const cancelled = new AbortController();
-    clock.sleep(ms, cancelled.signal).then(work, () => undefined);
-    return () => cancelled.abort(CANCELLED);
-  }
-
-  /** An idle process reports its events and gives back its permits. */
-  function tidyWhenIdle(): void {
-    if (cancelIdle || isClosed) return;
-    cancelIdle = sleepThen(IDLE_MS, () => {
-      cancelIdle = undefined;
-      if (waiters.length > 0) return;
-      lease.giveAllBack();
-      report();
-    });
+    nap = { until, cancel: () => cancelled.abort(CANCELLED) };
+    clock.sleep(Math.max(0, until - clock.now()), cancelled.signal).then(wake, () => undefined);
   }
 }
 
-function keyFailure(job: string, { refused, until }: RefusedDecision): Failure {
+function keyFailure(job: string, { refused, until }: Extract<Decision, { refused: unknown }>): Failure {
   const what =
-    refused === 'forbidden'
+    refused === 'scope'
       ? `${job}: the key lacks the scope for this endpoint, or may not be used from this address`
       : 'the API refused the key';
   const when = `it is tried again at ${isoTime(until)}`;

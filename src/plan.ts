@@ -1,21 +1,138 @@
-/** What the next 24 hours will cost, from what the mirror knows: no call, no Redis, no key, no change. */
+/** How often each dataset is walked and glanced at, from its schedule, the calls that a walk takes, and the calls that may be made. */
 
 import { DAY_MS, isoTime } from './clock.ts';
+import { type Description, describeKept, type Pool } from './governor/describe.ts';
 import type { Dataset } from './job-list.ts';
-import { type Facts, type Grade, type Head, type Observed, readFacts } from './plan/facts.ts';
-import { accountJson, budgetOf, type Limits, quotaJson, readLimits, waitJson } from './plan/limits.ts';
-import {
-  type DayOfCalls,
-  type JobPlan,
-  type PlannedJob,
-  planDay,
-  planUntilMore,
-  type Spending,
-} from './plan/spacing.ts';
+import { type Facts, type Head, type Observed, readFacts } from './plan/facts.ts';
 import { runsWithin } from './schedule.ts';
 import { type Connection, readMirror } from './store/read.ts';
 
-export type { Spending } from './plan/spacing.ts';
+export type { Head } from './plan/facts.ts';
+
+/** A dataset that is to be read; times in milliseconds. */
+export type PlannedJob = {
+  /** Walks that its schedule asks for in a day, and the longest time from one to the next. */
+  runs: number;
+  longestMs: number;
+  weight: number;
+  /** Calls of a walk, in the mean of the last ones. */
+  walkCalls: number;
+  /** Calls of a glance at its head, where that is worth one; else null. */
+  glanceCalls: number | null;
+};
+
+/** The time from one walk to the next, in the mean of a day, and from any look to the next glance. */
+export type Interval = { walkMs: number; glanceMs: number | null };
+
+/** Of a dataset's calls, so many go to glances. */
+const GLANCES_PART = 1 / 4;
+/** Glances come at least so much more often than walks, or not at all. */
+const SOONER = 0.9;
+
+/**
+ * The schedules, where the calls are enough. Else intervals grow by the root of what a walk costs, which is best where every dataset
+ * changes about as often as its schedule says; a day is the longest, and where even that is too much, the most expensive datasets are
+ * walked less often.
+ * @param callsPerDay infinite where that is not known.
+ */
+export function intervals(jobs: readonly PlannedJob[], callsPerDay: number): Interval[] {
+  const wish = (job: PlannedJob): Interval => ({ walkMs: targetOf(job), glanceMs: null });
+  const fits = (of: (job: PlannedJob) => Interval) =>
+    jobs.reduce((sum, job) => sum + callsOf(job, of(job)), 0) <= callsPerDay;
+  if (fits(wish)) return jobs.map(wish);
+  const grown = (factor: number, withGlances: boolean) => (job: PlannedJob) => {
+    const { walkCalls, weight } = job;
+    const target = targetOf(job);
+    const isGlanced = withGlances && job.glanceCalls !== null;
+    const usualMs = factor * Math.sqrt((walkCalls * target) / weight);
+    const walkMs = Math.min(
+      Math.max(target, isGlanced ? usualMs / (1 - GLANCES_PART) : usualMs),
+      Math.max(target, DAY_MS),
+    );
+    return { walkMs, glanceMs: isGlanced ? glanceMsOf(job, walkMs) : null };
+  };
+  for (const withGlances of [true, false])
+    if (fits(grown(Number.POSITIVE_INFINITY, withGlances)))
+      return jobs.map(
+        grown(
+          least((factor) => fits(grown(factor, withGlances))),
+          withGlances,
+        ),
+      );
+  // No more calls a day than these for one dataset: so it is the expensive ones that are walked less often.
+  const shared = (each: number) => (job: PlannedJob) => {
+    const walkMs = Math.max(targetOf(job), DAY_MS);
+    return { walkMs: Math.max(walkMs, (DAY_MS * job.walkCalls) / each), glanceMs: null };
+  };
+  const part = least((factor) => fits(shared(1 / factor)));
+  return jobs.map(shared(1 / part));
+}
+
+/** Of the calls that its walks take in a day, glances get a third, which is a quarter of all. */
+function glanceMsOf(job: PlannedJob, walkMs: number): number | null {
+  const perDay =
+    ((GLANCES_PART / (1 - GLANCES_PART)) * job.walkCalls * DAY_MS) / walkMs / (job.glanceCalls ?? 1);
+  // A walk looks at the head, too.
+  const ms = Math.max(targetOf(job), DAY_MS / (perDay + DAY_MS / walkMs / 2));
+  return ms < SOONER * walkMs ? ms : null;
+}
+
+/** The least factor, to a thousandth, that is enough; `isEnough` is monotonic. */
+function least(isEnough: (factor: number) => boolean): number {
+  let [low, high] = [1e-6, 1e12];
+  while (high / low > 1.001) {
+    const middle = Math.sqrt(low * high);
+    if (isEnough(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+const targetOf = ({ runs, longestMs }: PlannedJob) => (runs > 0 ? DAY_MS / runs : longestMs);
+
+const walksPerDay = ({ runs }: PlannedJob, { walkMs }: Interval) => (runs > 0 ? DAY_MS / walkMs : 0);
+
+function glancesPerDay({ walkMs, glanceMs }: Interval): number {
+  return glanceMs === null ? 0 : Math.max(0, DAY_MS / glanceMs - DAY_MS / walkMs / 2);
+}
+
+function callsOf(job: PlannedJob, interval: Interval): number {
+  return walksPerDay(job, interval) * job.walkCalls + glancesPerDay(interval) * (job.glanceCalls ?? 0);
+}
+
+/**
+ * What is left until the pool resets, as calls a day; but no more than what is left and what comes within a day: shortly before a reset
+ * what is left would else look like much. Null where that is not known.
+ */
+export function callsPerDay({ limit, remaining, asOf, reserve, resets }: Pool, now: number): number | null {
+  const { everyMs, at } = resets;
+  if (limit === null || remaining === null || everyMs === null) return null;
+  const usual = (Math.max(0, limit - reserve) * DAY_MS) / everyMs;
+  // What was said before the latest reset is over.
+  const isOver = at !== null && asOf !== null && asOf < at - everyMs;
+  const left = Math.max(0, (isOver ? limit : remaining) - reserve);
+  // What slides comes back as it was spent. Where nothing is left, the governor says when to try.
+  if (at === null || left < 1) return usual;
+  const untilMs = Math.max(1, at - now);
+  const aheadMs = Math.max(untilMs, DAY_MS);
+  return Math.min((left * DAY_MS) / untilMs, (left * DAY_MS + usual * (aheadMs - untilMs)) / aheadMs);
+}
+
+/** The account's limits as far as they are known. */
+export type Limits = {
+  quota: Description['quota'];
+  /** Null until the governor has begun. */
+  rate: Description['rate'] | null;
+  concurrency: Description['concurrency'] | null;
+  waits: Description['waits'] | null;
+  notes: Description['notes'];
+};
+
+export function readLimits(connection: Connection, now: number): Limits {
+  const kept = connection.prepare<[], string>('SELECT state FROM _governor WHERE id = 1').pluck().get();
+  const described = describeKept(kept === undefined ? undefined : JSON.parse(kept), now);
+  return kept === undefined ? { ...described, rate: null, concurrency: null, waits: null } : described;
+}
 
 export type DayPlan = {
   /** When it was made, in epoch milliseconds, like the times of `quota` and `waits`. */
@@ -24,18 +141,12 @@ export type DayPlan = {
   datasets: DatasetPlan[];
   /** Calls expected in 24 hours, of the datasets whose `calls` are known. */
   calls: number;
-  /** Null where it is not known what may be spent: see `unknown`. */
+  /** Calls that may be made in 24 hours at the rate until the quota resets; null where it is not known: see `unknown`. */
   available: number | null;
   left: number | null;
-  /** How many times longer than its schedule an interval becomes, times the weight: the most of all; 1 where all are kept. */
-  stretch: number;
-  /** The same until more calls come, for what is left until then. */
-  stretchNow: number;
-  chanceOfRunningDry: number | null;
-  /** `kept`: each is, most likely; `tight`: in the mean of the day; `scarce`: intervals become longer, by `stretch`. */
-  schedules: 'kept' | 'tight' | 'scarce' | 'unknown';
+  /** `kept`; `scarce`: intervals become longer; `starved`: some datasets are not even walked once a day. */
+  schedules: 'kept' | 'scarce' | 'starved' | 'unknown';
   quota: Limits['quota'];
-  account: Limits['account'];
   /** Rate of calls; null where no limit was felt. */
   perSecond: number | null;
   waits: NonNullable<Limits['waits']>;
@@ -59,9 +170,7 @@ export type DatasetPlan = {
   callsIfGlanced: number | null;
   /** Where new rows stood. */
   head: Head;
-  /** Of the rows that were new at the last walk after glances, how many these had brought; null without glances. */
-  graded: Grade | null;
-  /** What its latest walks of the last week found; null where none could be compared. */
+  /** What its latest walks found; null where none could be compared. */
   observed: Observed | null;
   /** False where its calls do not count against the quota. */
   drawsOnQuota: boolean;
@@ -74,91 +183,91 @@ export type DatasetPlan = {
   heldToSeconds: number | null;
   /** The time from a walk or glance to the next glance; null where there are none. */
   glanceEverySeconds: number | null;
-  /** The same until more calls come, for what is left until then: what the daemon holds itself to; null where unknown. */
-  now: Intervals | null;
-};
-
-/** The read intervals that the plan holds a dataset to until more calls come. */
-export type Intervals = {
-  everySeconds: number | null;
-  glanceEverySeconds: number | null;
-  /** Whether a walk costs more than is left, and would be cut in two. */
-  waitsForMore: boolean;
 };
 
 /** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
-export function readPlan(
-  dir: string,
-  datasets: readonly Dataset[],
-  spending: Spending,
-  now: number,
-): DayPlan {
-  return readMirror(dir, (connection) => planOf(connection, datasets, spending, now));
+export function readPlan(dir: string, datasets: readonly Dataset[], now: number): DayPlan {
+  return readMirror(dir, (connection) => planOf(connection, datasets, now));
 }
 
-type KnownDataset = Dataset &
-  Pick<PlannedJob, 'runs' | 'longestMs' | 'drawsOnQuota'> & { facts: Facts; state: DatasetPlan['state'] };
+type KnownDataset = Dataset & {
+  facts: Facts;
+  runs: number;
+  longestMs: number;
+  drawsOnQuota: boolean;
+  state: DatasetPlan['state'];
+};
 
 /** The same for an open mirror, of which the caller reads more at the same point in time. */
 export function planOf(
   connection: Connection,
   datasets: readonly Dataset[],
-  spending: Spending,
   now: number,
   limits: Limits = readLimits(connection, now),
 ): DayPlan {
-  const { quota, account } = limits;
+  const { quota } = limits;
   const waits = limits.waits ?? [];
-  const known = datasets.map((dataset): KnownDataset => {
-    const facts = readFacts(connection, dataset.name, dataset.rows, now);
-    const drawsOnQuota = !quota.apart.includes(dataset.name);
-    const state = stateOf(dataset, facts, waits);
-    return { ...dataset, ...runsWithin(dataset.schedule, now, DAY_MS), facts, drawsOnQuota, state };
-  });
-  const jobs = known.flatMap((dataset) => plannedJob(dataset) ?? []);
-  const budget = budgetOf(quota, now);
   const perSecond = limits.rate?.perSecond ?? null;
-  const means = { budget: 'unknown' in budget ? null : budget, perSecond, spending };
-  const [day, untilMore] = [planDay(jobs, means), planUntilMore(jobs, means)];
-  const planned = known.map((dataset) => {
-    const at = jobs.findIndex(({ name }) => name === dataset.name);
-    return describeDataset(dataset, day.jobs[at], untilMore.jobs[at]);
+  const known = datasets.map((dataset): KnownDataset => {
+    const facts = readFacts(connection, dataset.name, dataset.rows);
+    const drawsOnQuota = !quota.apart.includes(dataset.name);
+    return {
+      ...dataset,
+      ...runsWithin(dataset.schedule, now, DAY_MS),
+      facts,
+      drawsOnQuota,
+      state: stateOf(dataset, facts, waits),
+    };
   });
+  const pools = [quota, ...(quota.other ? [quota.other] : [])].flatMap(
+    (pool) => callsPerDay(pool, now) ?? [],
+  );
+  const available = pools.length > 0 ? Math.min(...pools) : null;
+  const byRate = perSecond === null ? Number.POSITIVE_INFINITY : (perSecond * DAY_MS) / 1_000;
+  const counted = known.filter(
+    ({ state, drawsOnQuota, runs }) => state === 'planned' && drawsOnQuota && runs > 0,
+  );
+  const spaced = intervals(counted.map(plannedJob), Math.min(available ?? Number.POSITIVE_INFINITY, byRate));
+  const planned = known.map((dataset) =>
+    describeDataset(dataset, spaced[counted.indexOf(dataset)], perSecond),
+  );
+  const calls = planned.reduce((sum, dataset) => sum + (dataset.calls ?? 0), 0);
+  const spent = planned.reduce((sum, dataset) => sum + (dataset.drawsOnQuota ? (dataset.calls ?? 0) : 0), 0);
+  const isGrown = planned.some(
+    ({ everySeconds, targetSeconds }) => (everySeconds ?? 0) > 1.01 * (targetSeconds ?? 0),
+  );
+  const isStarved =
+    isGrown && planned.some(({ walks, runs }) => walks !== null && walks < Math.min(0.99, runs));
   return {
     at: now,
     file: connection.name,
     datasets: planned,
-    calls: tenth(planned.reduce((sum, { calls }) => sum + (calls ?? 0), 0)),
-    available: day.available && tenth(day.available),
-    left: day.left && tenth(day.left),
-    stretch: hundredth(day.stretch),
-    stretchNow: hundredth(untilMore.stretch),
-    chanceOfRunningDry: day.chanceOfRunningDry && Math.round(day.chanceOfRunningDry * 1_000) / 1_000,
-    schedules: outlookOf(day),
+    calls: tenth(calls),
+    available: available && tenth(available),
+    left: available && tenth(Math.max(0, available - spent)),
+    schedules: isStarved ? 'starved' : isGrown ? 'scarce' : available === null ? 'unknown' : 'kept',
     quota,
-    account,
     perSecond,
     waits,
     unknown: [
-      ...('unknown' in budget ? [{ job: null, why: budget.unknown }] : []),
-      ...(account && account.processes > 1 ? [{ job: null, why: othersOf(account) }] : []),
-      ...planned.flatMap(whatIsUnknown),
+      ...(available === null ? [{ job: null, why: whyUnknown(quota) }] : []),
+      ...planned
+        .filter(({ state }) => state === 'unknown')
+        .map(({ job }) => ({ job, why: 'no walk has ended yet: its calls are not counted' })),
+      ...planned
+        .filter(
+          (one) => one.state === 'planned' && !one.observed && one.callsIfChanged !== one.callsIfUnchanged,
+        )
+        .map(({ job }) => ({
+          job,
+          why: 'how often it changes is not known yet: every walk is counted as if it did',
+        })),
     ],
   };
 }
 
-/** A smaller chance is not worth a word. */
-const LEAST_CHANCE = 0.01;
-
-function outlookOf({ available, stretch, chanceOfRunningDry }: DayOfCalls): DayPlan['schedules'] {
-  if (available === null) return 'unknown';
-  if (stretch > 1) return 'scarce';
-  return (chanceOfRunningDry ?? 0) < LEAST_CHANCE ? 'kept' : 'tight';
-}
-
-/** The governor counts their calls as ours; their schedules lie in their own folders. */
-const othersOf = ({ name, processes }: NonNullable<Limits['account']>) =>
-  `what ${processes - 1} more on the account ${name} will take is not counted`;
+const whyUnknown = ({ limit, resets }: Pool) =>
+  limit === null ? 'the API has not reported any quota yet' : resets.says;
 
 function stateOf({ name, schedule }: Dataset, facts: Facts, waits: DayPlan['waits']): DatasetPlan['state'] {
   if (schedule === 'off') return 'off';
@@ -166,37 +275,35 @@ function stateOf({ name, schedule }: Dataset, facts: Facts, waits: DayPlan['wait
   return facts.calls ? 'planned' : 'unknown';
 }
 
-/** A dataset as the plan counts it; undefined where it is not run, or what a walk costs is not known. */
-export function plannedJob(
-  dataset: Pick<KnownDataset, 'name' | 'runs' | 'longestMs' | 'weight' | 'drawsOnQuota' | 'state'> & {
-    facts: Omit<Facts, 'rows'>;
-  },
-): PlannedJob | undefined {
-  const { name, runs, longestMs, weight, drawsOnQuota, state, facts } = dataset;
-  if (state !== 'planned' || !facts.calls) return undefined;
+function plannedJob({ runs, longestMs, weight, facts }: KnownDataset): PlannedJob {
+  const { calls, observed, head } = facts;
+  const { changed, unchanged } = calls ?? { changed: 1, unchanged: 1 };
+  const wholePart = observed && observed.walks > 0 ? observed.whole / observed.walks : 1;
   return {
-    name,
-    runs,
-    longestMs,
-    weight,
-    changedCalls: facts.calls.changed,
-    unchangedCalls: facts.calls.unchanged,
-    changesPerDay: facts.observed?.perDay ?? Number.POSITIVE_INFINITY,
-    glanceCalls: facts.head.useful ? facts.glanceCalls : null,
-    callMs: facts.callMs ?? 0,
-    drawsOnQuota,
+    ...{ runs, longestMs, weight },
+    walkCalls: Math.max(1, unchanged + wholePart * (changed - unchanged)),
+    glanceCalls: head.useful ? facts.glanceCalls : null,
   };
 }
 
 /** The calls of a dataset that is not planned: a refused key is tried once a day. */
-const callsUnplanned = { off: 0, forbidden: 1, unknown: null, planned: null };
+const callsUnplanned = { off: 0, forbidden: 1, unknown: null, planned: 0 };
 const walksUnplanned = { ...callsUnplanned, forbidden: 0 };
 
+/** @param interval undefined where its schedule is kept, since its calls do not count, or it is not planned. */
 function describeDataset(
-  { name, runs, longestMs, weight, drawsOnQuota, state, facts }: KnownDataset,
-  day: JobPlan | undefined,
-  untilMore: JobPlan | undefined,
+  known: KnownDataset,
+  interval: Interval | undefined,
+  perSecond: number | null,
 ): DatasetPlan {
+  const { name, runs, longestMs, weight, drawsOnQuota, state, facts } = known;
+  const isPlanned = state === 'planned' && runs > 0;
+  const job = plannedJob(known);
+  const spacing = interval ?? { walkMs: targetOf(job), glanceMs: null };
+  const longerMs = (longestMs * spacing.walkMs) / targetOf(job);
+  const everyMs = Math.max(spacing.walkMs, Math.min(longerMs, Math.max(longestMs, DAY_MS)));
+  const changed = facts.calls?.changed ?? null;
+  const ofWalk = perSecond === null ? 0 : ((changed ?? 0) * 1_000) / perSecond;
   return {
     job: name,
     rows: facts.rows,
@@ -204,40 +311,23 @@ function describeDataset(
     state,
     targetSeconds: secondsOf(longestMs),
     runs: tenth(runs),
-    callsIfChanged: facts.calls?.changed ?? null,
+    callsIfChanged: changed,
     callsIfUnchanged: facts.calls?.unchanged ?? null,
     callsIfGlanced: facts.head.useful ? tenth(facts.glanceCalls) : null,
-    head: { ...facts.head, new: tenth(facts.head.new), inHead: tenth(facts.head.inHead) },
-    graded: facts.graded,
-    observed: facts.observed && { ...facts.observed, perDay: tenth(facts.observed.perDay) },
+    head: facts.head,
+    observed: facts.observed,
     drawsOnQuota,
-    walks: day ? tenth(day.walks) : walksUnplanned[state],
-    glances: day ? tenth(day.glances) : walksUnplanned[state],
-    calls: day ? tenth(day.calls) : callsUnplanned[state],
-    everySeconds: secondsOf(day?.everyMs),
-    heldToSeconds: secondsOf(day?.heldToMs),
-    glanceEverySeconds: secondsOf(day?.glanceEveryMs),
-    now: untilMore ? intervalsOf(untilMore) : null,
+    walks: isPlanned ? tenth(walksPerDay(job, spacing)) : walksUnplanned[state],
+    glances: isPlanned ? tenth(glancesPerDay(spacing)) : walksUnplanned[state],
+    calls: isPlanned ? tenth(callsOf(job, spacing)) : callsUnplanned[state],
+    everySeconds: isPlanned ? secondsOf(everyMs) : null,
+    heldToSeconds: isPlanned ? secondsOf(everyMs + ofWalk) : null,
+    glanceEverySeconds: isPlanned ? secondsOf(spacing.glanceMs) : null,
   };
 }
 
-const intervalsOf = ({ everyMs, glanceEveryMs, waitsForMore }: JobPlan): Intervals => ({
-  everySeconds: secondsOf(everyMs),
-  glanceEverySeconds: secondsOf(glanceEveryMs),
-  waitsForMore,
-});
-
-function whatIsUnknown({ job, state, observed, callsIfChanged, callsIfUnchanged }: DatasetPlan) {
-  if (state === 'unknown') return [{ job, why: 'no walk has ended yet: its calls are not counted' }];
-  if (state === 'planned' && !observed && callsIfChanged !== callsIfUnchanged)
-    return [{ job, why: 'how often it changes is not known yet: every walk is counted as if it did' }];
-  return [];
-}
-
 /** Null for ever, and where nothing is planned. */
-const secondsOf = (ms: number | null | undefined) =>
-  typeof ms === 'number' && Number.isFinite(ms) ? tenth(ms / 1_000) : null;
-const hundredth = (value: number) => Math.round(value * 100) / 100;
+const secondsOf = (ms: number | null) => (ms !== null && Number.isFinite(ms) ? tenth(ms / 1_000) : null);
 const tenth = (value: number) => Math.round(value * 10) / 10;
 
 /** What `plan --json` prints. Within one `version` members are added, never removed or changed in meaning. */
@@ -245,13 +335,35 @@ export type PlanJson = ReturnType<typeof planJson>;
 
 /** For programs: times in ISO 8601 UTC, durations in seconds. */
 export function planJson(plan: DayPlan) {
-  const { at, quota, waits, account } = plan;
+  const { at, quota, waits } = plan;
   return {
     version: 1 as const,
     ...plan,
     at: isoTime(at),
     quota: quotaJson(quota),
-    account: accountJson(account),
     waits: waits.map(waitJson),
   };
+}
+
+export type LimitsJson = ReturnType<typeof limitsJson>;
+
+export function limitsJson({ quota, rate, concurrency, waits, notes }: Limits) {
+  return { quota: quotaJson(quota), rate, concurrency, waits: waits?.map(waitJson) ?? null, notes };
+}
+
+function quotaJson({ apart, other, ...pool }: Limits['quota']) {
+  return { ...poolJson(pool), apart, other: other && poolJson(other) };
+}
+
+function poolJson({ asOf, resets: { at, everyMs, ...resets }, ...pool }: Pool) {
+  const time = (ms: number | null) => (ms === null ? null : isoTime(ms));
+  return {
+    ...pool,
+    asOf: time(asOf),
+    resets: { ...resets, at: time(at), everySeconds: everyMs && everyMs / 1_000 },
+  };
+}
+
+function waitJson({ until, ...wait }: NonNullable<Limits['waits']>[number]) {
+  return { ...wait, until: isoTime(until) };
 }

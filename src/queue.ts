@@ -13,9 +13,8 @@ import { parseRedisUrl } from './config.ts';
 import { Failure, Snooze, toError } from './errors.ts';
 import type { Log } from './log.ts';
 import { CHANGES, type ChangeSource, openChanges } from './queue/changes.ts';
-import { connect } from './queue/connection.ts';
+import { addressOf, connect, within } from './queue/connection.ts';
 import { startPrivateRedis } from './queue/private-redis.ts';
-import { addressOf, within } from './redis.ts';
 import { nextDue, type Schedule } from './schedule.ts';
 
 export type { Change } from './queue/changes.ts';

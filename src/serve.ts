@@ -10,7 +10,6 @@ import { mayHaveProxy } from './config.ts';
 import { type Failure, toError } from './errors.ts';
 import { datasetsOf, type ListedJob } from './job-list.ts';
 import type { Log } from './log.ts';
-import type { Spending } from './plan.ts';
 import type { Schedule } from './schedule.ts';
 import { clientAddresses, hostNames, originOf } from './serve/http/client.ts';
 import { createHandler } from './serve/http/handler.ts';
@@ -61,7 +60,6 @@ type ServiceSettings = {
   page: PageAccess;
   /** When each job is run and how calls are spent: what the daemon goes by. */
   schedules: Readonly<Record<string, Schedule>>;
-  spending: Spending;
 };
 
 export type Service = {
@@ -77,7 +75,7 @@ export type Service = {
 
 /** @throws Failure `incomplete` where another process serves from the folder, and as `openServeDatabase` does. */
 export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }: ServiceParts): Service {
-  const { maxAgeMs, spending } = settings;
+  const { maxAgeMs } = settings;
   const datasets = datasetsOf(jobs, settings.schedules);
   const onError = (thrown: unknown, requestId?: string) =>
     log.error({ ...(requestId && { requestId }), err: toError(thrown).stack }, 'a call failed');
@@ -107,7 +105,6 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
     jobs,
     pool,
     datasets,
-    spending,
     access: settings.page,
     admission,
     version: version(),
@@ -135,7 +132,6 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
     mirror,
     areKeysUp: admission.isUp,
     datasets,
-    spending,
     maxAgeMs,
     routes: [...new Set(routes.map(({ name }) => name))],
     version: version(),

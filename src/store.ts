@@ -195,8 +195,12 @@ function refuseLost(lost: FindLoss): void {
 
 function createStore(connection: Connection, dir: string, now: () => number, lost: FindLoss) {
   const file = connection.name;
-  const findLastLook = connection.prepare<[string], Pick<WalkRow, 'startedAt' | 'finishedAt'>>(
-    `SELECT started_at AS startedAt, finished_at AS finishedAt FROM walks
+  const findLastLook = connection.prepare<
+    [string],
+    Pick<WalkRow, 'startedAt' | 'finishedAt'> & { metNone: 0 | 1 }
+  >(
+    `SELECT started_at AS startedAt, finished_at AS finishedAt,
+       kind = 'glance' AND status = 'complete' AND rows > 0 AND inserted = rows AS metNone FROM walks
      WHERE job = ? AND (kind = 'glance' OR finished_at IS NOT NULL) ORDER BY id DESC LIMIT 1`,
   );
   const upsertNextDue = connection.prepare<[string, string | null]>(
@@ -280,6 +284,8 @@ function createStore(connection: Connection, dir: string, now: () => number, los
         const { startedAt, finishedAt } = findLastLook.get(job) ?? {};
         return past(finishedAt ? startedAt : undefined);
       },
+      /** Whether a walk is due, since the last look, a glance, met no row that the mirror knew: there may be more behind it. */
+      lacksWalk: (job: string) => findLastLook.get(job)?.metNone === 1,
       /** Whether the job's unfinished walk waits for a page that did not come in its last run, though the API answers. */
       waitsAtObstacle(job: string): boolean {
         const walk = lastWalk(connection, job, 'finished_at IS NULL');

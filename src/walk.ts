@@ -37,7 +37,7 @@ import { confirmPage, narrowGap } from './walk/obstacles.ts';
  */
 export type Verdict = 'snapshot' | 'verified' | 'union';
 
-/** A glance proves nothing. Where it finds no end of new rows, it reads on as a walk. */
+/** A glance reads three pages at most, and proves nothing unless these are all. */
 export type WalkKind = 'walk' | 'glance';
 
 export type WalkEnd = {
@@ -88,7 +88,7 @@ export function takeStep(
   const isRenewal = kind === 'walk' && at.pages === 0 && isUnchanged(previous, page);
   const end = isRenewal
     ? renewal
-    : endOf(step, next, kind === 'glance' && isHeadRead({ ...step, next }, page));
+    : endOf(step, next, kind === 'glance' && isGlanced({ ...step, next }, page));
   return { ...step, end };
 }
 
@@ -229,7 +229,15 @@ function beginAgain(turned: SnapshotCheckpoint): Step {
  * that a glance brings them. Half a page, not one row: some rows may be pinned to the top.
  */
 
-/** Whether a glance ends with this page: joined to those before it, it ends in rows that the mirror knew. */
+const MAX_PAGES_PER_GLANCE = 3;
+
+/** Whether a glance ends with this page: the last, or joined to those before it, and ending in rows that the mirror knew. */
+function isGlanced(step: Step, page: PageFacts): boolean {
+  const { checkpoint, next, metRows } = step;
+  const isLast = checkpoint.mode === 'anchored' && checkpoint.pagesOfPass >= MAX_PAGES_PER_GLANCE;
+  return (next === 'go on' && metRows !== 'clear' && isLast) || isHeadRead(step, page);
+}
+
 function isHeadRead({ checkpoint, next, metRows }: Step, page: PageFacts): boolean {
   const isReading = checkpoint.mode === 'anchored' && checkpoint.phase === 'rows';
   return isReading && next === 'go on' && metRows === 'add' && endsInKnown(page);

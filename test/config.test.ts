@@ -22,6 +22,7 @@ describe('settings', () => {
       apiUrl: 'https://api.example.com',
       dir: resolve('data'),
       redisUrl: undefined,
+      limits: { quota: null, rate: null, concurrency: null },
       schedules: { 'ai-signals': { every: 120_000 }, news: { cron: '*/5 * * * *' } },
       hints: { 'ai-signals': {}, news: {} },
       keep: { historyMs: Number.POSITIVE_INFINITY, recordsMs: 90 * DAY },
@@ -35,7 +36,6 @@ describe('settings', () => {
         query: false,
       },
       logLevel: 'info',
-      spending: 'full',
     });
   });
 
@@ -56,7 +56,9 @@ describe('settings', () => {
         MIRROR_VOLATILE_AI_SIGNALS: 'none',
         MIRROR_KEEP_RECORDS: 'forever',
         MIRROR_KEEP_HISTORY: '1y',
-        MIRROR_CALLS: 'thrifty',
+        MARKET_API_QUOTA: '1000/1d@06:30',
+        MARKET_API_RATE: '5/1s',
+        MARKET_API_CONCURRENCY: '2',
         LOG_LEVEL: 'debug',
       },
       jobs,
@@ -76,7 +78,11 @@ describe('settings', () => {
         },
       },
       keep: { recordsMs: Number.POSITIVE_INFINITY, historyMs: 365.25 * DAY },
-      spending: 'thrifty',
+      limits: {
+        quota: { calls: 1_000, periodMs: DAY, startMs: 6.5 * 3_600_000 },
+        rate: { calls: 5, periodMs: 1_000, startMs: null },
+        concurrency: 2,
+      },
       logLevel: 'debug',
     });
   });
@@ -97,9 +103,7 @@ describe('settings', () => {
     expect(readLocalConfig({ MIRROR_DIR: '/var/lib/mirror' })).toEqual({
       dir: '/var/lib/mirror',
       logLevel: 'info',
-      spending: 'full',
     });
-    expect(readLocalConfig({ MIRROR_CALLS: 'thrifty' }).spending).toBe('thrifty');
   });
 
   test('are all described', () => {
@@ -132,9 +136,12 @@ describe('a wrong setting ends the command with exit code 78 and one line that n
     [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, /^NODE_TLS_REJECT_UNAUTHORIZED=0 would hand the key/],
     [{ REDIS_URL: `http://:${canary}@redis` }, /^REDIS_URL is not of the form redis:/],
     [{ REDIS_URL: `user:${canary}@redis:6379` }, /^REDIS_URL is not of the form redis:/],
-    [{ MIRROR_ACCOUNT: 'desk' }, /^MIRROR_ACCOUNT needs REDIS_URL/],
-    [{ REDIS_URL: 'redis://redis', MIRROR_ACCOUNT: 'desk:\u2028*' }, /^MIRROR_ACCOUNT is no name: up to 64/],
-    [{ MIRROR_CALLS: 'frugal' }, /^MIRROR_CALLS is neither full nor thrifty/],
+    [{ MARKET_API_QUOTA: '1000' }, /^MARKET_API_QUOTA is no quota such as 1000\/1d/],
+    [{ MARKET_API_QUOTA: '0/1d' }, /^MARKET_API_QUOTA is no quota/],
+    [{ MARKET_API_QUOTA: '1000/1d@24:00' }, /^MARKET_API_QUOTA is no quota/],
+    [{ MARKET_API_QUOTA: '1000/30d@00:00' }, /^MARKET_API_QUOTA begins anew at a time of the day/],
+    [{ MARKET_API_RATE: '5/1s@00:00' }, /^MARKET_API_RATE is no rate such as 5\/1s/],
+    [{ MARKET_API_CONCURRENCY: '0' }, /^MARKET_API_CONCURRENCY is no number of calls/],
     [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL is not one of fatal, error, warn, info/],
     [{ MIRROR_SCHEDULE_NEWS: 'hourly' }, /^MIRROR_SCHEDULE_NEWS: a schedule is "every 2m", a/],
     [{ MIRROR_SCHEDULE_NEWS: 'every 1ms' }, /^MIRROR_SCHEDULE_NEWS: an interval is between/],

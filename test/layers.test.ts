@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** From the ground up: a room knows those of its own layer and of the layers before it. Files of `src` that stand here nowhere are leaves. */
 const layers: readonly (readonly string[])[] = [
   ['leaf', 'config', 'job', 'jobs', 'load-jobs', 'job-list', 'output'],
-  ['api', 'governor', 'account', 'redis'],
+  ['api', 'governor'],
   ['walk', 'validate'],
   ['store'],
   ['mirror', 'plan', 'queue', 'on-change', 'app'],
@@ -23,7 +23,7 @@ const layers: readonly (readonly string[])[] = [
 const packages: Record<string, readonly string[]> = {
   'better-sqlite3': ['store'],
   bullmq: ['queue'],
-  ioredis: ['account', 'queue'],
+  ioredis: ['queue'],
   undici: ['api'],
   hyparquet: ['sinks'],
   'prom-client': ['serve'],

@@ -84,15 +84,15 @@ async function setup() {
   onTestFinished(() => governor.close());
   const owners = async () =>
     await store.governor.transact((kept) => {
-      const state = readState(kept);
-      return { state, result: Object.keys(state.leases).sort() };
+      const { inFlight } = readState(kept, Date.now());
+      return { result: [...new Set(inFlight.map((request) => request.owner))].sort() };
     });
   return { dir, owner, governor, owners };
 }
 
 const never = new AbortController().signal;
 
-test('the lease of a process that was killed is taken over by the next on this machine, at once', async () => {
+test('the next process on this machine knows at once that one was killed', async () => {
   const { dir, owner, governor, owners } = await setup();
   const holder = await holderOf(dir);
   expect(await owners()).toEqual([holder.owner]);
@@ -100,7 +100,7 @@ test('the lease of a process that was killed is taken over by the next on this m
   await once(holder, 'exit');
   const complete = await governor.acquire('news', never);
   expect(await owners()).toEqual([owner]);
-  complete({ status: 200, limit: null, remaining: null, retryAfterMs: null, latencyMs: 1 });
+  complete({ status: 200, limit: null, remaining: null, retryAfterMs: null });
 });
 
 // Not every machine lets every user make containers.

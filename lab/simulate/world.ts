@@ -79,7 +79,7 @@ export function createWorld(spec: WorldSpec, clock: Clock, random: Random): Worl
     refusals,
     async call(job) {
       const latencyMs = spec.latencyMs * 2 ** (2 * random() - 1);
-      const silent = { limit: null, remaining: null, retryAfterMs: null, latencyMs };
+      const silent = { limit: null, remaining: null, retryAfterMs: null };
       await clock.sleep(latencyMs / 4);
       if (random() < (spec.unavailable ?? 0)) {
         await clock.sleep(latencyMs / 4);
@@ -91,7 +91,7 @@ export function createWorld(spec: WorldSpec, clock: Clock, random: Random): Worl
         refusals[by] += 1;
         const told = retryAfter(by);
         await clock.sleep(latencyMs / 4);
-        return { ...silent, status: 429, retryAfterMs: told, latencyMs: latencyMs / 2 };
+        return { ...silent, status: 429, retryAfterMs: told };
       }
       change();
       const tells = quota && (spec.headers === 'all' || (spec.headers !== 'none' && job === TELLING));

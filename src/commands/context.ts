@@ -20,11 +20,11 @@ export type Context = Surroundings & {
   exit(code: number): void;
 };
 
-type LocalMirror = Pick<LocalConfig, 'dir' | 'spending'> & { datasets: readonly Dataset[] };
+type LocalMirror = Pick<LocalConfig, 'dir'> & { datasets: readonly Dataset[] };
 
 /** The folder of the mirror, its datasets and how calls are spent, by the settings. @throws Failure `config`. */
 export async function localMirror({ environment }: Context): Promise<LocalMirror> {
-  const { dir, spending } = readLocalConfig(environment);
+  const { dir } = readLocalConfig(environment);
   const jobs = await listJobs();
-  return { dir, spending, datasets: datasetsOf(jobs, readSchedules(environment, ownSchedules(jobs))) };
+  return { dir, datasets: datasetsOf(jobs, readSchedules(environment, ownSchedules(jobs))) };
 }

@@ -29,7 +29,7 @@ export function initCommand(context: Context, stdin: Input = process.stdin): Com
     .action((options: Options) => init(options, context, stdin));
   return withExamples(
     command,
-    ['on a terminal: asks for the address and the key', 'init'],
+    ['on a terminal: asks for the address, the key, and the limits of the account', 'init'],
     [
       'elsewhere: with the file that holds the key',
       'init --url https://api.example.com --key-file market-api.key',
@@ -142,6 +142,14 @@ function refuseWrong(given: Environment, schedules: Record<string, string>): voi
   for (const { name, wrong } of examineSettings(given, schedules)) if (wrong && isGiven(name)) throw wrong;
 }
 
+/** The page of the account mostly says them. */
+const limitQuestions = {
+  MARKET_API_QUOTA:
+    'Quota of the account, such as 1000/1d, or 1000/1d@00:00 if it begins anew at that time (UTC)',
+  MARKET_API_RATE: 'Its rate, such as 5/1s',
+  MARKET_API_CONCURRENCY: 'Its number of calls at once, such as 2',
+};
+
 async function askForMissing(given: Environment, context: Context, stdin: Input): Promise<Environment> {
   const asked: Environment = {};
   const hasKey = given['MARKET_API_KEY'] ?? given['MARKET_API_KEY_FILE'];
@@ -161,7 +169,15 @@ async function askForMissing(given: Environment, context: Context, stdin: Input)
       if (wrong) throw wrong;
       asked['MARKET_API_KEY'] = key;
     }
-    return asked;
+    const isNew = Object.keys(asked).length > 0;
+    for (const [name, question] of Object.entries(isNew ? limitQuestions : {}))
+      while (given[name] === undefined && asked[name] === undefined) {
+        const answer = (await dialogue.ask(`${question}; leave empty to learn it: `)).trim();
+        const wrong = answer === '' ? null : wrongIn(name, answer);
+        if (wrong) context.stderr.write(`${wrong.message}\n`);
+        else asked[name] = answer;
+      }
+    return withoutEmpty(asked);
   } finally {
     dialogue.close();
   }

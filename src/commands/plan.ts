@@ -8,7 +8,7 @@ import { type DatasetPlan, type PlanJson, planJson, readPlan } from '../plan.ts'
 import { printable, printableJson } from '../printable.ts';
 import { type Context, localMirror } from './context.ts';
 import { withExamples } from './help.ts';
-import { renderAccount, renderHead, renderQuota, renderWaits } from './status-and-plan.ts';
+import { renderHead, renderQuota, renderWaits } from './status-and-plan.ts';
 
 type Options = { json?: true };
 
@@ -21,8 +21,8 @@ export function planCommand(context: Context): Command {
 
 async function plan({ json }: Options, context: Context): Promise<void> {
   const { clock, stdout } = context;
-  const { dir, datasets, spending } = await localMirror(context);
-  const made = planJson(readPlan(dir, datasets, spending, clock.now()));
+  const { dir, datasets } = await localMirror(context);
+  const made = planJson(readPlan(dir, datasets, clock.now()));
   stdout.write(`${json ? printableJson(made) : renderPlan(made, stdout)}\n`);
 }
 
@@ -34,8 +34,7 @@ function renderPlan(plan: PlanJson, output: Output): string {
     '',
     renderDatasets(plan, paint),
     '',
-    ...renderAccount(plan),
-    renderQuota(plan, true),
+    renderQuota(plan),
     ...renderWaits(plan),
     ...renderBalance(plan, paint),
     ...plan.datasets.filter(isGlanced).map((dataset) => `Head of ${dataset.job}: ${renderHead(dataset)}`),
@@ -52,9 +51,8 @@ function renderUnknown({ unknown }: PlanJson, paint: Paint): string[] {
   });
 }
 
-/** Glances are in use, or were until walks showed that new rows stand elsewhere. */
-function isGlanced({ glanceEverySeconds, graded, head }: DatasetPlan): boolean {
-  return glanceEverySeconds !== null || (graded !== null && head.why === 'elsewhere');
+function isGlanced({ glanceEverySeconds }: DatasetPlan): boolean {
+  return glanceEverySeconds !== null;
 }
 
 function renderDatasets(plan: PlanJson, paint: Paint): string {
@@ -67,7 +65,7 @@ function renderDatasets(plan: PlanJson, paint: Paint): string {
     { name: 'rows', align: 'right', cell: ({ rows }) => number(rows) },
     { name: 'calls a walk', cell: renderCallsPerWalk },
     { name: 'changed', cell: renderChanges },
-    { name: 'every', cell: (dataset) => renderEvery(dataset, plan.stretch > 1, paint) },
+    { name: 'every', cell: (dataset) => renderEvery(dataset, paint) },
     { name: 'walks', align: 'right', cell: (dataset) => count(dataset.walks) },
     ...(plan.datasets.some(({ glanceEverySeconds }) => glanceEverySeconds !== null) ? glances : []),
     { name: 'calls', align: 'right', cell: (dataset) => count(dataset.calls), total: count(plan.calls) },
@@ -86,29 +84,30 @@ function renderChanges({ observed }: DatasetPlan): string {
   return observed ? `in ${number(observed.changed)} of ${number(observed.walks)} walks` : 'unknown';
 }
 
-function renderEvery(dataset: DatasetPlan, isScarce: boolean, paint: Paint): string {
+function renderEvery(dataset: DatasetPlan, paint: Paint): string {
   const { state, targetSeconds, everySeconds } = dataset;
   if (state === 'off' || state === 'forbidden') return state;
   if (targetSeconds === null) return '–';
   if (everySeconds === null || everySeconds <= targetSeconds) return time(targetSeconds);
-  // Where calls are enough, glances keep the schedule.
-  return isScarce ? paint('yellow', `${time(everySeconds)}, not ${time(targetSeconds)}`) : time(everySeconds);
+  return paint('yellow', `${time(everySeconds)}, not ${time(targetSeconds)}`);
 }
 
-function renderBalance({ calls, available, left, stretch, ...plan }: PlanJson, paint: Paint): string[] {
+function renderBalance({ calls, available, left, schedules, ...plan }: PlanJson, paint: Paint): string[] {
   const most = plan.unknown.some(({ job }) => job !== null) ? 'at most ' : '';
-  if (available === null || left === null) return renderLast(plan.quota, calls);
+  const balance =
+    available === null || left === null
+      ? renderLast(plan.quota, calls)
+      : [
+          `At the rate until the reset: ${number(available, 0)} calls a day; the plan takes ${number(calls, 0)} and leaves ${most}${number(left, 0)}`,
+        ];
+  const starved = plan.datasets.filter(({ walks, runs }) => walks !== null && walks < Math.min(0.99, runs));
+  const scarce = 'The schedules need more than that: the longer intervals above are what the quota allows';
   return [
-    `For 24 hours: ${number(available, 0)} calls; the plan takes ${number(calls, 0)} and leaves ${most}${number(left, 0)}`,
-    ...(stretch > 1
-      ? [
-          paint(
-            'yellow',
-            'The schedules need more than that: the longer intervals above are what the quota allows',
-          ),
-        ]
+    ...balance,
+    ...(schedules === 'scarce' ? [paint('yellow', scarce)] : []),
+    ...(schedules === 'starved'
+      ? [paint('yellow', `${scarce}; not even one walk a day: ${starved.map(({ job }) => job).join(', ')}`)]
       : []),
-    `Chance that the quota runs dry with these schedules: ${percent(plan.chanceOfRunningDry ?? 0)}`,
   ];
 }
 
@@ -122,8 +121,3 @@ function renderLast({ remaining, reserve }: PlanJson['quota'], calls: number): s
 const count = (value: number | null) => (value === null ? 'unknown' : number(value, 0));
 const time = (seconds: number) => duration(seconds * 1_000);
 const span = (seconds: number | null) => (seconds === null ? '–' : time(seconds));
-
-function percent(chance: number): string {
-  if (chance > 0 && chance < 0.01) return 'below 1 %';
-  return chance < 1 && chance > 0.99 ? 'above 99 %' : `${Math.round(chance * 100)} %`;
-}

@@ -1,39 +1,23 @@
 /** What `status` and `plan` say alike: the limits of the account, and what was learnt of the head of a dataset. */
 
-import { duration, number, relative } from '../output/numbers.ts';
-import type { LimitsJson, QuotaJson } from '../plan/limits.ts';
-import type { DatasetPlan } from '../plan.ts';
+import { number, relative } from '../output/numbers.ts';
+import type { DatasetPlan, LimitsJson } from '../plan.ts';
 import { printable } from '../printable.ts';
 
 /** Limits with the time when they were read. */
-type Limits = LimitsJson & { at: string };
+type Limits = Omit<LimitsJson, 'rate' | 'concurrency' | 'notes'> & { at: string };
 
-export function renderAccount({ account, at }: Pick<Limits, 'account' | 'at'>): string[] {
-  if (!account) return [];
-  const { name, processes, asOf } = account;
-  const by = `${number(processes)} ${processes === 1 ? 'process' : 'processes'}`;
-  return [
-    `Account: the limits are those of ${printable(name)}, shared by ${by}, as of ${relative(asOf, Date.parse(at))}`,
-  ];
-}
-
-/** In one line. @param withEvidence on what the resets are known. */
-export function renderQuota({ quota, at }: Pick<Limits, 'quota' | 'at'>, withEvidence: boolean): string {
-  const { remaining, limit, reserve, asOf, othersPerHour, refill } = quota;
-  const now = Date.parse(at);
-  if (remaining === null) return 'Quota: the API has not reported any yet';
-  const of = limit === null ? '' : ` of ${number(limit)}`;
+/** In one sentence. */
+export function renderQuota({ quota, at }: Pick<Limits, 'quota' | 'at'>): string {
+  const { remaining, limit, reserve, asOf, source, resets, other } = quota;
+  if (remaining === null || limit === null) return 'Quota: not known yet; the API has not reported any';
   const reserved = reserve > 0 ? ` (${number(reserve)} reserved)` : '';
-  const others = othersPerHour > 0 ? `; other users make about ${number(othersPerHour, 0)} an hour` : '';
-  const evidence = withEvidence ? ` (${refill.evidence})` : '';
-  return `Quota: ${number(remaining)}${of} calls left${reserved}, as of ${relative(asOf, now)}; ${renderRefill(refill, now)}${evidence}${others}`;
-}
-
-/** No figure before it is known. */
-function renderRefill({ nextBy, periodSeconds, perHour }: QuotaJson['refill'], now: number): string {
-  if (nextBy !== null)
-    return `next reset ${relative(nextBy, now)}, one every ${duration((periodSeconds ?? 0) * 1_000)}`;
-  return perHour === null ? 'reset time not known yet' : `${number(perHour, 0)} calls come back an hour`;
+  const when = source === 'set' ? '' : `, as of ${relative(asOf, Date.parse(at))}`;
+  const beside =
+    other?.remaining == null
+      ? ''
+      : `; beside it ${number(other.remaining)} of ${number(other.limit ?? 0)}, by the header, ${other.resets.says}`;
+  return `Quota: ${number(remaining)} of ${number(limit)} calls left${reserved}${when}; ${resets.says}${beside}`;
 }
 
 export function renderWaits({ waits, at }: Pick<Limits, 'waits' | 'at'>): string[] {
@@ -43,15 +27,10 @@ export function renderWaits({ waits, at }: Pick<Limits, 'waits' | 'at'>): string
   );
 }
 
-type HeadState = Pick<DatasetPlan, 'head' | 'graded'>;
+type HeadState = Pick<DatasetPlan, 'head'>;
 
-/** Whether glances at the dataset are worth their calls, and how many new rows they have found; follows its name. */
-export function renderHead({ head, graded }: HeadState): string {
-  const grade = graded
-    ? `; ${number(graded.brought, 0)} of ${number(graded.of, 0)} rows new at the last walk were found by glances before`
-    : '';
-  return `${reasons[head.why](head)}${grade}`;
-}
+/** Whether glances at the dataset are worth their calls; follows its name. */
+export const renderHead = ({ head }: HeadState): string => reasons[head.why](head);
 
 const counted = (head: HeadState['head']) =>
   `${number(head.inHead, 0)} of ${number(head.new, 0)} new rows were on the first pages`;

@@ -21,7 +21,7 @@ import {
 import { type Context, localMirror } from './context.ts';
 import { withExamples } from './help.ts';
 import { redrawing } from './live-lines.ts';
-import { renderAccount, renderHead, renderQuota, renderWaits } from './status-and-plan.ts';
+import { renderHead, renderQuota, renderWaits } from './status-and-plan.ts';
 
 type Options = { verbose?: true; json?: true; watch?: true };
 
@@ -48,11 +48,11 @@ export function statusCommand(context: Context): Command {
 
 async function status({ verbose, json, watch }: Options, context: Context): Promise<void> {
   const { clock, stdout, signal, exit } = context;
-  const { dir, datasets, spending } = await localMirror(context);
+  const { dir, datasets } = await localMirror(context);
   const show = watch && !json && stdout.isTTY ? await redrawing(stdout) : writing(stdout);
   do {
     const now = clock.now();
-    const read = readStatus(dir, datasets, spending, now);
+    const read = readStatus(dir, datasets, now);
     const growth = verbose && !json ? readGrowth(dir, datasets, now) : null;
     show(json ? printableJson(read, watch ? 0 : 2) : renderStatus(read, growth, verbose ?? false, context));
     exit(read.exitCode);
@@ -76,7 +76,6 @@ function renderStatus(
   const paint = paintFor(stdout);
   const { datasets, problems, at } = status;
   const more = [
-    ...renderAccount(status),
     ...renderRate(status),
     ...renderWaits(status),
     renderCalls(status),
@@ -89,7 +88,7 @@ function renderStatus(
     renderDatasets(status, verbose, paint),
     ...(verbose ? datasets.flatMap((dataset) => renderDetails(dataset, paint)) : []),
     '',
-    renderQuota(status, verbose),
+    renderQuota(status),
     ...(verbose ? more : []),
     paint('dim', renderProcesses(status)),
   ].join('\n');
@@ -177,10 +176,10 @@ function renderNextRun({ nextRun }: DatasetStatus, now: number): string {
 }
 
 /** Where its new rows were found, if that was learnt, and rows that may be gone, on one line. */
-function renderDetails({ job, head, graded, held, goneUpstream }: DatasetStatus, paint: Paint): string[] {
+function renderDetails({ job, head, held, goneUpstream }: DatasetStatus, paint: Paint): string[] {
   const gone = goneUpstream ?? 0;
   const details = [
-    ...(head.why === 'in-head' || head.why === 'elsewhere' ? [renderHead({ head, graded })] : []),
+    ...(head.why === 'in-head' || head.why === 'elsewhere' ? [renderHead({ head })] : []),
     ...(held > 0 ? [`${count(held, 'row')} held, which the last proof did not show`] : []),
     ...(gone > 0 ? [`at least ${count(gone, 'row')} ${gone === 1 ? 'is' : 'are'} gone upstream`] : []),
   ];
@@ -192,10 +191,7 @@ function renderRate({ rate, concurrency }: Status): string[] {
   if (!rate || !concurrency) return [];
   const inFlight = `Concurrency: at most ${number(concurrency.allowed)} in flight (${concurrency.evidence})`;
   if (rate.perSecond === null) return [inFlight];
-  return [
-    `Rate: ${rate.perSecond.toFixed(1)} calls a second (${rate.confidence}: ${rate.evidence})`,
-    inFlight,
-  ];
+  return [`Rate: ${rate.perSecond.toFixed(1)} calls a second (${rate.evidence})`, inFlight];
 }
 
 function renderCalls({ calls }: Status): string {

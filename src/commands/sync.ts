@@ -1,7 +1,7 @@
 /** `market-mirror sync [job…]`: one pass over all or the named jobs at the same time, without Redis, with a line of progress for each. */
 
 import { Command } from 'commander';
-import { type App, type AppParts, openApp } from '../app.ts';
+import { type App, openApp } from '../app.ts';
 import { asFailure, exitCodes, Failure, Snooze, toError, worstExitCode } from '../errors.ts';
 import type { Job } from '../job.ts';
 import { findJobs } from '../job-list.ts';
@@ -36,15 +36,11 @@ async function sync(names: string[], options: Options, context: Context): Promis
   const named = findJobs(known, names);
   const messages: string[] = [];
   const say = (_: unknown, job: string, text: string) => messages.push(`${job}: ${text}\n`);
-  let lines: ProgressLines | undefined;
-  const outOfReach: AppParts['outOfReach'] = (outage) =>
-    lines?.note('account', outage ? `no call is made: ${outage.message}; ${outage.advice}` : 'calls go on');
-  const app = await openApp({ ...context, say, outOfReach, again: context.stderr.isTTY === true, provenBy });
+  const app = await openApp({ ...context, say, again: context.stderr.isTTY === true, provenBy });
   try {
     const jobs = named.length > 0 ? named : notOff(app, context);
     const jobNames = jobs.map((job) => job.name);
     const progress = await progressLines(context.stderr, jobNames, context.clock);
-    lines = progress;
     const outcomes = await Promise.all(jobs.map((job) => syncJob(app, job, options, progress, context)));
     progress.end();
     await endOfCommands(app, context.signal);

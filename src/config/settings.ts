@@ -7,8 +7,8 @@ import {
   holdsProxyPassword,
   NOT_SHOWN,
   oneOf,
-  readAccountName,
   readApiUrl,
+  readConcurrency,
   readHosts,
   readLakeFolder,
   readLakeInterval,
@@ -16,6 +16,8 @@ import {
   readMaxAges,
   readProxies,
   readProxyUrl,
+  readQuota,
+  readRate,
   readRedisUrl,
   readRetention,
   readShipUrl,
@@ -66,6 +68,24 @@ export const settings = {
       { secret: 'the key', isFile: true },
     ),
   },
+  /** Of the account, as its owner knows them. */
+  limits: {
+    quota: optional(
+      'MARKET_API_QUOTA',
+      "the account's quota, if you know it: `1000/1d`; with `@00:00`, the UTC time at which it begins anew, else it counts over any such time; unset: learnt",
+      readQuota,
+    ),
+    rate: optional(
+      'MARKET_API_RATE',
+      'requests in a time, `5/1s` (`1/200ms` where none may follow at once); unset: learnt',
+      readRate,
+    ),
+    concurrency: optional(
+      'MARKET_API_CONCURRENCY',
+      'requests in flight at once, `2`; unset: learnt',
+      readConcurrency,
+    ),
+  },
   /** `readProxy` puts them together. */
   proxy: {
     address: optional(
@@ -92,19 +112,6 @@ export const settings = {
     'a Redis or Valkey of yours; unset: the daemon runs one of its own',
     readRedisUrl,
     { secret: 'the password of Redis', isSecret: holdsPassword, show: showWithoutLogin },
-  ),
-  /** Its limits are shared with other machines by way of that Redis. */
-  account: optional(
-    'MIRROR_ACCOUNT',
-    'machines with the same name, and the same `REDIS_URL`, share the limits of one account',
-    readAccountName,
-  ),
-  /** What calls are spent on where there are enough. */
-  spending: preset(
-    'MIRROR_CALLS',
-    '`full`: read everything on schedule; `thrifty`: check the first page for new rows on schedule, and read everything once an hour',
-    'full',
-    oneOf(['full', 'thrifty'], 'is neither full nor thrifty'),
   ),
   onChange: optional(
     'MIRROR_ON_CHANGE',
@@ -239,7 +246,7 @@ export function isSettingEntry(entry: object): entry is Setting {
 
 /** What `serve` reads, beside the schedules. */
 export const serviceSettings: readonly Setting[] = [
-  ...[settings.dir, settings.spending, settings.logLevel],
+  ...[settings.dir, settings.logLevel],
   ...Object.values(settings.serve),
 ];
 

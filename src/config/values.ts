@@ -37,9 +37,47 @@ export function readRetention(text: string): number {
   return refuse('is no time to keep: set it to 1d or longer, such as 90d, or to forever');
 }
 
-export function readAccountName(text: string): string {
-  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text)) return text;
-  return refuse('is no name: up to 64 letters of ASCII, digits and . _ -, the first no sign');
+/** So many calls in a time; `startMs`: where its periods begin, from midnight UTC on, null where it slides. */
+export type CallLimit = { calls: number; periodMs: number; startMs: number | null };
+
+/** The limits of the account that its owner knows; null for those that he does not. */
+export type AccountLimits = { quota: CallLimit | null; rate: CallLimit | null; concurrency: number | null };
+
+const LIMIT =
+  /^(?<calls>\d{1,9})\s*\/\s*(?<period>[\d.]+\s*[a-z]+|[a-z]+)(?:\s*@\s*(?<hour>\d\d):(?<minute>\d\d))?$/i;
+const LONGEST_PERIOD_MS = 400 * DAY_MS;
+
+/** `1000/1d`, `1000/1d@00:00`. */
+export function readQuota(text: string): CallLimit {
+  const limit = readCallLimit(text);
+  if (limit === null)
+    return refuse('is no quota such as 1000/1d, or 1000/1d@00:00 with the UTC time at which it begins anew');
+  const { startMs, periodMs } = limit;
+  if (startMs !== null && (periodMs > DAY_MS || DAY_MS % periodMs !== 0))
+    refuse(
+      'begins anew at a time of the day, so its time is a day or a part of one: leave out the @ for any other',
+    );
+  return limit;
+}
+
+/** `5/1s`. */
+export function readRate(text: string): CallLimit {
+  const limit = readCallLimit(text);
+  return limit === null || limit.startMs !== null ? refuse('is no rate such as 5/1s') : limit;
+}
+
+export function readConcurrency(text: string): number {
+  const calls = Number(text);
+  return /^\d{1,4}$/.test(text.trim()) && calls > 0 ? calls : refuse('is no number of calls such as 2');
+}
+
+function readCallLimit(text: string): CallLimit | null {
+  const { calls = '', period = '', hour, minute } = LIMIT.exec(text.trim())?.groups ?? {};
+  const periodMs = millisecondsOf(/^\d/.test(period) ? period : `1${period}`);
+  if (!(Number(calls) > 0) || !periodMs || periodMs > LONGEST_PERIOD_MS) return null;
+  if (hour === undefined) return { calls: Number(calls), periodMs, startMs: null };
+  if (Number(hour) > 23 || Number(minute) > 59) return null;
+  return { calls: Number(calls), periodMs, startMs: (Number(hour) * 60 + Number(minute)) * 60_000 };
 }
 
 /** The base address without a slash at its end. */

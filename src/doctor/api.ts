@@ -5,6 +5,7 @@ import { type App, openApp, type Surroundings } from '../app.ts';
 import { CLOCK_ADVICE } from '../clock.ts';
 import { settingOf } from '../config.ts';
 import { type Failure, Snooze } from '../errors.ts';
+import { otherLimit } from '../governor/machine.ts';
 import type { Job } from '../job.ts';
 import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts';
 
@@ -22,6 +23,7 @@ export async function* checkApi(surroundings: Surroundings, signal: AbortSignal)
     let stopped: string | undefined;
     let isExplained = false;
     let isAsked = false;
+    let limit: number | null = null;
     for (const job of inOrder(app.jobs)) {
       if (app.config.schedules[job.name] === 'off') yield skipped(job.name, 'is switched off: not asked');
       else if (stopped) yield skipped(job.name, `not asked, since ${stopped}`);
@@ -30,12 +32,14 @@ export async function* checkApi(surroundings: Surroundings, signal: AbortSignal)
         ahead = result.aheadMs ?? ahead;
         stopped = result.stop;
         isAsked ||= result.isAsked;
+        limit ??= result.limit ?? null;
         // Why one endpoint has to wait is said once.
         yield result.isWait && isExplained ? skipped(job.name, result.check.message) : result.check;
         isExplained ||= result.check.level !== 'ok';
       }
     }
     yield checkClock(ahead);
+    if (isAsked) yield* checkLimits(app, limit);
     if (isAsked) yield* checkProxy(app);
   } finally {
     await app.close();
@@ -54,6 +58,8 @@ type EndpointResult = {
   check: Check;
   isAsked: boolean;
   aheadMs: number | null;
+  /** X-RateLimit-Limit, where it came. */
+  limit?: number | null;
   stop?: string | undefined;
   isWait?: boolean;
 };
@@ -62,7 +68,7 @@ async function ask(app: App, job: Job, signal: AbortSignal): Promise<EndpointRes
   try {
     const { call, failure, aheadMs } = await app.askOnce(job, signal);
     const check = failure ? judge(job, failure, call) : fine(job, call);
-    return { check, isAsked: true, aheadMs, stop: whyStop(call) };
+    return { check, isAsked: true, aheadMs, limit: call.rateLimit, stop: whyStop(call) };
   } catch (thrown) {
     const unasked = { isAsked: false, aheadMs: null };
     if (!(thrown instanceof Snooze)) return { check: problemOf(job.name, thrown), ...unasked };
@@ -109,6 +115,28 @@ function checkClock(aheadMs: number | null): Check {
   return away < SKEW.problem
     ? warning(name, message, CLOCK_ADVICE)
     : problem(name, 'config', message, CLOCK_ADVICE);
+}
+
+/** The limits that are set against what the header says of the quota. */
+function* checkLimits({ config: { limits } }: App, limit: number | null): Generator<Check> {
+  const name = 'limits';
+  const set = {
+    MARKET_API_QUOTA: limits.quota,
+    MARKET_API_RATE: limits.rate,
+    MARKET_API_CONCURRENCY: limits.concurrency,
+  };
+  const unset = Object.entries(set).flatMap(([setting, value]) => (value === null ? [setting] : []));
+  const learnt =
+    unset.length === 0 ? 'all three are set' : `learnt, since it is not set: ${unset.join(', ')}`;
+  const quota = limits.quota?.calls ?? null;
+  if (quota === null || limit === null) yield ok(name, learnt);
+  else if (quota === limit) yield ok(name, `MARKET_API_QUOTA agrees with the API's header; ${learnt}`);
+  else
+    yield warning(
+      name,
+      otherLimit(quota, limit),
+      'correct MARKET_API_QUOTA, unless these are two quotas of the account',
+    );
 }
 
 /** Whether calls went through the proxy: NO_PROXY may name the API. */

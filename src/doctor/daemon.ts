@@ -1,7 +1,6 @@
-/** The daemon: its Redis, the account whose limits it shares, its sinks and its service. */
+/** The daemon: its Redis, its sinks and its service. */
 
-import { examineAccount } from '../account.ts';
-import { type Config, type Environment, readLake, readShip } from '../config.ts';
+import { type Environment, readLake, readShip } from '../config.ts';
 import { examineRedis, examineRedisServer } from '../queue/examine.ts';
 import { type DaemonStatus, readDaemon, readService } from '../reading/status.ts';
 import { type SinkName, sinkNames, sinks } from '../sinks.ts';
@@ -66,21 +65,6 @@ async function checkLive(name: string, at: { url: string } | { dir: string }): P
 
 const tooOld = (name: string, kind: string) =>
   problem(name, 'config', `${kind} is too old`, 'upgrade to Redis 6.2 or newer, or to Valkey');
-
-/** Reads the account's state in Redis; changes nothing. */
-export async function checkAccount(account: NonNullable<Config['account']>): Promise<Check> {
-  const check = 'account-limits';
-  try {
-    const { processes } = await examineAccount(account);
-    const shared =
-      processes === null
-        ? 'nothing is known of them there yet'
-        : `${processes} ${processes === 1 ? 'process' : 'processes'} shared them within the hour`;
-    return ok(check, `those of ${account.name} are within reach; ${shared}`);
-  } catch (thrown) {
-    return problemOf(check, thrown);
-  }
-}
 
 /** Checks the settings of each sink, and whether the daemon brings changes to it. */
 export function checkSinks(dir: string, environment: Environment): Check[] {

@@ -1,165 +1,152 @@
-/** Describes the governor's state for people: what it knows, how sure it is and why, and why requests wait. */
+/** Describes the governor's state for people: what is set, what was learnt, and why requests wait. Times in epoch milliseconds. */
 
-import ms from 'ms';
-import { HOUR_MS } from '../clock.ts';
+import type { CallLimit } from '../config/values.ts';
 import { type WaitReason, waitReasons } from '../errors.ts';
-import { allowedInFlight } from './concurrency.ts';
-import { reasonOf } from './pause.ts';
-import { blockedBySilence } from './permits.ts';
-import { isApart, levelAt, type Quota, unexplainedRate } from './quota.ts';
-import { nextReset, periodOf, type Window } from './quota-period.ts';
-import { reserveOf } from './quota-probe.ts';
-import { hasSettled, type Rate } from './rate.ts';
-import { onTime, readState, type State } from './state.ts';
+import { duration, number } from '../output/numbers.ts';
+import { type Ledger, nextReset, periodOf, reserveOf } from './ledger.ts';
+import { isApart, otherLimit, REFUSED_ANYWAY, reasonOf } from './machine.ts';
+import { draftOf, readState, type State } from './state.ts';
+import { nextPeriod, spentOf } from './window.ts';
 
-type Confidence = 'none' | 'guess' | 'likely' | 'sure';
-
-/** Times in epoch milliseconds, durations in milliseconds, rates in the unit of their name. */
 export type Description = {
-  quota: {
-    limit: number | null;
-    remaining: number | null;
-    /** When the API last reported `remaining`, or it was counted. */
-    asOf: number | null;
-    source: Quota['source'];
-    /** Calls kept to see when more come. */
-    reserve: number;
-    refill: Refill;
-    /** Other users' calls on the account; 0 where nothing points to any. */
-    othersPerHour: number;
-    /** Jobs seen not to draw on this quota. */
+  quota: Pool & {
+    /** Jobs whose calls were seen not to lower it. */
     apart: string[];
+    /** Another limit that the header names beside the one that is set: both hold. */
+    other: Pool | null;
   };
-  /** `perSecond` is null while no limit was felt. */
-  rate: { perSecond: number | null; confidence: Confidence; evidence: string };
-  concurrency: { allowed: number; confidence: Confidence; evidence: string };
+  /** Null while no limit was felt. */
+  rate: { perSecond: number | null; source: Source; evidence: string };
+  concurrency: { allowed: number; source: Source; evidence: string };
   waits: Wait[];
+  /** What contradicts the settings. */
+  notes: string[];
 };
 
-type Refill = { confidence: Confidence; evidence: string } & (
-  | { kind: 'window'; periodMs: number; nextBy: number }
-  | { kind: 'trickle'; perHour: number }
-  | { kind: 'unknown' }
-);
+export type Source = 'set' | 'header' | 'count' | 'learnt' | null;
+
+export type Pool = {
+  limit: number | null;
+  remaining: number | null;
+  /** When that was last said or counted. */
+  asOf: number | null;
+  source: Source;
+  /** Calls kept to see when more come. */
+  reserve: number;
+  resets: Resets;
+};
+
+/** `says` follows a semicolon: `resets at 00:00 UTC (set)`. `at`: the next one, at the latest. */
+export type Resets = {
+  known: 'set' | 'seen' | 'no';
+  at: number | null;
+  everyMs: number | null;
+  says: string;
+};
 
 /** `job` is null where all jobs wait. */
 type Wait = { job: string | null; until: number; reason: WaitReason | 'forbidden'; why: string };
 
-/** The same for a kept state; one that is damaged or of another version knows nothing. */
+/** A kept state that is damaged or of another version knows nothing. */
 export function describeKept(kept: unknown, now: number): Description {
-  const state = onTime(readState(kept), now);
-  const described = describe(state, now);
-  // On one machine the next question finds out which processes have ended.
-  const isShared = typeof kept === 'object' && kept !== null && 'account' in kept;
-  return isShared ? { ...described, waits: [...described.waits, ...waitsForOthers(state, now)] } : described;
+  return describe(draftOf(readState(kept, now), now), now);
 }
 
 export function describe(state: State, now: number): Description {
-  const { quota } = state;
-  const trickle = unexplainedRate(quota);
-  const level = levelAt(quota, now);
+  const { set, pools, apart, rate, concurrency } = state;
+  const main = pools[''] as Ledger;
+  const learnt = describeLedger(main, now);
+  const isOther = set.quota !== null && main.isTold && main.limit !== set.quota.calls;
+  const allowed = set.concurrency ?? concurrency.allowed;
   return {
     quota: {
-      limit: quota.limit,
-      remaining: level === null ? null : Math.floor(level),
-      asOf: quota.asOfAt || null,
-      source: quota.source,
-      reserve: reserveOf(quota),
-      refill: describeRefill(quota, trickle, now),
-      othersPerHour: Math.round(Math.max(0, -trickle) * HOUR_MS),
-      apart: Object.keys(quota.members).filter((job) => isApart(quota, job)),
+      ...(set.quota ? describeSet(set.quota, state, now) : learnt),
+      apart: Object.keys(apart).filter((job) => isApart(apart, job)),
+      other: isOther ? learnt : null,
     },
-    rate: describeRate(state.rate),
-    concurrency: describeConcurrency(state),
+    rate: set.rate
+      ? { perSecond: (1_000 * set.rate.calls) / set.rate.periodMs, source: 'set', evidence: 'set' }
+      : rate.base === null
+        ? { perSecond: null, source: null, evidence: 'no limit was met yet' }
+        : { perSecond: rate.perSecond, source: 'learnt', evidence: 'measured at a refusal' },
+    concurrency: {
+      allowed,
+      source: set.concurrency !== null ? 'set' : concurrency.refused === null ? null : 'learnt',
+      evidence:
+        set.concurrency !== null
+          ? 'set'
+          : concurrency.refused === null
+            ? 'more were not refused yet'
+            : `${concurrency.refused} at once were refused`,
+    },
     waits: [...accountWaits(state, now), ...jobWaits(state, now)],
+    notes: [
+      ...(isOther ? [otherLimit(set.quota?.calls ?? 0, main.limit ?? 0)] : []),
+      ...(state.said.refusedAt === null ? [] : [REFUSED_ANYWAY]),
+    ],
   };
 }
 
-function describeRefill({ window, unexplained, asOfAt }: Quota, trickle: number, now: number): Refill {
-  if (trickle > 0) {
-    const evidence = `${Math.round(unexplained.calls)} calls came back in ${ms(asOfAt - unexplained.sinceAt)}`;
-    return { kind: 'trickle', perHour: trickle * HOUR_MS, confidence: 'likely', evidence };
-  }
-  const nextBy = nextReset(window, now);
-  const evidence = evidenceOf(window, asOfAt);
-  // No figure before it is known: somebody would plan by a guess.
-  const { least, most, sure } = periodOf(window);
-  if (nextBy === null || !sure) return { kind: 'unknown', confidence: 'none', evidence };
-  return { kind: 'window', periodMs: (least + most) / 2, nextBy, confidence: 'sure', evidence };
+function describeSet(limit: CallLimit, { answered, inFlight, seenAt }: State, now: number): Pool {
+  const { calls, periodMs, startMs } = limit;
+  const remaining = Math.max(0, calls - spentOf(answered.quota, limit, now) - inFlight.length);
+  const at = nextPeriod(limit, now);
+  const start = startMs === null ? '' : `${new Date(startMs).toISOString().slice(11, 16)} UTC`;
+  const says =
+    at === null
+      ? `each call comes back after ${duration(periodMs)} (set)`
+      : periodMs === 86_400_000
+        ? `resets at ${start} (set)`
+        : `resets every ${duration(periodMs)} from ${start} on (set)`;
+  const resets: Resets = { known: 'set', at, everyMs: periodMs, says };
+  return { limit: calls, remaining, asOf: seenAt, source: 'set', reserve: 0, resets };
 }
 
-function evidenceOf({ last, least, most, periods, quietSinceAt }: Window, asOfAt: number): string {
-  if (last === null)
-    return quietSinceAt && asOfAt > quietSinceAt
-      ? `it did not reset in ${ms(asOfAt - quietSinceAt)}`
-      : 'nothing was seen of it yet';
-  if (most === null) return 'it was seen to reset, and not yet how long that takes';
-  const times = periods > 1 ? `${periods + 1} times` : 'twice';
-  return `it was seen to reset ${times}, ${ms(Math.round(least))} to ${ms(Math.round(most))} apart`;
-}
-
-function describeRate(rate: Rate): Description['rate'] {
-  const { opening, least, most, perSecond } = rate;
-  if (!opening) return { perSecond: null, confidence: 'none', evidence: 'the API never throttled' };
-  const between = `${least.toFixed(2)} a second lasted${most === null ? '' : `, ${most.toFixed(2)} did not`}`;
+function describeLedger(ledger: Ledger, now: number): Pool {
+  const { limit, left, toldAt, isTold, resets } = ledger;
+  const period = periodOf(ledger);
+  const times = resets === 2 ? 'twice' : `${number(resets)} times`;
   return {
-    perSecond,
-    confidence: hasSettled(rate) ? 'sure' : 'guess',
-    evidence: least > 0 ? between : 'the API throttled once, and the pace is being measured',
+    ...{ limit: left === null ? null : limit, remaining: left, asOf: left === null ? null : toldAt },
+    source: left === null ? null : isTold ? 'header' : 'count',
+    reserve: reserveOf(ledger),
+    // No figure before it is known: somebody would plan by a guess.
+    resets:
+      period === null
+        ? { known: 'no', at: null, everyMs: null, says: 'when it resets is not known yet' }
+        : {
+            ...{ known: 'seen', at: nextReset(ledger, now), everyMs: period },
+            says: `resets about every ${duration(period)} (seen ${times})`,
+          },
   };
 }
 
-function describeConcurrency({ concurrency }: State): Description['concurrency'] {
-  const { proven, refused } = concurrency;
-  const evidence =
-    refused === null
-      ? `${proven} at once were accepted; more were never refused`
-      : `${refused} at once were refused; ${proven} are proven`;
-  return {
-    allowed: allowedInFlight(concurrency),
-    confidence: refused === null ? 'none' : 'likely',
-    evidence,
-  };
-}
-
-function accountWaits({ keyRefused, pause }: State, now: number): Wait[] {
+function accountWaits({ refused, pause }: State, now: number): Wait[] {
   const waits: Wait[] = [];
-  if (keyRefused) {
+  if (refused['']) {
     const why = 'the API refused the key; one call an hour tries it again, and doctor at once';
-    waits.push({ job: null, until: keyRefused.retryAt, reason: 'key_refused', why });
+    waits.push({ job: null, until: refused[''].retryAt, reason: 'key_refused', why });
   }
-  if (pause && pause.resumeAt > now) {
-    const by = pause.toldAt === null ? `most likely for its ${pause.cause}` : 'the API said for how long';
-    const why = `the API answered 429${inARow(pause.failures + 1)}: ${by}`;
-    waits.push({ job: null, until: pause.resumeAt, reason: reasonOf(pause), why });
+  if (pause && pause.until > now) {
+    const by = pause.toldMs > 0 ? 'the API said for how long' : `most likely for its ${pause.cause}`;
+    const why = `the API answered 429${inARow(pause.refusals)}: ${by}`;
+    waits.push({ job: null, until: pause.until, reason: reasonOf(pause), why });
   }
   return waits;
 }
 
 const inARow = (times: number) => (times > 1 ? ` ${times} times in a row` : '');
 
-function waitsForOthers(state: State, now: number): Wait[] {
-  const block = blockedBySilence(state, now);
-  if (!block) return [];
-  const permits = block.permits === 1 ? 'a permit' : `permits for ${block.permits} calls`;
-  const why = `${block.owners.join(' and ')} took ${permits} and fell silent; by then they count as used`;
-  return [{ job: null, until: block.until, reason: block.reason, why }];
-}
-
-function jobWaits({ jobs, retryCredit, unpaidRetryAt }: State, now: number): Wait[] {
-  return Object.entries(jobs).flatMap(([job, { forbidden, outage }]): Wait[] => {
-    if (forbidden) {
-      const next = forbidden.refusals > 1 ? 'one call a day tries again' : 'one call tries again then';
-      const why = `the key lacks the scope, or may not be used from this address; ${next}, and doctor at once`;
-      return [{ job, until: forbidden.retryAt, reason: 'forbidden', why }];
-    }
-    if (!outage) return [];
-    const until = retryCredit < 1 ? Math.max(outage.resumeAt, unpaidRetryAt) : outage.resumeAt;
-    if (until <= now) return [];
-    const { isBlocked, failures } = outage;
-    const why = isBlocked
-      ? `${waitReasons.blocked}${inARow(failures)}`
-      : `the endpoint was unavailable${inARow(failures)}`;
-    return [{ job, until, reason: isBlocked ? 'blocked' : 'unavailable', why }];
+function jobWaits({ refused, outages }: State, now: number): Wait[] {
+  const forbidden = Object.entries(refused).flatMap(([job, { times, retryAt }]): Wait[] => {
+    const next = times > 1 ? 'one call a day tries again' : 'one call tries again then';
+    const why = `the key lacks the scope, or may not be used from this address; ${next}, and doctor at once`;
+    return job === '' ? [] : [{ job, until: retryAt, reason: 'forbidden', why }];
   });
+  const failing = Object.entries(outages).flatMap(([job, { failures, until, isBlocked }]): Wait[] => {
+    if (until <= now || refused[job]) return [];
+    const why = isBlocked ? waitReasons.blocked : 'the endpoint was unavailable';
+    return [{ job, until, reason: isBlocked ? 'blocked' : 'unavailable', why: why + inARow(failures) }];
+  });
+  return [...forbidden, ...failing];
 }

@@ -1,184 +1,445 @@
 /**
- * The governor as a pure function of state, events and time; random numbers come with the events. `permits.ts` decides whether a
- * request may be sent now; this file says what each event changes. docs/dev/governor.md draws it.
+ * The governor as a pure function: may this request go now, else when and why; and what does a response change?
+ * docs/dev/governor.md draws it.
  */
 
 import { doubledMs } from '../backoff.ts';
-import { HOUR_MS, MINUTE_MS } from '../clock.ts';
-import * as concurrency from './concurrency.ts';
-import { isProbe, resume, throttled, usableRetryAfter, withJitter } from './pause.ts';
-import * as permits from './permits.ts';
-import { countRequest } from './prefetch.ts';
-import * as quotas from './quota.ts';
-import * as rates from './rate.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts';
+import type { CallLimit } from '../config/values.ts';
+import type { WaitReason } from '../errors.ts';
+import {
+  accepted as acceptedOf,
+  initialLedger,
+  type Ledger,
+  madeCall,
+  nextProbe,
+  ranOut,
+  reserveOf,
+  told,
+} from './ledger.ts';
 import {
   type Decision,
+  draftOf,
   type Event,
-  type EventOf,
-  forgetMoments,
-  MAX_RETRY_CREDIT,
-  makeProbeDue,
-  onTime,
+  type KeyMark,
+  type Pause,
+  type RequestInFlight,
+  type RequestOutcome,
   type State,
 } from './state.ts';
+import { countAnswered, freeAt, spentOf } from './window.ts';
 
-/** The end of a long outage is noticed within a quarter of an hour, or twice that. */
+/** The client gives up a request after so long; later it is in flight no more. */
+export const REQUEST_DEADLINE_MS = MINUTE_MS;
+const IN_FLIGHT_MS = REQUEST_DEADLINE_MS + 5_000;
+/** Where a request of others has to end first. */
+const LOOK_AGAIN_MS = 50;
+/** A job whose responses do not say what is left goes to see whether more came only where none that does has gone. */
+const BLIND_MS = 2_000;
+/** While no quota is set, its calls are counted for this long: it may be set later. */
+const COUNTED: CallLimit = { calls: Number.POSITIVE_INFINITY, periodMs: DAY_MS, startMs: null };
+
+type Ask = Extract<Event, { type: 'ask' }>;
+type Response = Extract<Event, { type: 'response' }>;
+
+/** The state after the event, and the decision. `now` in epoch milliseconds; it may go back. */
+export function govern(before: State, event: Event, now: number): [State, Decision] {
+  const state = draftOf(before, now);
+  const { type } = event;
+  if (type === 'ask') return [state, ask(state, event, now)];
+  if (type === 'response') return [state, { say: ended(state, event, now) }];
+  state.refused = {};
+  state.refusedKey = null;
+  if (type === 'again') again(state, now);
+  return [state, { say: null }];
+}
+
+/** Not before the API's Retry-After, and no look at the quota twice an hour. */
+function again({ outages, pools, pause }: State, now: number): void {
+  for (const outage of Object.values(outages)) outage.until = outage.toldUntil;
+  for (const ledger of Object.values(pools))
+    if (now - ledger.probedAt >= HOUR_MS) {
+      ledger.isDue = true;
+      if (pause?.cause === 'quota' && pause.toldMs === 0) pause.until = Math.min(pause.until, now);
+    }
+}
+
+// May a request go?
+
+function ask(state: State, { owner, job, set, gone }: Ask, now: number): Decision {
+  if (!isSameSet(state.set, set)) Object.assign(state, { set, said: { limit: null, refusedAt: null } });
+  for (const request of [...state.inFlight])
+    if (gone.includes(request.owner) || now - request.sentAt > IN_FLIGHT_MS) writeOff(state, request, now);
+  const closed = refusal(state, '', now) ?? refusal(state, job, now) ?? closedGate(state, job, now);
+  if (closed) return closed;
+  for (const name of ['', job]) {
+    const known = state.refused[name];
+    if (known) known.retryAt = now + refusedMs(name, known.times);
+  }
+  return send(state, owner, job, now);
+}
+
+export function isSameSet(one: State['set'], other: State['set']): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** A refused key is tried again each hour, a refused scope after five minutes and then daily. */
+const refusedMs = (name: string, times: number) =>
+  name === '' ? HOUR_MS : times > 1 ? DAY_MS : 5 * MINUTE_MS;
+
+function refusal({ refused }: State, name: string, now: number): Decision | null {
+  const known = refused[name];
+  if (!known || now >= known.retryAt) return null;
+  return { refused: name === '' ? 'key' : 'scope', until: known.retryAt };
+}
+
+/** The first gate that is closed. */
+function closedGate(state: State, job: string, now: number): Decision | null {
+  const { set, pause, rate, concurrency, answered, inFlight } = state;
+  const wait = (until: number | null, reason: WaitReason): Decision => ({
+    until: Math.max(until ?? now + LOOK_AGAIN_MS, now + 1),
+    reason,
+  });
+  const outage = state.outages[job];
+  if (outage && now < outage.until) return wait(outage.until, outage.isBlocked ? 'blocked' : 'unavailable');
+  if (pause && now < pause.until) return wait(pause.until, reasonOf(pause));
+  if (pause && inFlight.length > 0) return wait(null, reasonOf(pause));
+  const ledger = ledgerOf(state, job);
+  if (!pause && ledger && isShort(state, ledger)) {
+    const at = nextProbe(ledger) + (ledger.isTold && state.poolOf[job] === undefined ? BLIND_MS : 0);
+    if (now < at) return wait(at, (ledger.left ?? 0) >= 1 ? 'reserve' : 'quota');
+    if (inFlight.length > 0) return wait(null, 'quota');
+    ledger.probedAt = now;
+    // While calls wait for quota, a faster rate is of no use.
+    rate.calm = 0;
+  }
+  if (set.quota) {
+    const at = freeAt(answered.quota, inFlight.length, set.quota, now);
+    if (at === null || at > now) return wait(at, 'quota');
+  }
+  if (inFlight.length >= (set.concurrency ?? concurrency.allowed)) return wait(null, 'concurrency');
+  if (set.rate) {
+    const at = freeAt(answered.rate, inFlight.length, set.rate, now);
+    if (at === null || at > now) return wait(at, 'rate');
+  } else if (!pause && now < rate.freeAt) return wait(rate.freeAt, 'rate');
+  return null;
+}
+
+export const reasonOf = ({ toldMs, cause }: Pause): WaitReason => (toldMs > 0 ? 'retry_after' : cause);
+
+/** The ledger that the job's calls lower; undefined for an endpoint whose calls were seen not to count. */
+export function ledgerOf({ pools, poolOf, apart }: State, job: string): Ledger | undefined {
+  return isApart(apart, job) ? undefined : pools[poolOf[job] ?? ''];
+}
+
+const TIMES_SEEN_APART = 3;
+export const isApart = (apart: State['apart'], job: string) => (apart[job] ?? 0) >= TIMES_SEEN_APART;
+
+/** Whether no more than the reserve is left. What is set already counts a quota of the same size. */
+function isShort({ set, inFlight }: State, ledger: Ledger): boolean {
+  if (ledger.left === null || (ledger.isTold && ledger.limit === set.quota?.calls)) return false;
+  if (set.quota && !ledger.isTold) return false;
+  return ledger.left - inFlight.length - reserveOf(ledger) < 1;
+}
+
+function send(state: State, owner: string, job: string, now: number): Decision {
+  const { rate, inFlight, pause } = state;
+  const id = state.nextId++;
+  const sent = inFlight.length + 1;
+  const isPressed = now - rate.freeAt < Math.max(5, 500 / rate.perSecond);
+  if (pause) pause.probeId = id;
+  else {
+    // After a rest nobody knows how much the API has saved up.
+    if (now - rate.freeAt > 5_000) Object.assign(rate, { sinceAt: now, accepted: 0 });
+    rate.freeAt = Math.max(now, rate.freeAt) + 1_000 / rate.perSecond;
+  }
+  inFlight.push({ id, owner, job, sentAt: now, sent, peak: sent, isPressed });
+  for (const request of inFlight) request.peak = Math.max(request.peak, sent);
+  return { id };
+}
+
+// What does a response change?
+
+/** @returns what is to be said in the log. */
+function ended(state: State, event: Response, now: number): string | null {
+  const request = state.inFlight.find(({ id }) => id === event.id);
+  // It was written off, or the state is a new one.
+  if (!request) return null;
+  const { status } = event;
+  leave(state, request, now);
+  if (status !== null && status >= 200 && status < 300) return accepted(state, request, event, now);
+  if (status === 429) return throttled(state, request, event, now);
+  madeUntaught(state, request);
+  if (status === 401 && !event.isBlocked) refuse(state, '', request, event.key, now);
+  else if (status === 403 && !event.isBlocked) refuse(state, request.job, request, event.key, now);
+  else if (!event.stopped && (event.isBlocked || status === null || isOfServer(status)))
+    unavailable(state, request, event, now);
+  return null;
+}
+
+/** Statuses of a server, and of one that says: not now. */
+const isOfServer = (status: number) => status >= 500 || status === 408 || status === 425;
+
+/** The request is in flight no more, and counts as answered now. */
+function leave(state: State, { id }: RequestInFlight, now: number): void {
+  const { set, answered } = state;
+  state.inFlight = state.inFlight.filter((other) => other.id !== id);
+  countAnswered(answered.quota, 1, set.quota ?? COUNTED, now);
+  if (set.rate) countAnswered(answered.rate, 1, set.rate, now);
+}
+
+/** Nobody will say how it ended: the API may have counted it. */
+function writeOff(state: State, request: RequestInFlight, now: number): void {
+  leave(state, request, now);
+  madeUntaught(state, request);
+}
+
+/** It counts as made and teaches nothing of limits; if it was the probe, another may go. */
+function madeUntaught(state: State, { id, job }: RequestInFlight): void {
+  if (state.pause?.probeId === id) state.pause.probeId = null;
+  const ledger = ledgerOf(state, job);
+  if (ledger) madeCall(ledger);
+}
+
+function accepted(state: State, request: RequestInFlight, event: Response, now: number): string | null {
+  const { rate, pause } = state;
+  const { id, job, sent, isPressed } = request;
+  delete state.outages[job];
+  delete state.refused[''];
+  delete state.refused[job];
+  if (id < state.eraId) {
+    madeUntaught(state, request);
+    return null;
+  }
+  if (pause?.probeId === id) resume(state, pause, now);
+  const say = learnQuota(state, request, event, now);
+  learnConcurrency(state, sent);
+  rate.accepted += 1;
+  if (isPressed) learnRate(state, now);
+  return say;
+}
+
+/** One more in flight is tried after six accepted with all that is allowed; beside a refused number after many. */
+function learnConcurrency({ concurrency: known }: State, sent: number): void {
+  if (sent < known.allowed) return;
+  known.streak += 1;
+  const isNearRefused = known.refused !== null && known.allowed + 1 >= known.refused;
+  if (known.streak >= (isNearRefused ? known.patience : 6) && known.allowed < MAX_IN_FLIGHT)
+    Object.assign(known, { allowed: known.allowed + 1, streak: 0 });
+}
+
+/** Three times as many as there are datasets. */
+const MAX_IN_FLIGHT = 16;
+
+/** Until a first refusal it grows with each call; then 15 % more are tried after a long calm. */
+function learnRate({ rate }: State, now: number): void {
+  rate.calm += 1;
+  if (rate.base === null) rate.perSecond = Math.min(10_000, 1.2 * rate.perSecond);
+  else if (rate.calm >= Math.max(rate.patience, 60 * rate.perSecond))
+    Object.assign(rate, {
+      base: rate.perSecond,
+      perSecond: 1.15 * rate.perSecond,
+      calm: 0,
+      sinceAt: now,
+      accepted: 0,
+    });
+}
+
+/** @returns what contradicts the settings, once. */
+function learnQuota(
+  state: State,
+  { job }: RequestInFlight,
+  { limit, remaining }: RequestOutcome,
+  now: number,
+): string | null {
+  const { set, pools, poolOf, answered, inFlight, said } = state;
+  if (limit === null || remaining === null || remaining < 0 || remaining > limit) {
+    const ledger = ledgerOf(state, job);
+    if (ledger) acceptedOf(ledger, now);
+    if (poolOf[job] === undefined) state.untold[job] = (state.untold[job] ?? 0) + 1;
+    return null;
+  }
+  const main = pools[''] as Ledger;
+  poolOf[job] ??= main.isTold && main.limit !== limit ? job : '';
+  const pool = poolOf[job];
+  pools[pool] ??= initialLedger(now);
+  const ledger = pools[pool];
+  if (pool === '') learnApart(state, ledger, remaining);
+  told(ledger, limit, remaining, inFlight.length, now);
+  if (!set.quota) return null;
+  if (limit === set.quota.calls) {
+    // What others took of the same quota.
+    const missing = limit - remaining - spentOf(answered.quota, set.quota, now) - inFlight.length;
+    if (missing > 0) countAnswered(answered.quota, missing, set.quota, now);
+    return null;
+  }
+  if (said.limit === limit) return null;
+  said.limit = limit;
+  return otherLimit(set.quota.calls, limit);
+}
+
+/** Between two headers the pool fell by all calls of endpoints that do not report it, or by none of them. */
+function learnApart(state: State, { left, isTold }: Ledger, remaining: number): void {
+  const { untold, apart } = state;
+  state.untold = {};
+  if (left === null || !isTold) return;
+  const counted = Object.entries(untold).filter(([job]) => !isApart(apart, job));
+  const callsOf = (jobs: [string, number][]) => jobs.reduce((sum, [, made]) => sum + made, 0);
+  const [calls, uncounted] = [callsOf(counted), callsOf(Object.entries(untold)) - callsOf(counted)];
+  const rise = remaining - (left - 1);
+  if (calls > 0 && rise === calls) for (const [job] of counted) apart[job] = (apart[job] ?? 0) + 1;
+  else if (uncounted > 0 && rise === -uncounted) state.apart = {};
+  else if (rise === 0) for (const [job] of counted) delete apart[job];
+}
+
+export const otherLimit = (set: number, limit: number) =>
+  `the API's header names a quota of ${limit} calls, MARKET_API_QUOTA ${set}: both are kept`;
+
+const LONGEST_PAUSE_MS = DAY_MS;
+/** A refusal that lasts longer is not for the rate: a minute, and the second by which Retry-After is rounded. */
+const LONGEST_FOR_RATE_MS = 62_000;
+/** When the usual windows of a rate are over, probes go. */
+const PROBES_MS = [10_000, 61_000];
+
+/** The first 429 begins a pause, that of the probe lengthens it. @returns what is to be said. */
+function throttled(
+  state: State,
+  request: RequestInFlight,
+  { retryAfterMs, roll }: Response,
+  now: number,
+): string | null {
+  const before = state.pause;
+  const toldMs = usable(retryAfterMs);
+  if (before ? before.probeId !== request.id : request.id < state.eraId) {
+    // It was in flight already: several were refused together, so not for their number.
+    if (before) {
+      const cause = before.cause === 'concurrency' ? 'rate' : before.cause;
+      Object.assign(before, { inFlight: 1, cause, until: Math.max(before.until, now + toldMs) });
+    }
+    return null;
+  }
+  if (!before) state.eraId = state.nextId;
+  const pause: Pause = {
+    sinceAt: before?.sinceAt ?? now,
+    refusedAt: now,
+    until: now,
+    toldMs,
+    refusals: (before?.refusals ?? 0) + 1,
+    inFlight: before ? 1 : request.peak,
+    probeId: null,
+    cause: 'rate',
+  };
+  state.pause = pause;
+  const say = judge(state, pause, request, before?.cause === 'quota', now);
+  const ledger = ledgerOf(state, request.job);
+  const refusedMs = now - pause.sinceAt;
+  const ownMs =
+    pause.cause === 'quota' && ledger
+      ? nextProbe(ledger) - now
+      : pause.refusals === 1
+        ? 1_000
+        : (PROBES_MS.map((ms) => ms - refusedMs).find((ms) => ms > 0) ?? refusedMs);
+  pause.until = now + withJitter(toldMs || Math.min(LONGEST_PAUSE_MS, Math.max(1_000, ownMs)), roll);
+  return say;
+}
+
+/** What the refusal is for, of the limits that are not set. */
+function judge(
+  state: State,
+  pause: Pause,
+  request: RequestInFlight,
+  wasQuota: boolean,
+  now: number,
+): string | null {
+  const { set, said, concurrency } = state;
+  const ledger = ledgerOf(state, request.job);
+  const isOverdue = now - pause.sinceAt + pause.toldMs > LONGEST_FOR_RATE_MS;
+  const isOut = ledger?.isTold
+    ? (ledger.left ?? 1) <= Math.max(1, reserveOf(ledger))
+    : !set.quota &&
+      ledger !== undefined &&
+      (isOverdue || (ledger.limit !== null && ledger.used >= 0.9 * ledger.limit));
+  if (isOut && ledger) {
+    pause.cause = 'quota';
+    ranOut(ledger, !wasQuota, now);
+  } else if (set.concurrency === null && isForConcurrency(pause, concurrency)) pause.cause = 'concurrency';
+  const isOther = isOut && (set.quota === null || ledger?.limit !== set.quota.calls);
+  if (isOther || !set.quota || !set.rate || set.concurrency === null) return null;
+  const isNew = said.refusedAt === null;
+  said.refusedAt = now;
+  return isNew ? REFUSED_ANYWAY : null;
+}
+
+export const REFUSED_ANYWAY =
+  'a call was refused (429) in spite of the limits that are set: does something else use the key, or is a limit lower?';
+
+/** More were in flight than six calls in a row have proven. */
+function isForConcurrency({ inFlight }: Pause, { allowed, streak, refused }: State['concurrency']): boolean {
+  return inFlight > 1 && inFlight >= allowed && streak < 6 && (refused === null || inFlight <= refused);
+}
+
+/** The probe was accepted. */
+function resume(state: State, pause: Pause, now: number): void {
+  const { rate, concurrency, set } = state;
+  state.pause = null;
+  if (pause.cause === 'concurrency') {
+    if (concurrency.refused !== null) concurrency.patience *= 3;
+    const refused = pause.inFlight;
+    Object.assign(concurrency, { refused, allowed: Math.max(1, refused - 1), streak: 0 });
+  } else if (pause.cause === 'rate' && !set.rate) slowDown(state, pause, now);
+  Object.assign(rate, { freeAt: now, sinceAt: now, accepted: 0, calm: 0 });
+}
+
+/** A trial goes back to what lasted; else what was accepted, over the time with the recovery, is the rate; one a second if nothing was. */
+function slowDown({ rate }: State, pause: Pause, now: number): void {
+  const { perSecond, base, accepted } = rate;
+  if (base !== null && perSecond > base)
+    Object.assign(rate, { perSecond: base, patience: 3 * rate.patience });
+  else if (base !== null && accepted < 10) rate.perSecond = 0.8 * perSecond;
+  else {
+    const seconds = Math.max(0.1, (pause.sinceAt - rate.sinceAt) / 1_000) + (now - pause.sinceAt) / 1_000;
+    rate.perSecond = Math.min(0.95 * perSecond, accepted > 0 ? (0.95 * accepted) / seconds : 1);
+  }
+  rate.base = rate.perSecond;
+}
+
+/** Of requests that were in flight together, one refusal counts. */
+function refuse(state: State, name: string, { id }: RequestInFlight, key: KeyMark | null, now: number): void {
+  const known = state.refused[name];
+  if (known && id < known.sinceId) return;
+  const times = (known?.times ?? 0) + 1;
+  state.refused[name] = { times, retryAt: now + refusedMs(name, times), sinceId: state.nextId };
+  state.refusedKey = key;
+}
+
 const OUTAGE_PAUSES = { firstMs: 1_000, longestMs: 15 * MINUTE_MS };
 /** A firewall may take calls too soon for another reason to block us. */
 const BLOCK_PAUSES = { firstMs: MINUTE_MS, longestMs: HOUR_MS };
-/** Statuses of a server, and of one that says: not now. */
-const isOfServer = (status: number) => status >= 500 || status === 408 || status === 425;
-/** One failed request may be repeated for ten that succeeded. */
-const CREDIT_PER_SUCCESS = 0.1;
-/** The weight of a response in the average latency. */
-const LATENCY_WEIGHT = 0.1;
 
-/** The state after the events, and the decision on the last one. `now` in epoch milliseconds; it may go back. */
-export function govern(before: State, events: readonly Event[], now: number): [State, Decision] {
-  const state = onTime(before, now);
-  for (const owner of permits.silentOwners(state, now)) permits.writeOffOwner(state, owner);
-  return [state, events.map((event) => apply(state, event, now)).at(-1) ?? noted];
-}
-
-const noted: Decision = { noted: true };
-
-function apply(state: State, event: Event, now: number): Decision {
-  if (event.type === 'ask') return permits.ask(state, event, now);
-  if (event.type === 'start') start(state, event, now);
-  else if (event.type === 'gone') permits.writeOffOwner(state, event.owner);
-  else if (event.type === 'key') unblockRefused(state);
-  else if (event.type === 'clock') forgetMoments(state, now);
-  else if (event.type === 'holds') permits.setLease(state, event, now);
-  else if (event.type === 'release') permits.release(state, event, now);
-  else if (event.type === 'lost') lost(state, event, now);
-  else response(state, event, now);
-  return noted;
-}
-
-/** A start makes a quota probe due, at most once an hour: its user may have bought more calls. */
-function start(state: State, { owner, again }: EventOf<'start'>, now: number): void {
-  permits.writeOffOwner(state, owner);
-  if (again) {
-    unblockRefused(state);
-    endOutagePauses(state, now);
-  }
-  if (now - state.quota.probedAt < HOUR_MS) return;
-  makeProbeDue(state, now);
-  state.quota.probedAt = now;
-}
-
-/** Allows a try of what was refused: a person asked for it, or changed the key. */
-function unblockRefused(state: State): void {
-  state.keyRefused = null;
-  state.refusedKey = null;
-  for (const job of Object.values(state.jobs)) job.forbidden = null;
-}
-
-/** A person may have corrected the address or the network: each failed endpoint is tried once now, but not before its Retry-After. */
-function endOutagePauses(state: State, now: number): void {
-  const outages = Object.values(state.jobs).flatMap(({ outage }) => outage ?? []);
-  for (const outage of outages) outage.resumeAt = Math.max(now, outage.toldAt);
-  state.retryCredit = Math.min(MAX_RETRY_CREDIT, Math.max(state.retryCredit, outages.length));
-}
-
-/** No response came. The API may have counted the request. If we stopped, the endpoint is not to blame. */
-function lost(state: State, event: EventOf<'lost'>, now: number): void {
-  ended(state, event, now);
-  spendUntaught(state, event);
-  if (!event.stopped) unavailable(state, event, null, now);
-}
-
-/** An accepted request teaches rate, concurrency and quota; a refused one which limit was met. */
-function response(state: State, event: EventOf<'response'>, now: number): void {
-  const { status, key, latencyMs } = event;
-  ended(state, event, now);
-  state.latencyMs ??= latencyMs;
-  state.latencyMs += LATENCY_WEIGHT * (latencyMs - state.latencyMs);
-  if (status >= 200 && status < 300) accepted(state, event, now);
-  else if (status === 429) throttled(state, event, event.inFlight + mostOthers(state, event), now);
-  else {
-    spendUntaught(state, event);
-    if (event.isBlocked || isOfServer(status))
-      unavailable(state, event, usableRetryAfter(event.retryAfterMs), now);
-    else if (status === 401 || status === 403) {
-      state.refusedKey = key;
-      if (status === 401) state.keyRefused = { retryAt: now + HOUR_MS };
-      else forbidden(state, event, now);
-    }
-  }
-}
-
-/** The second refusal in a row is no mistake of the moment. */
-function forbidden({ jobs }: State, { job }: EventOf<'response'>, now: number): void {
-  const known = jobs[job];
-  if (!known) return;
-  const before = known.forbidden;
-  if (before && !before.isTried) return;
-  const refusals = (before?.refusals ?? 0) + 1;
-  known.forbidden = { retryAt: now + permits.forbiddenMs(refusals), refusals, isTried: false };
-}
-
-/** A request is no longer in flight. */
-function ended(state: State, { owner, job }: { owner: string; job: string }, now: number): void {
-  permits.usePermits(state, owner, 1, now);
-  countRequest(state.prefetch, now);
-  quotas.countResponse(state.quota, job);
-}
-
-/** Requests of others that were surely in flight with an accepted one. */
-function leastOthers(state: State, { owner, othersInFlight }: EventOf<'response'>): number {
-  return Math.min(othersInFlight, permits.inFlightOfOthers(state, owner));
-}
-
-/** Requests of others that may have been in flight with a refused one. */
-function mostOthers(state: State, { owner, othersInFlight }: EventOf<'response'>): number {
-  return Math.max(othersInFlight, permits.allowedOfOthers(state, owner));
-}
-
-function accepted(state: State, event: EventOf<'response'>, now: number): void {
-  const { limit, remaining, responsesBefore } = event;
-  if (state.pause && isProbe(state.pause, event)) resume(state, state.pause, now);
-  const job = state.jobs[event.job];
-  if (job) {
-    job.seesQuota ||= remaining !== null;
-    job.forbidden = null;
-    job.outage = null;
-  }
-  state.keyRefused = null;
-  state.retryCredit = Math.min(MAX_RETRY_CREDIT, state.retryCredit + CREDIT_PER_SUCCESS);
-  rates.accepted(state.rate, now);
-  concurrency.accepted(state.concurrency, event.inFlight + leastOthers(state, event));
-  if (limit !== null && remaining !== null && remaining >= 0 && remaining <= limit)
-    quotas.observe(state.quota, { limit, remaining, responsesBefore }, permits.outstanding(state), now);
-  else quotas.spend(state.quota, event.job, responsesBefore, now);
-}
-
-/** The request counts as made, and teaches nothing about limits; if it was a probe, another may go. */
-function spendUntaught(state: State, request: { owner: string; job: string }): void {
-  if (state.pause && isProbe(state.pause, request)) state.pause.probe = null;
-  quotas.writeOff(state.quota, 1);
-}
-
-/** Makes the endpoint wait, twice as long after each failure, at least `toldMs`. `roll` spreads the processes. */
-function unavailable(
-  state: State,
-  { job, roll, isBlocked = false }: { job: string; roll: number; isBlocked?: boolean },
-  toldMs: number | null,
-  now: number,
-): void {
-  const known = state.jobs[job];
-  const toldAt = now + (toldMs === null ? 0 : withJitter(toldMs, roll));
-  if (known?.outage && now < known.outage.resumeAt) {
-    // This request was in flight when the outage began: it is the same failure.
-    known.outage.resumeAt = Math.max(known.outage.resumeAt, toldAt);
-    known.outage.toldAt = Math.max(known.outage.toldAt, toldAt);
+/** The endpoint waits, twice as long after each failure. Those in flight together are one failure. */
+function unavailable(state: State, { job, sentAt }: RequestInFlight, event: Response, now: number): void {
+  const { roll, isBlocked = false } = event;
+  const before = state.outages[job];
+  const toldMs = usable(event.retryAfterMs);
+  const toldUntil = toldMs > 0 ? now + withJitter(toldMs, roll) : now;
+  if (before && (now < before.until || sentAt < before.until)) {
+    before.toldUntil = Math.max(before.toldUntil, toldUntil);
+    before.until = Math.max(before.until, toldUntil);
     return;
   }
-  state.retryCredit = Math.max(0, state.retryCredit - 1);
-  if (!known) return;
-  const failures = (known.outage?.failures ?? 0) + 1;
-  const pause = isBlocked
+  const failures = (before?.failures ?? 0) + 1;
+  const ownMs = isBlocked
     ? withJitter(doubledMs(failures, BLOCK_PAUSES), roll)
     : doubledMs(failures, OUTAGE_PAUSES) * (1 + roll);
-  known.outage = { failures, resumeAt: Math.max(now + pause, toldAt), toldAt, isBlocked };
+  state.outages[job] = { failures, until: Math.max(now + ownMs, toldUntil), toldUntil, isBlocked };
+}
+
+/** A Retry-After in milliseconds, 0 for nonsense. More than a day is a ban that a person has to look at. */
+function usable(ms: number | null): number {
+  return ms !== null && Number.isFinite(ms) && ms > 0 ? Math.min(LONGEST_PAUSE_MS, Math.max(1_000, ms)) : 0;
+}
+
+/** A little later than told (a tenth, 0.25 to 5 s), so that processes that were refused together do not return together. */
+function withJitter(ms: number, roll: number): number {
+  return ms + roll * Math.min(5_000, Math.max(250, 0.1 * ms));
 }

@@ -44,6 +44,24 @@ export function connect(target: RedisTarget): RedisLink {
   return { client, error: () => latest, end: () => clients.forEach(end) };
 }
 
+/** Without credentials. */
+export function addressOf({ path, host, port, db }: RedisTarget): string {
+  return path ?? `${host}:${port}/${db}`;
+}
+
+/** The result of `work`. @throws Error where it takes longer than `ms`. */
+export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /**
  * A client that disconnects between two tries ends neither itself nor its waiting commands (redis/ioredis#2169,
  * taskforcesh/bullmq#4656), for which BullMQ waits: one more try ends it.

@@ -7,7 +7,6 @@ import { Redis } from 'ioredis';
 import { parseRedisUrl } from '../config.ts';
 import { generalEnvironment } from '../environment.ts';
 import { Failure, toError } from '../errors.ts';
-import { isRefusal } from '../redis.ts';
 import { findRedisServer } from './private-redis.ts';
 
 type Version = {
@@ -21,6 +20,8 @@ type Version = {
 const ANSWER_MS = 5_000;
 /** As the queue writes: by a script. The key expires after a minute. */
 const TRIAL = "return redis.call('SET', KEYS[1], '1', 'PX', 60000)";
+
+const REFUSAL = /(?:^|[\s-])(WRONGPASS|NOAUTH)\b|ERR invalid password/;
 
 /** The server that a daemon would run for itself. @throws Failure `config` where there is none that works. */
 export function examineRedisServer(searchPath?: string): Version & { file: string } {
@@ -58,7 +59,7 @@ export async function examineRedis(at: { url: string } | { dir: string }): Promi
     return valkey ? versionOf('Valkey', valkey) : versionOf('Redis', fact('redis_version'));
   } catch (thrown) {
     const error = errors[0] ?? toError(thrown);
-    if (isRefusal(error)) throw new Failure('config', 'it refuses the user name or password');
+    if (REFUSAL.test(error.message)) throw new Failure('config', 'it refuses the user name or password');
     throw new Failure('incomplete', `it takes no writes (${error.message})`);
   } finally {
     client.disconnect();

@@ -3,12 +3,11 @@
 import { isoTime } from '../clock.ts';
 import { exitCodes, worstExitCode } from '../errors.ts';
 import type { Dataset } from '../job-list.ts';
-import { type Limits, type LimitsJson, limitsJson, readLimits } from '../plan/limits.ts';
-import { type DatasetPlan, planOf, type Spending } from '../plan.ts';
+import { type DatasetPlan, type Limits, type LimitsJson, limitsJson, planOf, readLimits } from '../plan.ts';
 import type { Outage } from '../queue.ts';
 import { type Connection, livingHolder, logBytes, mirrorFile, readMirror, syncLock } from '../store/read.ts';
 import { lagsOf, noSinks, type SinkNotes, type SinkStatuses } from './status/lag.ts';
-import { findProblems, type OutOfReach, type Problem } from './status/problems.ts';
+import { findProblems, type Problem } from './status/problems.ts';
 import {
   type CallStatus,
   type DatasetStatus,
@@ -50,21 +49,15 @@ export type Status = {
 /** A daemon at work. */
 export type DaemonStatus = { pid: number } & DaemonNote;
 
-/** The note beside the lock of the daemon: why runs wait, no call is made or no service runs (else null), and what has arrived in each sink. */
+/** The note beside the lock of the daemon: why runs wait or no service runs (else null), and what has arrived in each sink. */
 export type DaemonNote = {
   queue: Outage | null;
-  account: OutOfReach | null;
   serve: Trouble | null;
 } & SinkNotes;
 
 /** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
-export function readStatus(
-  dir: string,
-  datasets: readonly Dataset[],
-  spending: Spending,
-  now: number,
-): Status {
-  return readMirror(dir, (connection) => statusOf(connection, dir, datasets, spending, now));
+export function readStatus(dir: string, datasets: readonly Dataset[], now: number): Status {
+  return readMirror(dir, (connection) => statusOf(connection, dir, datasets, now));
 }
 
 /** How fast the mirror grows; null while it is not a day old. Costs a count of all rows. */
@@ -77,10 +70,9 @@ export function statusOf(
   connection: Connection,
   dir: string,
   datasets: readonly Dataset[],
-  spending: Spending,
   now: number,
 ): Status {
-  const health = healthOf(connection, dir, datasets, spending, now);
+  const health = healthOf(connection, dir, datasets, now);
   const { problems } = health;
   return {
     version: 1 as const,
@@ -111,11 +103,10 @@ export function healthOf(
   connection: Connection,
   dir: string,
   datasets: readonly Dataset[],
-  spending: Spending,
   now: number,
 ): Health {
   const limits = readLimits(connection, now);
-  const plan = planOf(connection, datasets, spending, now, limits);
+  const plan = planOf(connection, datasets, now, limits);
   const daemon = readDaemon(dir);
   const read = datasets.map((dataset) => {
     const planned = plan.datasets.find(({ job }) => job === dataset.name) as DatasetPlan;
@@ -135,6 +126,7 @@ export function healthOf(
   const problems = findProblems({
     datasets: read,
     waits: limits.waits,
+    notes: limits.notes,
     lastCalls: () => calls().lastCalls,
     daemon,
     logBytes: bytes,
@@ -150,5 +142,5 @@ export function readDaemon(dir: string): DaemonStatus | null {
   const pid = livingHolder(dir, 'daemon');
   if (pid === null) return null;
   const noted = readNote<Partial<DaemonNote>>(dir, 'daemon') ?? {};
-  return { pid, queue: null, account: null, serve: null, ...noSinks, ...noted };
+  return { pid, queue: null, serve: null, ...noSinks, ...noted };
 }

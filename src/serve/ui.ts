@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { type Dataset, type ListedJob, tablesOf } from '../job-list.ts';
-import type { Spending } from '../plan.ts';
 import { readDaemon } from '../reading/status.ts';
 import type { Call, Route } from './http/handler.ts';
 import { digestEtag, errorResponse, type HttpResponse, matchesEtag } from './http/response.ts';
@@ -24,7 +23,6 @@ type UiParts = {
   dir: string;
   jobs: readonly ListedJob[];
   datasets: readonly Dataset[];
-  spending: Spending;
   access: PageAccess;
   admission: Pick<Admission, 'identify' | 'enter'>;
   pool: Pool;
@@ -74,14 +72,13 @@ const AGES_MS = 30_000;
 const UNREADABLE_SECONDS = 2;
 
 export function openUi(parts: UiParts): Ui {
-  const { dir, jobs, datasets, spending, version, access, admission, pool, clock, mirrorVersion, onError } =
-    parts;
+  const { dir, jobs, datasets, version, access, admission, pool, clock, mirrorVersion, onError } = parts;
   if (access === 'off') return { routes: [], link: () => null, notFound, close() {} };
   const sessions = openSessions(dir);
   const auth = openPageAuth({ access, sessions, admission, clock });
   const assets = openAssets(parts.folder ?? builtFolder());
   const turns = openQueryTurns(pool, admission, clock);
-  const overview = { dir, jobs, datasets, spending, version, access };
+  const overview = { dir, jobs, datasets, version, access };
   const queries: QueryParts = { dir, tables: tablesOf(jobs), turns, clock, onError };
   const downloads = openDownloads(queries, `market-mirror ${version}`);
   // What changes with the process is another number in the next one.

@@ -70,9 +70,8 @@ export function silenceReader(connection: Connection): () => Unanswered | null {
 type GovernorState = {
   /** Undefined where there is none. */
   read(): unknown;
-  keep(state: unknown): void;
-  /** Reads the state (undefined at first), changes it and keeps it, in one short transaction. */
-  transact<State, Result>(change: (state: unknown) => { state: State; result: Result }): Result;
+  /** Reads the state (undefined at first) and keeps what it becomes, where it changed, in one short transaction. */
+  transact<State, Result>(change: (state: unknown) => { state?: State; result: Result }): Result;
 };
 
 export function openGovernorState(connection: Connection, now: () => number): GovernorState {
@@ -81,17 +80,18 @@ export function openGovernorState(connection: Connection, now: () => number): Go
     `INSERT INTO _governor (id, state, updated_at) VALUES (1, ?, ?)
      ON CONFLICT DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at`,
   );
-  const stateOf = (kept: string | undefined) => (kept === undefined ? undefined : JSON.parse(kept));
-  const keep = (state: unknown) => write.run(JSON.stringify(state), isoTime(now()));
+  const stateNow = () => {
+    const kept = read.get();
+    return kept === undefined ? undefined : JSON.parse(kept);
+  };
   const atomically = connection.transaction((work: () => unknown) => work()).immediate;
   return {
-    read: () => guarded(connection.name, () => stateOf(read.get())),
-    keep: (state) => guarded(connection.name, () => void keep(state)),
+    read: () => guarded(connection.name, stateNow),
     transact: (change) =>
       guarded(connection.name, () =>
         atomically(() => {
-          const { state, result } = change(stateOf(read.get()));
-          keep(state);
+          const { state, result } = change(stateNow());
+          if (state !== undefined) write.run(JSON.stringify(state), isoTime(now()));
           return result;
         }),
       ) as ReturnType<typeof change>['result'],

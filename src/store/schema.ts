@@ -258,7 +258,7 @@ export const datasets = sqliteTable('_datasets', {
   nextDueAt: text('next_due_at'),
 });
 
-/** What the governor has learnt about quota, rate and concurrency: one row. With `MIRROR_ACCOUNT` a copy of what Redis has of it. */
+/** What the governor has learnt about quota, rate and concurrency: one row. */
 export const governor = sqliteTable('_governor', {
   /** Always 1. */
   id: integer().primaryKey(),

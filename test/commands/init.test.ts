@@ -187,6 +187,30 @@ async function initAtTerminal(answers: [question: string, typed: string][], envi
 describe('at a terminal', () => {
   const address = 'such as https://api.example.com: ';
   const key = 'API key (not shown; Enter leaves it out): ';
+  const learn = '; leave empty to learn it: ';
+  const [quota, rate, concurrency] = ['at that time (UTC)', 'such as 5/1s', 'such as 2'].map(
+    (of) => of + learn,
+  ) as [string, string, string];
+  const learnt: [string, string][] = [quota, rate, concurrency].map((question) => [question, '\r']);
+
+  test('asks for the limits of the account, again where one is wrong, and writes those that are known', async () => {
+    inFolder();
+    const { shown } = await initAtTerminal([
+      [address, `${url}\r`],
+      [key, `${CANARY}\r`],
+      [quota, 'many\r'],
+      [quota, '1000/1d@00:00\r'],
+      [rate, '\r'],
+      [concurrency, '2\r'],
+    ]);
+    expect(shown).toContain('MARKET_API_QUOTA is no quota such as 1000/1d');
+    expect(written()).toEqual({
+      MARKET_API_URL: url,
+      MARKET_API_KEY: CANARY,
+      MARKET_API_QUOTA: '1000/1d@00:00',
+      MARKET_API_CONCURRENCY: '2',
+    });
+  });
 
   test('asks again for an address that is wrong, and takes no key for no key', async () => {
     inFolder();
@@ -194,6 +218,7 @@ describe('at a terminal', () => {
       [address, 'http://api.example.com\r'],
       [address, `${url}\r`],
       [key, '\r'],
+      ...learnt,
     ]);
     expect(shown).toContain('MARKET_API_URL uses http://, which would show the key');
     expect(shown).toContain('still to be set in it: MARKET_API_KEY or MARKET_API_KEY_FILE');
@@ -203,7 +228,7 @@ describe('at a terminal', () => {
   test('asks only for what a file that is there lacks', async () => {
     inFolder();
     writeFileSync('.env', `MARKET_API_URL=${url}\n`);
-    const { shown } = await initAtTerminal([[key, `${CANARY}\r`]]);
+    const { shown } = await initAtTerminal([[key, `${CANARY}\r`], ...learnt]);
     expect(shown).toContain('.env is filled in: MARKET_API_KEY; all else in it stays as it was');
     expect(written()).toEqual({ MARKET_API_URL: url, MARKET_API_KEY: CANARY });
     expect((await initAtTerminal([])).shown).toContain('.env is there and stays as it is');
@@ -237,7 +262,7 @@ describe('at a terminal', () => {
     'shows no key that is pasted with the address, %s',
     async (_, typed) => {
       inFolder();
-      const { shown } = await initAtTerminal(typed);
+      const { shown } = await initAtTerminal([...typed, ...learnt]);
       expect(shown).toContain(url);
       expect(written()).toEqual({ MARKET_API_URL: url, MARKET_API_KEY: CANARY });
     },
@@ -263,6 +288,10 @@ describe('at a terminal', () => {
     child.stdin.write(`${url}\r`);
     await until('the second question', () => shown.endsWith(key));
     child.stdin.write(`${CANARY}\r`);
+    for (const [question, typed] of learnt) {
+      await until('the next question', () => shown.endsWith(question));
+      child.stdin.write(typed);
+    }
     expect(await ended).toBe(0);
     expect(shown).toContain(url);
     expect(shown).not.toContain(CANARY);

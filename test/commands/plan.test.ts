@@ -47,7 +47,7 @@ describe('the plan of a mirror that has lived', () => {
     const [before, digest] = [bench.model.calls.length, digestOf(bench.file)];
 
     const plan = await planOf(bench);
-    expect(plan).toMatchObject({ version: 1, stretch: 1, chanceOfRunningDry: 0, unknown: [] });
+    expect(plan).toMatchObject({ version: 1, schedules: 'kept', unknown: [] });
     expect(plan.dataset('ai-signals')).toMatchObject({
       state: 'planned',
       runs: 72,
@@ -68,18 +68,6 @@ describe('the plan of a mirror that has lived', () => {
     const taken = 2 * (bench.model.calls.length - before);
     expect(Math.abs(taken - plan.calls) / taken).toBeLessThan(0.1);
   });
-
-  it('makes little of a dataset that stood still for a moment only', async () => {
-    const bench = await setupSync({ rows: 130 });
-    const wholeIn = async () => (await planOf(bench)).dataset('ai-signals')?.observed?.perDay ?? 0;
-    await bench.sync('ai-signals');
-    bench.clock.advance(MINUTE);
-    await bench.sync('ai-signals');
-    expect(await wholeIn()).toBeGreaterThan(500);
-    bench.clock.advance(20 * HOUR);
-    await bench.sync('ai-signals');
-    expect(await wholeIn()).toBe(1);
-  });
 });
 
 describe('the plan says what is not known', () => {
@@ -87,7 +75,7 @@ describe('the plan says what is not known', () => {
     const bench = await setupSync();
     await bench.sync('news');
     const plan = await planOf(bench);
-    expect(plan).toMatchObject({ available: null, left: null, chanceOfRunningDry: null, stretch: 1 });
+    expect(plan).toMatchObject({ available: null, left: null, schedules: 'unknown' });
     expect(plan.unknown).toEqual([
       { job: null, why: 'the API has not reported any quota yet' },
       { job: 'ai-signals', why: 'no walk has ended yet: its calls are not counted' },
@@ -101,11 +89,11 @@ describe('the plan says what is not known', () => {
     const bench = await setupSync({ rows: 220, quota: { limit: 100, periodMs: 24 * HOUR } });
     await bench.sync('ai-signals');
     const plan = await planOf(bench);
-    expect(plan).toMatchObject({ available: null, chanceOfRunningDry: null });
+    expect(plan).toMatchObject({ available: null });
     expect(plan.unknown).toEqual([
-      { job: null, why: expect.stringMatching(/^reset time not known yet: /) },
-      { job: 'ai-signals', why: expect.stringMatching(/every walk is counted as if it did$/) },
+      { job: null, why: 'when it resets is not known yet' },
       { job: 'news', why: expect.stringMatching(/^no walk/) },
+      { job: 'ai-signals', why: expect.stringMatching(/every walk is counted as if it did$/) },
     ]);
     expect(plan.dataset('ai-signals')?.calls).toBe(3 * 72);
     expect(await textOf(bench)).toMatch(/^Without a reset, the calls left last \d+h$/m);

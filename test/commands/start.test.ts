@@ -58,7 +58,7 @@ test('mirrors every dataset, goes on by schedule, keeps others off its folder an
   expect(await value('maxmemory-policy')).toBe('noeviction');
 
   const pid = daemon.child.pid as number;
-  const others = { account: null, serve: null, ship: null, lake: null };
+  const others = { serve: null, ship: null, lake: null };
   expect((await status()).status.daemon).toEqual({ pid, queue: null, ...others });
   await redis.config('SET', 'maxmemory', '1');
   await expect.poll(async () => (await status()).status.daemon?.queue).toBeTruthy();

@@ -10,7 +10,7 @@ const tls = { MIRROR_SERVE_TLS_CERT: '/etc/mirror/tls.crt', MIRROR_SERVE_TLS_KEY
 
 describe('the settings of the service', () => {
   test('need neither address nor key of the API, and bound nothing by themselves', () => {
-    const { serve, schedules, spending } = readServeConfig({}, jobs);
+    const { serve, schedules } = readServeConfig({}, jobs);
     expect(serve).toEqual({
       address: undefined,
       maxAgeMs: {},
@@ -20,7 +20,7 @@ describe('the settings of the service', () => {
       query: false,
       page: 'token',
     });
-    expect([Object.keys(schedules), spending]).toEqual([['ai-signals', 'news'], 'full']);
+    expect(Object.keys(schedules)).toEqual(['ai-signals', 'news']);
   });
 
   test('are taken as given', () => {

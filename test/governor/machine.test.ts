@@ -1,315 +1,331 @@
+/** What is learnt where nothing is set: docs/dev/governor.md draws it. */
+
 import { describe, expect, it } from 'vitest';
-import { allowedInFlight } from '../../src/governor/concurrency.ts';
-import { initialState, isNewer, readState } from '../../src/governor/state.ts';
-import { drive, T0 } from './drive.ts';
+import { initialState, type State } from '../../src/governor/state.ts';
+import { DAY, drive, HOUR, MINUTE, SECOND, T0, unset } from './bench.ts';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+type Machine = ReturnType<typeof drive>;
 
-describe('when the key is refused', () => {
-  it('nothing calls, except one call an hour to see', () => {
-    const machine = drive();
-    machine.call({ status: 401 });
-    expect(machine.ask('news')).toMatchObject({ refused: 'key_refused', until: machine.now + HOUR });
-    expect(machine.ask('usage')).toMatchObject({ refused: 'key_refused' });
-    machine.pass(HOUR);
-    expect(machine.ask('usage')).toMatchObject({ permits: 1 });
-    expect(machine.ask('news')).toMatchObject({ refused: 'key_refused' });
-  });
-
-  it.each([
-    ['another key', { type: 'key' }, 'permits'],
-    ['a person who wants it tried', { type: 'start', owner: 'another', again: true }, 'permits'],
-    ['a start that nobody watches', { type: 'start', owner: 'another', again: false }, 'refused'],
-  ] as const)('%s: %j', (_, event, member) => {
-    const machine = drive();
-    machine.call({ status: 401 });
-    machine.on(event);
-    machine.pass(1_000);
-    expect(machine.ask()).toHaveProperty(member);
-  });
-
-  it('for lack of a scope, that job alone stops, and tries after five minutes, then once a day', () => {
-    const machine = drive();
-    const refused = (ms: number) => ({ refused: 'forbidden', until: machine.now + ms });
-    machine.call({ status: 403 }, 'news');
-    expect(machine.ask('news')).toMatchObject(refused(5 * MINUTE));
-    machine.call({}, 'usage');
-    machine.pass(5 * MINUTE);
-    for (let refusals = 2; refusals <= 4; refusals += 1) {
-      machine.call({ status: 403 }, 'news');
-      expect(machine.ask('news')).toMatchObject(refused(DAY));
-      machine.pass(DAY);
+/** Makes so many calls in a pool of `limit` calls that is whole again every `periodMs`, as its header tells. */
+function liveIn(machine: Machine, { limit, periodMs }: { limit: number; periodMs: number }) {
+  let [used, window] = [0, -1];
+  return (calls: number): number => {
+    let refused = 0;
+    for (let call = 0; call < calls; call += 1) {
+      let decision = machine.ask();
+      for (; !('id' in decision); decision = machine.ask()) {
+        if (!('reason' in decision)) throw new Error(JSON.stringify(decision));
+        machine.pass(Math.max(1, decision.until - machine.now));
+      }
+      const at = Math.floor(machine.now / periodMs);
+      if (at !== window) [used, window] = [0, at];
+      const isAccepted = used < limit;
+      used += isAccepted ? 1 : 0;
+      refused += isAccepted ? 0 : 1;
+      machine.pass(50);
+      machine.answer(decision.id, isAccepted ? { limit, remaining: limit - used } : { status: 429 });
     }
-    machine.call({}, 'news');
-    machine.call({ status: 403 }, 'news');
-    expect(machine.ask('news')).toMatchObject(refused(5 * MINUTE));
-    machine.pass(5 * MINUTE);
-    machine.call({}, 'news');
+    return refused;
+  };
+}
+
+describe('a request', () => {
+  it.each<[string, (machine: Machine) => void, object]>([
+    [
+      'waits while the key is refused',
+      (machine) => void machine.call({ status: 401 }, 'usage'),
+      { refused: 'key' },
+    ],
+    [
+      'waits while the scope is refused',
+      (machine) => void machine.call({ status: 403 }),
+      { refused: 'scope' },
+    ],
+    [
+      'waits while its endpoint fails',
+      (machine) => void machine.call({ status: 503 }),
+      { reason: 'unavailable' },
+    ],
+    [
+      'waits while something blocks it',
+      (machine) => void machine.call({ status: 403, isBlocked: true }),
+      { reason: 'blocked' },
+    ],
+    ['waits after a 429', (machine) => void machine.call({ status: 429 }, 'usage'), { reason: 'rate' }],
+    [
+      'waits as long as told',
+      (machine) => void machine.call({ status: 429, retryAfterMs: HOUR }),
+      { reason: 'retry_after' },
+    ],
+    [
+      'waits at the reserve',
+      (machine) => void machine.call({ limit: 100, remaining: 3 }),
+      { reason: 'reserve' },
+    ],
+    ['waits at zero', (machine) => void machine.call({ limit: 100, remaining: 0 }), { reason: 'quota' }],
+    [
+      'waits for a place in flight',
+      (machine) => [machine.send(), machine.pass(200), machine.send(), machine.pass(200)],
+      { reason: 'concurrency' },
+    ],
+    ['waits for its slot', (machine) => void machine.send(), { reason: 'rate' }],
+  ])('%s', (_, prepare, expected) => {
+    const machine = drive();
+    prepare(machine);
+    expect(machine.ask()).toMatchObject(expected);
   });
 
-  it('for lack of a scope, calls that were in flight together are one refusal', () => {
-    const machine = drive();
-    machine.ask('news');
-    for (let calls = 0; calls < 3; calls += 1) machine.answer({ status: 403 });
-    expect(machine.ask('news')).toMatchObject({ refused: 'forbidden', until: machine.now + 5 * MINUTE });
+  it('of another endpoint goes where the reason is its own', () => {
+    for (const outcome of [
+      { status: 403 },
+      { status: 503 },
+      { status: null },
+      { status: 403, isBlocked: true },
+    ]) {
+      const machine = drive();
+      machine.call(outcome);
+      expect(machine.call({}, 'usage')).toBeLessThanOrEqual(100);
+    }
   });
 
-  it('by a firewall, it alone waits: a minute, twice as long each time, an hour at most', () => {
+  it('that we stopped ourselves blames nobody', () => {
     const machine = drive();
-    const waits = Array.from({ length: 8 }, () => {
-      machine.call({ status: 403, isBlocked: true }, 'news');
-      const decision = machine.ask('news');
-      if (!('wait' in decision)) throw new Error('it does not wait');
-      expect(decision.wait.reason).toBe('blocked');
-      machine.call({}, 'usage');
-      const waited = decision.wait.until - machine.now;
-      machine.pass(waited);
-      return Math.floor(waited / MINUTE);
-    });
-    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
-    machine.call({}, 'news');
-    machine.call({}, 'news');
+    machine.call({ status: null, stopped: true });
+    expect(machine.call()).toBeLessThanOrEqual(100);
   });
 });
 
-describe('when an endpoint is unavailable', () => {
-  it.each([500, 503])('it alone waits after a %i, and twice as long after each failure', (status) => {
+describe('a 429', () => {
+  it('lets one request alone see whether it is over, then later and later', () => {
     const machine = drive();
-    machine.call({ status }, 'news');
-    expect(machine.ask('news')).toMatchObject({ wait: { reason: 'unavailable' } });
-    expect(machine.call({}, 'usage')).toBeLessThan(500);
-    const first = machine.call({ status }, 'news');
-    const second = machine.call({ status }, 'news');
-    expect(second).toBeGreaterThan(1.5 * first);
+    machine.call({ status: 429 });
+    const waits = [0, 0, 0].map(() => Math.round(machine.call({ status: 429 }) / 1_000));
+    expect(waits).toEqual([1, 9, 53]);
+    machine.pass(5 * MINUTE);
+    const probe = machine.send();
+    expect(machine.ask('usage')).toMatchObject({ until: expect.any(Number) });
+    machine.answer(probe);
+    expect(machine.state.pause).toBeNull();
   });
 
-  it('its Retry-After is honoured in full, with jitter on top', () => {
-    const machine = drive();
-    machine.call({ status: 503, retryAfterMs: 20 * 60_000 });
-    expect(machine.call()).toBeGreaterThan(20 * 60_000 + 1_000);
-  });
-
-  it('a person who asks for it has each endpoint tried once at once, whoever else failed', () => {
-    const machine = drive();
-    const jobs = ['news', 'usage', 'meme-signals'];
-    for (let round = 0; round < 5; round++) for (const job of jobs) machine.call({ status: 502 }, job);
-    machine.pass(1);
-    expect(machine.ask('news')).toHaveProperty('wait.reason', 'unavailable');
-    machine.on({ type: 'start', owner: 'nobody watches', again: false });
-    expect(machine.ask('news')).toHaveProperty('wait.reason', 'unavailable');
-    machine.on({ type: 'start', owner: 'another', again: true });
-    for (const job of jobs) {
-      expect(machine.call({ status: 502 }, job)).toBeLessThan(500);
-      expect(machine.ask(job)).toHaveProperty('wait.reason', 'unavailable');
+  it('is sat out in full where the API says how long, a day at most; nonsense is ignored', () => {
+    for (const [told, least, most] of [
+      [30 * SECOND, 30 * SECOND, 34 * SECOND],
+      [40 * DAY, DAY, DAY + 5 * SECOND],
+      [-5, 1_000, 1_200],
+      [Number.NaN, 1_000, 1_200],
+      [Number.POSITIVE_INFINITY, 1_000, 1_200],
+    ] as const) {
+      const machine = drive();
+      machine.call({ status: 429, retryAfterMs: told });
+      const waited = machine.call();
+      expect(waited).toBeGreaterThanOrEqual(least);
+      expect(waited).toBeLessThanOrEqual(most);
     }
-    expect(machine.state.retryCredit, 'and no oftener').toBe(0);
   });
 
-  it('a person need not wait at all where the API did not say for how long', () => {
+  it('of a request from before the pause lengthens it by its Retry-After, and teaches nothing', () => {
+    const machine = drive();
+    const first = machine.send();
+    machine.pass(200);
+    const second = machine.send('usage');
+    machine.answer(first, { status: 429 });
+    machine.answer(second, { status: 429, retryAfterMs: MINUTE });
+    expect(machine.ask()).toMatchObject({ until: machine.now + MINUTE });
+    expect(machine.state.pause?.refusals).toBe(1);
+  });
+
+  it('teaches nothing by an accepted request from before it', () => {
+    const machine = drive();
+    const first = machine.send('ai-signals');
+    machine.pass(200);
+    machine.answer(machine.send(), { status: 429 });
+    machine.answer(first, { limit: 100, remaining: 90 });
+    expect(machine.state.pause).not.toBeNull();
+    expect(machine.shown.quota.limit).toBeNull();
+  });
+
+  it('for too many in flight lowers their number by one; several together do not', () => {
+    const together = (refusals: number) => {
+      const machine = drive();
+      const ids = [machine.send()];
+      machine.pass(200);
+      ids.push(machine.send('usage'));
+      for (const id of ids.slice(0, refusals)) machine.answer(id, { status: 429 });
+      for (const id of ids.slice(refusals)) machine.answer(id);
+      machine.pass(2_000);
+      machine.call();
+      return machine.state.concurrency.allowed;
+    };
+    expect([together(1), together(2)]).toEqual([1, 2]);
+  });
+
+  it('that is the first response of all measures no rate: one call a second is tried then', () => {
+    const machine = drive();
+    machine.answer(machine.send(), { status: 429, retryAfterMs: 2 * SECOND });
+    machine.pass(2 * SECOND + 1_000);
+    for (let calls = 0; calls < 5; calls += 1) machine.call();
+    expect(machine.shown.rate).toMatchObject({ perSecond: 1, source: 'learnt' });
+  });
+
+  it('for the rate makes a measured one, and one that is 15 % faster is tried after a long calm', () => {
+    const machine = drive();
+    for (let call = 0; call < 40; call += 1) machine.call();
+    machine.call({ status: 429 });
+    machine.call();
+    const measured = machine.state.rate.perSecond;
+    expect(measured).toBeGreaterThan(1);
+    expect(measured).toBeLessThan(15);
+    let calls = 0;
+    while (machine.state.rate.perSecond === measured && calls < 2_000) {
+      machine.call();
+      calls += 1;
+    }
+    expect(calls).toBeGreaterThanOrEqual(400);
+    expect(machine.state.rate.perSecond).toBeCloseTo(1.15 * measured, 3);
+    machine.call({ status: 429 });
+    machine.call();
+    expect(machine.state.rate).toMatchObject({ perSecond: measured, patience: 1_200 });
+  });
+});
+
+describe('a refused key or scope', () => {
+  it.each([
+    [401, [HOUR, HOUR, HOUR]],
+    [403, [5 * MINUTE, DAY, DAY]],
+  ])('(%i) is tried again by one call at a time', (status, waits) => {
+    const machine = drive();
+    for (const ms of waits) {
+      const id = machine.send();
+      machine.answer(id, { status });
+      machine.pass(ms - 1);
+      expect(machine.ask()).toHaveProperty('refused');
+      machine.pass(1);
+    }
+    expect(machine.call()).toBe(0);
+    expect(machine.state.refused).toEqual({});
+  });
+
+  it('is tried at once where a person asks, or the key is another one', () => {
+    for (const type of ['again', 'key'] as const) {
+      const machine = drive();
+      machine.call({ status: 401 });
+      machine.pass(SECOND);
+      machine.on({ type });
+      machine.send();
+    }
+  });
+
+  it('counts once where several were in flight', () => {
+    const machine = drive();
+    const ids = [machine.send()];
+    machine.pass(200);
+    ids.push(machine.send());
+    for (const id of ids) machine.answer(id, { status: 403 });
+    expect(machine.state.refused['news']?.times).toBe(1);
+  });
+});
+
+describe('a failing endpoint', () => {
+  it('is left alone twice as long each time, a quarter of an hour or twice that at most, and Retry-After in full', () => {
     const machine = drive();
     machine.call({ status: 503 });
-    machine.on({ type: 'start', owner: 'another', again: true });
-    machine.pass(100);
-    expect(machine.ask()).toHaveProperty('permits');
+    const waits = Array.from({ length: 14 }, () => machine.call({ status: 503 }));
+    for (const [at, waited] of waits.entries()) {
+      expect(waited).toBeGreaterThanOrEqual(Math.min(15 * MINUTE, SECOND * 2 ** at));
+      expect(waited).toBeLessThanOrEqual(30 * MINUTE);
+    }
+    machine.call({ status: 503, retryAfterMs: 2 * HOUR });
+    machine.on({ type: 'again' });
+    expect(machine.call(), 'even where a person asks').toBeGreaterThanOrEqual(2 * HOUR);
+    expect(machine.state.outages).toEqual({});
+  });
+});
+
+describe('the quota', () => {
+  it('is learnt from its header: the period once two resets show it, and then it is met without a refusal', () => {
+    const machine = drive();
+    const make = liveIn(machine, { limit: 100, periodMs: 5 * MINUTE });
+    make(450);
+    expect(machine.shown.quota.resets).toMatchObject({ known: 'seen', everyMs: 5 * MINUTE });
+    expect(machine.shown.quota.resets.says).toMatch(/^resets about every 5m \(seen (twice|\d times)\)$/);
+    expect(make(1_000)).toBe(0);
   });
 
-  it('a Retry-After holds for a person, too', () => {
+  it('says no period before it is known', () => {
     const machine = drive();
-    machine.call({ status: 503, retryAfterMs: 20 * 60_000 });
-    machine.on({ type: 'start', owner: 'another', again: true });
-    machine.pass(19 * 60_000);
-    expect(machine.ask()).toHaveProperty('wait.reason', 'unavailable');
+    liveIn(machine, { limit: 100, periodMs: HOUR })(150);
+    expect(machine.shown.quota.resets).toEqual({
+      ...{ known: 'no', at: null, everyMs: null },
+      says: 'when it resets is not known yet',
+    });
   });
 
-  it('the calls that try again stay under a tenth of the traffic and one a minute, of all endpoints together', () => {
+  it('that has grown is seen within a day, though the schedule of probes expects it later', () => {
     const machine = drive();
+    machine.call({ limit: 1_000, remaining: 0 });
     const began = machine.now;
-    // So many that their own pauses would not keep to the bound.
-    const down = Array.from({ length: 20 }, (_, at) => `endpoint ${at}`);
-    let [failures, successes] = [0, 0];
-    for (let second = 0; second < 120; second += 1) {
+    machine.call({ limit: 2_000, remaining: 999 });
+    expect(machine.now - began).toBeLessThanOrEqual(DAY + HOUR);
+  });
+
+  it('is looked at once where a person asks, and not twice an hour', () => {
+    const machine = drive();
+    machine.call({ limit: 100, remaining: 0 });
+    machine.pass(HOUR);
+    for (let ask = machine.ask(); 'id' in ask; ask = machine.ask()) machine.answer(ask.id, { status: 429 });
+    machine.on({ type: 'again' });
+    expect(machine.ask()).not.toHaveProperty('id');
+    machine.pass(HOUR - 10 * MINUTE);
+  });
+
+  it('of an endpoint that names another limit is a pool of its own', () => {
+    const machine = drive();
+    machine.call({ limit: 100, remaining: 0 }, 'ai-signals');
+    const apart = drive(unset, {
+      ...machine.state,
+      pools: {
+        ...machine.state.pools,
+        usage: { ...(machine.state.pools[''] as State['pools'][string]), limit: 9, left: 9 },
+      },
+      poolOf: { 'ai-signals': '', usage: 'usage' },
+    });
+    apart.pass(1_000);
+    expect(apart.ask('news')).toMatchObject({ reason: 'quota' });
+    expect(apart.ask('usage')).toHaveProperty('id');
+  });
+
+  it('knows an endpoint whose calls were seen not to lower it', () => {
+    const machine = drive();
+    let remaining = 50;
+    for (let round = 0; round < 4; round += 1) {
+      remaining -= 1;
+      machine.call({ limit: 100, remaining }, 'ai-signals');
       machine.call({}, 'usage');
-      successes += 1;
-      for (const job of down) {
-        machine.pass(60);
-        if (!('permits' in machine.ask(job))) continue;
-        machine.answer({ status: 503 }, job);
-        failures += 1;
-      }
+      machine.call({}, 'usage');
     }
-    const again = failures - down.length;
-    expect(again).toBeGreaterThan(10);
-    const minutes = (machine.now - began) / 60_000;
-    expect(again).toBeLessThanOrEqual(0.1 * (successes + failures) + minutes + 1);
-  });
-
-  it('all of them are soon asked again where all had failed and are well now', () => {
-    const machine = drive();
-    const jobs = ['ai-signals', 'news', 'smart-wallets', 'usage'];
-    for (let failures = 0; failures < 12; failures += 1)
-      machine.call({ status: 503 }, jobs[failures % jobs.length]);
-    machine.pass(60_000);
-    const began = machine.now;
-    for (const job of jobs) machine.call({}, job);
-    expect(machine.now - began).toBeLessThanOrEqual(jobs.length * 61_000);
-  });
-
-  it('a call without an answer counts as made, and the endpoint is left alone', () => {
-    const machine = drive();
-    machine.call({ limit: 100, remaining: 50 });
-    machine.pass(5_000);
-    machine.ask();
-    machine.on({ type: 'lost', owner: 'me', job: 'news', roll: 0 });
-    expect(machine.shown.quota.remaining).toBe(49);
-    expect(machine.ask()).toMatchObject({ wait: { reason: 'unavailable' } });
-  });
-});
-
-describe('the number at once', () => {
-  const allowed = (machine: ReturnType<typeof drive>) => allowedInFlight(machine.state.concurrency);
-
-  it('is one more than several calls in a row have proven, so that few are refused when a first burst is used up', () => {
-    const machine = drive();
-    expect(allowed(machine)).toBe(2);
-    for (let call = 0; call < 5; call += 1) machine.call({ inFlight: 2 });
-    expect(allowed(machine)).toBe(2);
-    machine.call({ inFlight: 2 });
-    expect(allowed(machine)).toBe(3);
-    machine.call({ inFlight: 3 });
-    expect(allowed(machine)).toBe(3);
-  });
-
-  it('that was refused is not asked for again for a hundred calls', () => {
-    const machine = drive();
-    machine.call({ inFlight: 2 });
-    machine.call({ status: 429, inFlight: 2 });
-    for (let call = 0; call < 99; call += 1) machine.call();
-    expect(allowed(machine)).toBe(1);
-    for (let call = 0; call < 3; call += 1) machine.call();
-    expect(allowed(machine)).toBe(2);
-    machine.call({ status: 429, inFlight: 2 });
-    for (let call = 0; call < 290; call += 1) machine.call();
-    expect(allowed(machine), 'nor, after another refusal, for three times as many').toBe(1);
-    for (let call = 0; call < 20; call += 1) machine.call();
-    expect(allowed(machine)).toBe(2);
-  });
-});
-
-describe('with several processes', () => {
-  it('who waits for a place asks again after about as long as a response takes', () => {
-    const machine = drive();
-    machine.call({ latencyMs: 50 });
-    const waits = () => {
-      for (const owner of ['one', 'two']) {
-        machine.pass(1_000);
-        expect(machine.ask('news', owner)).toHaveProperty('permits');
-      }
-      const decision = machine.ask('news', 'three');
-      return 'wait' in decision && [decision.wait.reason, decision.wait.until - machine.now];
-    };
-    expect(waits()).toEqual(['concurrency', 50]);
-    machine.answer({ latencyMs: 150 }, 'news', 'one');
-    machine.answer({ latencyMs: 60 }, 'news', 'two');
-    expect(waits()).toEqual(['concurrency', 60]);
-  });
-
-  it.each([
-    [1, 2, 2, 0],
-    [2, 1, 2, 0],
-    [2, 2, 1, 0],
-    [2, 2, 2, 1],
-  ])(
-    'where another holds permits for %i calls, had %i in flight, and %i when the call was sent: it proves three at once %i times',
-    (permits, inFlight, othersInFlight, streak) => {
-      const state = initialState();
-      const machine = drive({ ...state, concurrency: { ...state.concurrency, proven: 2 } });
-      machine.on({ type: 'holds', owner: 'another', permits, maxInFlight: 2, inFlight });
-      machine.answer({ othersInFlight });
-      expect(machine.state.concurrency.streak).toBe(streak);
-    },
-  );
-
-  it('what a crashed process had in hand counts as spent', () => {
-    const machine = drive();
-    machine.call({ limit: 1_000, remaining: 500 });
-    for (let call = 1; call < 60; call += 1) machine.call({ limit: 1_000, remaining: 500 - call });
+    expect(machine.shown.quota.apart).toEqual(['usage']);
+    machine.call({ limit: 100, remaining: 0 }, 'ai-signals');
     machine.pass(1_000);
-    const decision = machine.ask('news', 'crashing', 10);
-    const level = machine.shown.quota.remaining ?? 0;
-    machine.on({ type: 'start', owner: 'crashing', again: false });
-    expect('permits' in decision && decision.permits).toBeGreaterThan(1);
-    expect(machine.shown.quota.remaining).toBe(level - ('permits' in decision ? decision.permits : 0));
-  });
-
-  it('a process not heard of for minutes does not hold up the others', () => {
-    const machine = drive();
-    machine.ask('news', 'dead', 1);
-    machine.call({ status: 429 }, 'usage');
-    machine.pass(130_000);
-    expect(machine.ask('usage')).toMatchObject({ permits: 1 });
-  });
-
-  it('permits given back cost nothing', () => {
-    const machine = drive();
-    for (let call = 0; call < 60; call += 1) machine.call();
-    machine.pass(1_000);
-    for (let time = 0; time < 20; time += 1) {
-      const decision = machine.ask('news', 'me', 10);
-      expect('permits' in decision && decision.permits).toBeGreaterThan(1);
-      machine.on({ type: 'release', owner: 'me', permits: 'permits' in decision ? decision.permits : 0 });
-    }
+    expect(machine.ask('news')).toMatchObject({ reason: 'quota' });
+    expect(machine.ask('usage')).toHaveProperty('id');
   });
 });
 
-describe('the kept state', () => {
-  it.each([
-    ['absent', undefined],
-    ['null', null],
-    ['text', 'state'],
-    ['of another version', { ...initialState(), version: 3 }],
-    ['without a part', { ...initialState(), rate: undefined }],
-    ['with a part of the wrong kind', { ...initialState(), quota: [] }],
-  ])('is begun anew when it is %s', (_, kept) => {
-    expect(readState(kept)).toEqual(initialState());
+describe('a kept state', () => {
+  it('that is damaged or of another version is begun anew', async () => {
+    const { readState } = await import('../../src/governor/state.ts');
+    for (const kept of [undefined, null, 'text', [], {}, { version: 5 }])
+      expect(readState(kept, T0)).toEqual(initialState(T0));
   });
 
-  it.each([
-    ['nothing', undefined, false],
-    ['null', null, false],
-    ['a text', '99', false],
-    ['one without a version', {}, false],
-    ['one of this release', initialState(), false],
-    ['one of a newer release', { version: initialState().version + 1 }, true],
-  ])('%s is taken for that of a newer release as it should', (_, kept, newer) => {
-    expect(isNewer(kept)).toBe(newer);
-  });
-
-  it.each([200, 401, 403, 429, 503, null])(
-    'counts a call that it does not know of, as when it was lost meanwhile: one that ends with %s',
-    (status) => {
-      const machine = drive();
-      if (status === null) machine.on({ type: 'lost', owner: 'me', job: 'news', roll: 0.5 });
-      else machine.answer({ status });
-      expect(machine.state.quota.responses).toBe(1);
-    },
-  );
-
-  it('knows no more of the quota when the clock is set back', () => {
+  it('loses no Retry-After to a clock that goes back a little, and waits for none that is now far ahead', () => {
     const machine = drive();
-    machine.call();
-    const early = drive(machine.state, T0 - DAY);
-    early.call();
-    expect(early.shown.quota.asOf).toBeNull();
-  });
-
-  it('waits no longer than was meant when the clock is set back', () => {
-    const machine = drive();
-    machine.call({ status: 429, retryAfterMs: 60_000 });
-    const early = drive(machine.state, T0 - DAY);
-    const waited = early.call();
-    expect(waited).toBeGreaterThanOrEqual(60_000);
-    expect(waited).toBeLessThan(70_000);
+    machine.call({ status: 429, retryAfterMs: HOUR });
+    const before = machine.state.pause?.until;
+    machine.pass(-9 * SECOND);
+    expect(machine.ask()).toMatchObject({ until: before });
+    machine.pass(-3 * DAY);
+    expect(machine.call()).toBeLessThanOrEqual(1_000);
   });
 });

@@ -47,7 +47,6 @@ export const quietSettings: ServiceParts['settings'] = {
   query: false,
   page: 'off',
   schedules: {},
-  spending: 'full',
 };
 
 /** A service that listens; `close` closes both. */

@@ -95,10 +95,12 @@ describe('a glance', () => {
     expect(await bench.glance('ai-signals')).toMatchObject({ verdict: null, apiCalls: 2, inserted: 0 });
   });
 
-  it('goes on as a walk, with its verdict, where nothing is known', async () => {
+  it('ends with the third page, and makes a walk due, where nothing is known', async () => {
     const bench = await setup({ rows: ROWS });
-    expect(await bench.glance(job)).toMatchObject({ kind: 'walk', verdict: 'verified', apiCalls: WHOLE + 1 });
-    expect(freshness(bench)).toMatchObject([{ verdict: 'verified', status: 'complete' }]);
+    expect(await bench.glance(job)).toMatchObject({ kind: 'glance', verdict: null, apiCalls: 3 });
+    expect(bench.store.lacksWalk(job)).toBe(true);
+    expect(await bench.mirror(job)).toMatchObject({ kind: 'walk', verdict: 'verified' });
+    expect(bench.store.lacksWalk(job)).toBe(false);
   });
 
   it.each([
@@ -212,12 +214,12 @@ describe('beside an unfinished walk', () => {
     expect(bench.sql('SELECT DISTINCT id >> 20 AS walk FROM _walk_pages')).toEqual([{ walk: 1 }]);
   });
 
-  it('a glance stays one even where it reads everything', async () => {
+  it('a glance stays one, of three pages, even where all is new', async () => {
     const bench = await setup({ rows: ROWS });
     await broken(bench, 'mirror', 2);
     const [unfinished] = walksOf(bench);
     edit(bench, replaceAll);
-    expect(await bench.glance(job)).toMatchObject({ kind: 'glance', verdict: null, inserted: ROWS });
+    expect(await bench.glance(job)).toMatchObject({ kind: 'glance', verdict: null, apiCalls: 3 });
     expect(walksOf(bench)[0]).toEqual(unfinished);
   });
 

@@ -222,22 +222,21 @@ test('the quota says what waits and why, the rate with its evidence, and one thi
     const [until, reason] = [status.datasets[0]?.completeAsOf ?? '', 'unavailable'];
     Object.assign(status, {
       waits: [{ job: 'news', until, reason, why: 'the endpoint was unavailable 3 times in a row' }],
-      rate: { perSecond: 4.5, confidence: 'likely', evidence: 'one throttle' },
-      concurrency: { allowed: 3, evidence: 'two were accepted' },
+      rate: { perSecond: 4.5, source: 'learnt', evidence: 'measured at a refusal' },
+      concurrency: { allowed: 3, source: null, evidence: 'two were accepted' },
     });
     for (const { job, doing } of status.datasets)
       if (job === 'news' || job === 'usage')
         Object.assign(doing, { state: 'waiting', kind: 'walk', until, reason });
-    const chance = { chanceOfRunningDry: 1 };
-    Object.assign(plan, { available: 999, schedules: 'kept', stretch: 1, stretchNow: 1, ...chance });
+    Object.assign(plan, { available: 999, schedules: 'scarce' });
   });
   const told = await page.locator('.waits > li').allInnerTexts();
   expect(told).toHaveLength(2);
   expect(told[0]).toMatch(/^news .* ago unavailable\s+the endpoint was unavailable 3 times in a row$/);
   expect(told[1]).toMatch(/^usage: its walk goes on .* ago unavailable$/);
   const text = await page.locator('main').innerText();
-  expect(text).toMatch(/4\.5 calls a second\. likely: one throttle 3 at once\. two were accepted/);
-  expect(text).toMatch(/at times walks will wait for more \(with a chance of 100 %\)/);
+  expect(text).toMatch(/4\.5 calls a second\. measured at a refusal 3 at once\. two were accepted/);
+  expect(text).toMatch(/Calls are scarce: the longer intervals are what the quota allows/);
   expect(text).not.toContain('Every schedule can be kept');
 });
 

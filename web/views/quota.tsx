@@ -14,7 +14,6 @@ import { Ago, Time } from '../parts/time.tsx';
 import { linkHere, linkTo, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import type { Answer } from '../service.ts';
-import { forecast, spentPerHour } from './quota/forecast.ts';
 
 /** What is shown of the past, and the time of one bar. */
 const ranges = {
@@ -97,19 +96,24 @@ FROM requests WHERE at >= :from GROUP BY 1 ORDER BY 1`,
 
 /** What is known of the limits, in a line; and what waits for them. */
 function QuotaFacts({ status }: { status: Overview['status'] }) {
-  const { limit, remaining, asOf, reserve, refill, othersPerHour } = status.quota;
-  const { rate, concurrency } = status;
+  const { limit, remaining, asOf, reserve, source, resets, other } = status.quota;
+  const { rate, concurrency, notes } = status;
   return (
     <section class="card stack" aria-label="Limits">
       <dl class="facts">
         <Fact name="Calls left">
           {remaining === null ? (
-            'not reported by the API yet'
+            'not known yet: the API has not reported any'
           ) : (
             <>
               <b>{number(remaining)}</b> {limit !== null && `of ${number(limit)}`}
-              {reserve > 0 && `, ${number(reserve)} of them reserved`}{' '}
-              {asOf !== null && (
+              {reserve > 0 && `, ${number(reserve)} of them reserved`}; {resets.says}
+              {resets.at !== null && (
+                <>
+                  , next <Ago at={resets.at} />
+                </>
+              )}{' '}
+              {asOf !== null && source !== 'set' && (
                 <span class="note">
                   as of <Ago at={asOf} />
                 </span>
@@ -117,27 +121,16 @@ function QuotaFacts({ status }: { status: Overview['status'] }) {
             </>
           )}
         </Fact>
-        <Fact name="Comes back">
-          {refill.nextBy !== null && (
-            <>
-              resets <Ago at={refill.nextBy} /> at the latest, every {duration(refill.periodSeconds ?? 0)}.{' '}
-            </>
-          )}
-          {refill.perHour !== null && `${number(refill.perHour)} calls an hour. `}
-          {refill.kind === 'unknown' && 'Reset time not known yet. '}
-          <span class="note">
-            {refill.kind === 'unknown' ? refill.evidence : `${refill.confidence}: ${refill.evidence}`}
-          </span>
-        </Fact>
-        {othersPerHour > 0 && (
-          <Fact name="Other users of the key">about {number(othersPerHour, 0)} calls an hour</Fact>
+        {other !== null && other.remaining !== null && (
+          <Fact name="Of another quota">
+            {number(other.remaining)} of {number(other.limit ?? 0)}, by the header; {other.resets.says}
+          </Fact>
         )}
+        {notes.length > 0 && <Fact name="Mind">{notes.join('; ')}</Fact>}
         {rate && concurrency && (
           <Fact name="Rate">
             {rate.perSecond === null ? 'No limit was met.' : `${number(rate.perSecond, 1)} calls a second.`}{' '}
-            <span class="note">
-              {rate.perSecond === null ? rate.evidence : `${rate.confidence}: ${rate.evidence}`}
-            </span>{' '}
+            {rate.perSecond !== null && <span class="note">{rate.evidence}</span>}{' '}
             {number(concurrency.allowed)} at once. <span class="note">{concurrency.evidence}</span>
           </Fact>
         )}
@@ -227,7 +220,6 @@ type Lines = { x: number[]; spans: [number, number]; series: Series[] };
 type Drawing = {
   left: Lines;
   made: Lines;
-  hasForecast: boolean;
   resets: number[];
   marks: { x: number; label: string }[];
 };
@@ -241,9 +233,7 @@ function drawingOf({ rows }: Answer, plan: Overview['plan'], { stepMs }: Range, 
     refused: Number(refused),
     remaining: typeof remaining === 'number' ? remaining : null,
   }));
-  const ahead = forecast(plan, now);
-  const none = ahead.map(() => null);
-  const x = [...past.map(({ end }) => end), ...ahead.map(({ at }) => at)];
+  const x = past.map(({ end }) => end);
   const resets = past.flatMap(({ remaining, begin }, index) => {
     const before = past[index - 1]?.remaining ?? null;
     return remaining !== null && before !== null && remaining > before ? [begin] : [];
@@ -253,16 +243,9 @@ function drawingOf({ rows }: Answer, plan: Overview['plan'], { stepMs }: Range, 
       label: 'left',
       kind: 'steps',
       isFilled: true,
-      values: [...past.map(({ remaining }) => remaining), ...none],
+      values: past.map(({ remaining }) => remaining),
     },
   ];
-  if (ahead.length > 0)
-    left.push({
-      label: 'forecast of the plan',
-      kind: 'line',
-      isDashed: true,
-      values: [...past.map(() => null), ...ahead.map(({ left }) => Math.round(left))],
-    });
   const made: Series[] = [
     { label: 'calls', kind: 'bars', colour: '--series-6', values: past.map(({ calls }) => calls) },
   ];
@@ -277,23 +260,15 @@ function drawingOf({ rows }: Answer, plan: Overview['plan'], { stepMs }: Range, 
   const spans: [number, number] = [from, x.at(-1) ?? now];
   return {
     left: { x, spans, series: left },
-    made: { x: past.map(({ end }) => end), spans, series: made },
-    hasForecast: ahead.length > 0,
+    made: { x, spans, series: made },
     resets,
     marks: [...resets.map((at) => ({ x: at, label: 'reset' })), { x: now, label: 'now' }],
   };
 }
 
-function noteOf({ resets, hasForecast }: Drawing, plan: Overview['plan'], range: Range): string {
-  const { limit, refill } = plan.quota;
+function noteOf({ resets }: Drawing, plan: Overview['plan'], range: Range): string {
   const seen = resets.length > 0 ? `${count(resets.length, 'reset')} seen in ${range.label}. ` : '';
-  const spent = `The plan spends ${number(spentPerHour(plan), 0)} calls an hour`;
-  const quota =
-    limit !== null && refill.periodSeconds !== null
-      ? `; the quota is ${number(limit)} every ${duration(refill.periodSeconds)}`
-      : '';
-  const why = hasForecast ? undefined : plan.unknown.find(({ job }) => job === null)?.why;
-  return `${seen}${spent}${quota}.${why === undefined ? '' : ` No forecast: ${why}.`}`;
+  return `${seen}The plan spends ${number(plan.calls / 24, 0)} calls an hour.`;
 }
 
 /** The calls of that time, by dataset and by answer. */
@@ -392,14 +367,10 @@ const words = { off: 'off', forbidden: 'refused to the key', unknown: 'unknown' 
 const span = (seconds: number | null) => (seconds === null ? '–' : duration(seconds));
 
 /** One sentence, so that none contradicts another. */
-function whatIsEnough({ schedules, stretch, stretchNow, chanceOfRunningDry }: Plan): string {
-  if (schedules === 'unknown') return 'Whether so many may be made is not known yet.';
-  const longer = (times: number) => `intervals become up to ${number(times, 1)} times as long`;
-  if (schedules === 'scarce') return `Calls are scarce: ${longer(stretch)} as the schedules ask for.`;
-  if (stretchNow > 1)
-    return `The calls of the day are enough for every schedule, but those left now are not. Until more come, ${longer(stretchNow)}.`;
-  const chance = chanceOfRunningDry ?? 0;
-  if (schedules === 'tight' || chance >= 0.01)
-    return `The calls of the day are enough for every schedule, but at times walks will wait for more${chance >= 0.01 ? ` (with a chance of ${number(chance * 100, 0)} %)` : ''}.`;
-  return 'Every schedule can be kept.';
-}
+const whatIsEnough = ({ schedules }: Plan): string =>
+  ({
+    unknown: 'Whether so many may be made is not known yet.',
+    kept: 'Every schedule can be kept.',
+    scarce: 'Calls are scarce: the longer intervals are what the quota allows.',
+    starved: 'Calls are so scarce that not every dataset is walked once a day.',
+  })[schedules];

@@ -96,17 +96,16 @@ export const processAttacks: readonly Attack[] = [
   },
   {
     name: 'glances',
-    about:
-      'MIRROR_CALLS=thrifty: the daemon looks at heads alone, and is killed meanwhile; then it walks again',
+    about: 'so low a MARKET_API_RATE that the daemon glances, and is killed meanwhile; then it is as before',
     lasts: [10_000, 20_000],
     kills: true,
     async begin({ daemon, extra, sql }) {
       // Heads are learnt from three walks.
       while ((sql<{ walks: number }>(FULL_WALKS)[0]?.walks ?? 0) < 4 && (await daemon.walked(30_000)));
-      extra['MIRROR_CALLS'] = 'thrifty';
+      extra['MARKET_API_RATE'] = '1/1s';
       await daemon.restart();
       return async () => {
-        delete extra['MIRROR_CALLS'];
+        delete extra['MARKET_API_RATE'];
         await daemon.restart();
       };
     },

@@ -6,7 +6,7 @@ import { hintSettings, settingOf } from '../../config/settings.ts';
 import { exitCodes, waitReasons } from '../../errors.ts';
 import { type Cause, type Phrase, phrase, textOf } from '../../folded-problems.ts';
 import { bytes, clockTime, duration, number, plural, relative } from '../../output/numbers.ts';
-import type { Limits } from '../../plan/limits.ts';
+import type { Limits } from '../../plan.ts';
 import type { Outage } from '../../queue.ts';
 import { type SinkName, sinkNames, sinks } from '../../sinks.ts';
 import { LONG_LOG_BYTES } from '../../store/read.ts';
@@ -16,15 +16,12 @@ import type { DatasetStatus, Doing, LastCall, Silence, Trouble } from './read.ts
 
 export { phrase, textOf } from '../../folded-problems.ts';
 
-/** Why the limits of a shared account cannot be read, and since when, ISO 8601 UTC. */
-export type OutOfReach = { message: string; advice: string; since: string };
-
 export type Problem = {
   /** An error makes the mirror unfit for reports; a warning is worth a look. */
   level: 'error' | 'warning';
   code:
     | 'redis-away'
-    | 'account-out-of-reach'
+    | 'limits-differ'
     | 'key-refused'
     | 'scope-missing'
     | 'unreachable'
@@ -62,11 +59,11 @@ export type Findings = {
   datasets: readonly DatasetStatus[];
   /** What the governor makes wait, or null where it has not begun to. */
   waits: Limits['waits'];
+  /** What contradicts the limits that are set. */
+  notes: Limits['notes'];
   /** Called only where the answers of the API are needed. */
   lastCalls(): ReadonlyMap<string, LastCall>;
-  daemon:
-    | ({ queue: Outage | null; account: OutOfReach | null; serve: Trouble | null } & Partial<SinkNotes>)
-    | null;
+  daemon: ({ queue: Outage | null; serve: Trouble | null } & Partial<SinkNotes>) | null;
   /** Of the write-ahead log. */
   logBytes: number;
   lags: SinkStatuses;
@@ -79,6 +76,7 @@ export type Findings = {
 export function findProblems({
   datasets,
   waits,
+  notes,
   lastCalls,
   daemon,
   logBytes,
@@ -86,7 +84,7 @@ export function findProblems({
   silence,
   now,
 }: Findings): Problem[] {
-  const { account, queue, serve } = daemon ?? {};
+  const { queue, serve } = daemon ?? {};
   const keyRefused = waits?.find(({ reason }) => reason === 'key_refused');
   const found: Problem[] = [];
   if (keyRefused)
@@ -98,16 +96,6 @@ export function findProblems({
         phrase`the API refuses the key (401)`,
         phrase`set a valid MARKET_API_KEY, or put it into the file of MARKET_API_KEY_FILE; ${keyRefused.until > now ? phrase`next try ${{ at: isoTime(keyRefused.until) }}` : 'the next run tries it'}`,
         'key-refused',
-      ),
-    );
-  if (account)
-    found.push(
-      problem(
-        'account-out-of-reach',
-        null,
-        exitCodes.incomplete,
-        phrase`no call is made since ${{ at: account.since }}, since the account's limits are out of reach: ${account.message}`,
-        phrase`${account.advice}; calls go on by themselves`,
       ),
     );
   if (queue)
@@ -137,6 +125,15 @@ export function findProblems({
     if (!silence) found.push(...endpointSilent(dataset, lastCall));
     found.push(...ofRows(dataset), ...ofForm(job, dataset.notes));
   }
+  for (const text of notes)
+    found.push(
+      warning(
+        'limits-differ',
+        null,
+        phrase`${text}`,
+        phrase`compare MARKET_API_QUOTA, MARKET_API_RATE and MARKET_API_CONCURRENCY with the account; market-mirror doctor compares the header`,
+      ),
+    );
   if (logBytes > LONG_LOG_BYTES) found.push(longLog(logBytes));
   if (serve)
     found.push(

@@ -75,7 +75,7 @@ export type DatasetStatus = {
   /** Differences from what the contract or earlier rows say. */
   drifts: number;
   notes: ListNotes;
-} & Pick<DatasetPlan, 'head' | 'graded'>;
+} & Pick<DatasetPlan, 'head'>;
 
 type Walk = {
   kind: 'walk' | 'glance';
@@ -99,7 +99,7 @@ const STALE_AFTER = { intervals: 2, ms: 5 * 60_000 };
 export function readDataset(
   connection: Connection,
   { name: job, table, rows: stored, schedule }: Dataset,
-  { rows, head, graded, everySeconds }: DatasetPlan,
+  { rows, head, everySeconds }: DatasetPlan,
   { walking, sync }: { walking: boolean; sync: number | null },
   now: number,
 ): DatasetStatus {
@@ -133,7 +133,6 @@ export function readDataset(
     goneUpstream: total === null ? null : Math.max(0, rows - counts.held - total),
     notes: readNotes(connection, { name: job, table }, whole?.startedAt ?? null, now),
     head,
-    graded,
   };
 }
 

@@ -8,7 +8,6 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { type Clock, isTooOld, LONGEST_TIMER_MS } from '../../clock.ts';
 import type { Dataset } from '../../job-list.ts';
 import { type Log, repeatedly } from '../../log.ts';
-import type { Spending } from '../../plan.ts';
 import { type DatasetStatus, type Health, healthOf, type Status } from '../../reading/status.ts';
 import { sinkNames, sinks } from '../../sinks.ts';
 import type { Connection } from '../../store/read.ts';
@@ -23,7 +22,6 @@ type MetricsParts = {
   /** Whether the database of keys and counts can be read now. */
   areKeysUp(): boolean;
   datasets: readonly Dataset[];
-  spending: Spending;
   /** The greatest age that the service shows, in milliseconds, by job. */
   maxAgeMs: Readonly<Record<string, number>>;
   /** The names of all routes; anything else counts as `other`. */
@@ -33,7 +31,7 @@ type MetricsParts = {
 };
 
 export function openMetrics({ mirror, areKeysUp, routes, version, clock, ...parts }: MetricsParts) {
-  const { dir, datasets, spending, maxAgeMs } = parts;
+  const { dir, datasets, maxAgeMs } = parts;
   const jobs = datasets.map(({ name }) => name);
   const registry = new Registry();
   const metrics = declareMetrics(registry, routes, version);
@@ -44,7 +42,7 @@ export function openMetrics({ mirror, areKeysUp, routes, version, clock, ...part
   );
 
   function readState(connection: Connection): MirrorState {
-    const health = healthOf(connection, dir, datasets, spending, clock.now());
+    const health = healthOf(connection, dir, datasets, clock.now());
     return {
       ...health,
       upstream: health.calls().calls,
@@ -392,7 +390,7 @@ const mirrorGauges: readonly MirrorGauge[] = [
   gauge(
     'quota_reset_timestamp_seconds',
     'When the quota upstream is next expected to be whole again, in Unix time; absent until it is known.',
-    ({ limits: { quota } }) => (quota.refill.kind === 'window' ? quota.refill.nextBy / 1_000 : null),
+    ({ limits: { quota } }) => (quota.resets.at === null ? null : quota.resets.at / 1_000),
   ),
   gauge('database_bytes', 'Size of mirror.db.', ({ databaseBytes }) => databaseBytes),
   gauge('log_bytes', 'Size of the write-ahead log mirror.db-wal.', ({ logBytes }) => logBytes),

@@ -2,7 +2,7 @@
 
 import { DAY_MS, HOUR_MS, isoTime } from '../../clock.ts';
 import type { Dataset, ListedJob } from '../../job-list.ts';
-import { planJson, planOf, type Spending } from '../../plan.ts';
+import { planJson, planOf } from '../../plan.ts';
 import { kindsOf } from '../../reading/columns.ts';
 import { statusOf } from '../../reading/status.ts';
 import { SHOWN_WALKS } from '../../shown-walks.ts';
@@ -14,7 +14,6 @@ export type OverviewParts = {
   readonly dir: string;
   readonly jobs: readonly ListedJob[];
   readonly datasets: readonly Dataset[];
-  readonly spending: Spending;
   /** Of market-mirror. */
   readonly version: string;
   readonly access: Overview['access'];
@@ -41,17 +40,17 @@ export function readForPage({ what, parts, now, commit }: OverviewRequest): stri
 
 function overviewOf(
   connection: Connection,
-  { dir, jobs, datasets, spending, version, access }: OverviewParts,
+  { dir, jobs, datasets, version, access }: OverviewParts,
   now: number,
   commit: Overview['commit'],
 ): Overview {
-  const plan = planOf(connection, datasets, spending, now);
+  const plan = planOf(connection, datasets, now);
   return {
     version,
     access,
     commit,
     at: isoTime(now),
-    status: statusOf(connection, dir, datasets, spending, now),
+    status: statusOf(connection, dir, datasets, now),
     plan: planJson(plan),
     datasets: readDays(
       connection,
