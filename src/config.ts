@@ -109,112 +109,146 @@ type ServeConfig = LocalConfig & Pick<Config, 'schedules' | 'serve'>;
 /**
  * Reads every setting. An empty value counts as unset.
  * @param schedules each job's own schedule, by name; `MIRROR_SCHEDULE_<JOB>` replaces it.
- * @throws Failure `config`: one line that names the setting, never a secret value.
+ * @throws Failure `config` for the first that is wrong: one line that names the setting, never a secret value.
  */
 export function readConfig(environment: Environment, schedules: Record<string, string>): Config {
-  const given = withoutEmpty(environment);
-  refuseDangers(given);
-  const { key, limits, proxy, serve, ship, lake, ...others } = settings;
-  const values = readAll(others, given);
-  return {
-    ...values,
-    proxy: readProxy(given, values.apiUrl),
-    limits: readLimits(given),
-    ship: readShip(given),
-    lake: readLake(given),
-    key: readKey(given),
-    schedules: readSchedules(environment, schedules),
-    hints: readHints(given, Object.keys(schedules)),
-    serve: readServe(given, Object.keys(schedules)),
-  };
+  const { found, toConfig } = readEach(environment, schedules);
+  for (const { wrong } of found) if (wrong) throw wrong;
+  return toConfig();
 }
 
-function readAll<Entries extends object>(entries: Entries, given: Environment): Values<Entries> {
+/** A setting without anything secret, and what is wrong with it. */
+type SettingFound = { name: string; shown: string; wrong: Failure | null };
+
+/** All that `readConfig` reads, setting by setting, and the certificate of the service. @param schedules as it takes them. */
+export function examineSettings(environment: Environment, schedules: Record<string, string>): SettingFound[] {
+  const { found, tls } = readEach(environment, schedules);
+  if (!tls) return found;
+  return [
+    ...found,
+    finding(
+      'certificate',
+      () => readTlsFiles(tls),
+      () => 'can be read',
+    ).found,
+  ];
+}
+
+/** Reads each setting, so that one error hides no other. Settings that contradict each other are reported where each of them is right. */
+function readEach(
+  environment: Environment,
+  own: Record<string, string>,
+): {
+  found: SettingFound[];
+  /** Call it where nothing is wrong. */
+  toConfig(): Config;
+  tls: TlsFiles | undefined;
+} {
+  const given = withoutEmpty(environment);
+  const jobs = Object.keys(own);
+  const found: SettingFound[] = [];
+  const note = <Value>(...[name, read, show]: Parameters<typeof finding<Value>>): Value => {
+    const one = finding(name, read, show);
+    found.push(one.found);
+    return one.value as Value;
+  };
+  const show = ({ name, fallback, show }: Setting, text = given[name]) =>
+    text === undefined ? (fallback ?? 'unset') : show(text);
+  const noteSetting = <Value>(setting: Setting<Value>) =>
+    note(
+      setting.name,
+      () => readSetting(setting, given),
+      () => show(setting),
+    );
+
+  note(
+    'environment',
+    () => refuseDangers(given),
+    () => 'no misspelt or dangerous setting',
+  );
+  const { apiUrl: url, key: keys, ...others } = settings;
+  const apiUrl = noteSetting(url);
+  const keySetting: Setting = given[keys.file.name] === undefined ? keys.text : keys.file;
+  const key = note(
+    keySetting.name,
+    () => readKey(given),
+    () => show(keySetting),
+  );
+  const values = readAll(others, noteSetting);
+  const hints = note('hints', () => readHints(given, jobs), describeHints);
+  const schedules = note(
+    'schedules',
+    () => readSchedules(environment, own),
+    (read) =>
+      Object.keys(read)
+        .map((job) => `${job} ${given[settingOf(job)] ?? own[job]}`)
+        .join(', '),
+  );
+  const isWrong = ({ name }: Setting) => found.some((one) => one.name === name && one.wrong);
+  const serve = Object.values(settings.serve).some(isWrong)
+    ? undefined
+    : note('service', () => serveOf(values.serve, jobs), describeService);
+  const { limits, proxy, ship: _, lake: __, ...plain } = values;
+  const toConfig = () => ({
+    ...{ ...plain, apiUrl, key, limits: limitsOf(limits), proxy: proxyOf(proxy, apiUrl) },
+    ...{ ship: readShip(given), lake: readLake(given), schedules, hints, serve: serve as ServeSettings },
+  });
+  return { found, toConfig, tls: serve?.tls };
+}
+
+function finding<Value>(
+  name: string,
+  read: () => Value,
+  show: (value: Value) => string,
+): { found: SettingFound; value?: Value } {
+  try {
+    const value = read();
+    return { found: { name, shown: show(value), wrong: null }, value };
+  } catch (thrown) {
+    if (!(thrown instanceof Failure)) throw thrown;
+    return { found: { name, shown: '', wrong: thrown } };
+  }
+}
+
+function describeHints(hints: Record<string, Hints>): string {
+  const told = Object.keys(hints).filter((job) => Object.keys(hints[job] ?? {}).length > 0);
+  return told.length === 0 ? 'nothing said of lists' : `said of ${told.join(', ')}`;
+}
+
+const describeService = ({ address }: ServeSettings) =>
+  address ? `run by start on ${address.host}, port ${address.port}` : 'not run by start';
+
+/** The values of the entries, each as `read` gives it. */
+function readAll<Entries extends object>(
+  entries: Entries,
+  read: (setting: Setting) => unknown,
+): Values<Entries> {
   const values = Object.entries(entries).map(([name, entry]) => [
     name,
-    isSettingEntry(entry) ? readSetting(entry, given) : readAll(entry, given),
+    isSettingEntry(entry) ? read(entry) : readAll(entry, read),
   ]);
   return Object.fromEntries(values) as Values<Entries>;
 }
+
+const readGiven = <Entries extends object>(entries: Entries, given: Environment): Values<Entries> =>
+  readAll(entries, (setting) => readSetting(setting, given));
 
 /** Reads only the settings that concern this machine. @throws Failure `config`, as `readConfig` does. */
 export function readLocalConfig(environment: Environment): LocalConfig {
   const given = withoutEmpty(environment);
   refuseUnknown(given);
   const { dir, logLevel } = settings;
-  return readAll({ dir, logLevel }, given);
+  return readGiven({ dir, logLevel }, given);
 }
 
 /** Reads what the service needs, and no key. @throws Failure `config`, as `readConfig` does. */
 export function readServeConfig(environment: Environment, schedules: Record<string, string>): ServeConfig {
+  const serve = readGiven(settings.serve, withoutEmpty(environment));
   return {
     ...readLocalConfig(environment),
     schedules: readSchedules(environment, schedules),
-    serve: readServe(withoutEmpty(environment), Object.keys(schedules)),
+    serve: serveOf(serve, Object.keys(schedules)),
   };
-}
-
-/** A setting without anything secret, and what is wrong with it. */
-type SettingFound = { name: string; shown: string; wrong: Failure | null };
-
-/**
- * All that `readConfig` reads, setting by setting, so that one error hides no other. Settings that contradict each other are
- * reported where each of them is right. @param schedules each job's own schedule, by name.
- */
-export function examineSettings(environment: Environment, schedules: Record<string, string>): SettingFound[] {
-  const given = withoutEmpty(environment);
-  const { key: keys } = settings;
-  const key: Setting = given[keys.file.name] === undefined ? keys.text : keys.file;
-  const show = (setting: Setting, text = given[setting.name]) =>
-    text === undefined ? (setting.fallback ?? 'unset') : setting.show(text);
-  const alone = allSettings
-    .filter((setting) => !Object.values(keys).some((one: Setting) => one === setting))
-    .map((setting) =>
-      finding(setting.name, () => {
-        readSetting(setting, given);
-        return show(setting);
-      }),
-    );
-  const areRight = (group: readonly Setting[]) =>
-    !alone.some(({ name, wrong }) => wrong && group.some((setting) => setting.name === name));
-  return [
-    finding('environment', () => {
-      refuseDangers(given);
-      return 'no misspelt or dangerous setting';
-    }),
-    finding(key.name, () => {
-      readKey(given);
-      return show(key);
-    }),
-    ...alone,
-    finding('hints', () => {
-      const hints = readHints(given, Object.keys(schedules));
-      const told = Object.entries(hints).filter(([, hint]) => Object.keys(hint).length > 0);
-      return told.length === 0 ? 'nothing said of lists' : `said of ${told.map(([job]) => job).join(', ')}`;
-    }),
-    finding('schedules', () => {
-      const jobs = Object.keys(readSchedules(environment, schedules));
-      return jobs.map((job) => `${job} ${given[settingOf(job)] ?? schedules[job]}`).join(', ');
-    }),
-    ...(areRight(Object.values(settings.serve))
-      ? [
-          finding('service', () => {
-            const { address, tls } = readServe(given, Object.keys(schedules));
-            if (tls) readTlsFiles(tls);
-            return address ? `run by start on ${address.host}, port ${address.port}` : 'not run by start';
-          }),
-        ]
-      : []),
-  ];
-}
-
-function finding(name: string, read: () => string): SettingFound {
-  try {
-    return { name, shown: read(), wrong: null };
-  } catch (thrown) {
-    if (thrown instanceof Failure) return { name, shown: '', wrong: thrown };
-    throw thrown;
-  }
 }
 
 /** The value of the setting. @throws Failure `config` that names it. */
@@ -247,8 +281,10 @@ function readKey(given: Environment): KeySource {
 }
 
 /** The proxy on the way to the API. Nothing for this machine goes through one; what has no TLS is on this machine. */
-function readProxy(given: Environment, apiUrl: string): ProxySettings | undefined {
-  const { address, exceptions = '' } = readAll(settings.proxy, given);
+function proxyOf(
+  { address, exceptions = '' }: AllValues['proxy'],
+  apiUrl: string,
+): ProxySettings | undefined {
   const { hostname } = new URL(apiUrl);
   return address && !isLoopback(hostname) && !hostname.endsWith('.localhost')
     ? { ...address, exceptions }
@@ -273,14 +309,13 @@ export function readShip(environment: Environment): ShipAddress | undefined {
 /** The lake that follows the mirror, where there is one. @throws Failure `config`. */
 export function readLake(environment: Environment): LakeSettings | undefined {
   const given = withoutEmpty(environment);
-  const { folder, ...others } = readAll(settings.lake, given);
+  const { folder, ...others } = readGiven(settings.lake, given);
   return folder === undefined ? undefined : { folder, ...others };
 }
 
-function readLimits(given: Environment): AccountLimits {
-  const { quota = null, rate = null, concurrency = null } = readAll(settings.limits, given);
-  return { quota, rate, concurrency };
-}
+const limitsOf = ({ quota, rate, concurrency }: AllValues['limits']): AccountLimits => ({
+  ...{ quota: quota ?? null, rate: rate ?? null, concurrency: concurrency ?? null },
+});
 
 /** The folder of the mirror, even where other settings are wrong. */
 export function readDir(environment: Environment): string {
@@ -348,8 +383,8 @@ function readHints(given: Environment, jobs: readonly string[]): Record<string, 
 }
 
 /** @throws Failure `config` for settings of the service that are wrong, or do not go together. */
-function readServe(given: Environment, jobs: readonly string[]): ServeSettings {
-  const { maxAges, certFile, keyFile, hosts = [], trusted = [], ...others } = readAll(settings.serve, given);
+function serveOf(values: AllValues['serve'], jobs: readonly string[]): ServeSettings {
+  const { maxAges, certFile, keyFile, hosts = [], trusted = [], ...others } = values;
   const { certFile: certSetting, keyFile: keySetting } = settings.serve;
   if ((certFile === undefined) !== (keyFile === undefined)) {
     const [set, unset] = certFile === undefined ? [keySetting, certSetting] : [certSetting, keySetting];

@@ -112,8 +112,9 @@ describe('the settings of the service', () => {
 });
 
 describe('doctor', () => {
-  const service = (settings: Record<string, string>) =>
-    examineSettings(settings, jobs).find(({ name }) => name === 'service');
+  const found = (name: string, settings: Record<string, string>) =>
+    examineSettings(settings, jobs).find((one) => one.name === name);
+  const service = (settings: Record<string, string>) => found('service', settings);
 
   test('says whether the daemon runs the service, and what does not go together', () => {
     expect(service({})?.shown).toBe('not run by start');
@@ -123,7 +124,7 @@ describe('doctor', () => {
   });
 
   test('names a certificate that cannot be read', () => {
-    expect(service(tls)?.wrong?.message).toMatch(
+    expect(found('certificate', tls)?.wrong?.message).toMatch(
       /^MIRROR_SERVE_TLS_CERT: \/etc\/mirror\/tls\.crt cannot be read \(ENOENT\)/,
     );
   });
