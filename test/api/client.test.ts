@@ -21,7 +21,6 @@ const CANARY = 'canary-key-4f1d2c';
 const path = '/api/v1/ai-signals';
 
 /** Lets no call go ahead of its turn. */
-const neverPrefetch = { reservePrefetch: () => false, endPrefetch: () => undefined };
 
 async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) {
   const model = await startModelApi({
@@ -43,7 +42,6 @@ async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) 
         return ({ status }) => void completed.push(status);
       },
       keyChanged: () => undefined,
-      ...neverPrefetch,
     },
     record: (call) => records.push(call),
     clock: { ...systemClock, sleep: async (ms) => void sleeps.push(ms) },
@@ -273,7 +271,6 @@ test('stopping between permit and call takes no permit along', async () => {
       return (outcome: unknown) => void completed.push(outcome);
     },
     keyChanged: () => undefined,
-    ...neverPrefetch,
   };
   const { get, model } = await setup([], { governor });
   await expect(get(stop.signal)).rejects.toThrow('stopped');
@@ -290,7 +287,6 @@ test('a changed key is taken up with the next call', async () => {
     governor: {
       acquire: async () => () => undefined,
       keyChanged: told,
-      ...neverPrefetch,
     },
   });
   const request = { job: 'ai-signals', walkId: null, path, query: {} };
