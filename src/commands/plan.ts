@@ -89,7 +89,9 @@ function renderEvery(dataset: DatasetPlan, paint: Paint): string {
   if (state === 'off' || state === 'forbidden') return state;
   if (targetSeconds === null) return '–';
   if (everySeconds === null || everySeconds <= targetSeconds) return time(targetSeconds);
-  return paint('yellow', `${time(everySeconds)}, not ${time(targetSeconds)}`);
+  const [planned, wanted] = [everySeconds, targetSeconds].map(time);
+  // An interval that is longer by a few seconds is no news.
+  return planned === wanted ? `${planned}` : paint('yellow', `${planned}, not ${wanted}`);
 }
 
 function renderBalance({ calls, available, left, schedules, ...plan }: PlanJson, paint: Paint): string[] {
@@ -98,7 +100,7 @@ function renderBalance({ calls, available, left, schedules, ...plan }: PlanJson,
     available === null || left === null
       ? renderLast(plan.quota, calls)
       : [
-          `At the rate until the reset: ${number(available, 0)} calls a day; the plan takes ${number(calls, 0)} and leaves ${most}${number(left, 0)}`,
+          `The quota has ${number(available, 0)} calls for this day; the plan takes ${number(calls, 0)} and leaves ${most}${number(left, 0)}`,
         ];
   const starved = plan.datasets.filter(({ walks, runs }) => walks !== null && walks < Math.min(0.99, runs));
   const scarce = 'The schedules need more than that: the longer intervals above are what the quota allows';
