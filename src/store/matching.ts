@@ -88,6 +88,8 @@ export function createMatcher(
     },
     /** The row is in the table now, under this number. */
     wrote: (number: number) => void onPage.add(number),
+    /** Whether this pass has met the row, on this page or before. */
+    hasMet: (number: number) => onPage.has(number) || isMet(number),
   };
 }
 

@@ -240,7 +240,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       const match = matcher.match(came, list.shape);
       const { key, stored } = match;
       if (match.isContradiction) contradictKey(came.key, origin);
-      const isMet = stored !== undefined && pages.has(stored.number);
+      const isMet = stored !== undefined && pages.has(stored.number) && !isMetRefused(key);
       if (stored && !isMet) changes.push(changeOf(stored.unspecified, unspecifiedOf(job, came)));
       const number = writeRow(match, came, isMet);
       matcher.wrote(number);
@@ -273,16 +273,26 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   }
 
   /** A refused row is still there upstream: what the mirror has under its key must not look gone. */
-  function writeRefused({ key, refused }: Refused, origin: Origin): WrittenRow {
+  function writeRefused({ key: shown, refused }: Refused, origin: Origin): WrittenRow {
+    const key = shown === null || isOfAnotherRow(shown) ? null : shown;
     const refusedBefore = key === null ? undefined : quarantine.find(key);
     const stored = key === null ? undefined : table.find(key);
-    const id = quarantine.keep(refused, origin);
+    const id = quarantine.keep({ ...refused, key }, origin);
     count('quarantined');
     if (stored?.isHeld) table.endHold(stored.number);
     const number = stored?.number ?? -id;
     const isKnown = [refusedBefore, stored].some((one) => one !== undefined && isOfEndedWalk(one));
     return { key, number, isMet: key !== null && pages.has(number), isKnown };
   }
+
+  /** Without a contract two rows may show one key: then that is the key of the one that fits, which this pass has met. */
+  function isOfAnotherRow(key: string): boolean {
+    const stored = job.contract ? undefined : table.find(key);
+    return stored !== undefined && matcher.hasMet(stored.number) && !isMetRefused(key);
+  }
+
+  /** Whether this walk has met none but refused rows under the key. */
+  const isMetRefused = (key: string) => !job.contract && quarantine.find(key)?.walkId === row.id;
 
   const isOfEndedWalk = ({ walkId }: { walkId: number }) => !walk.brokenOff.has(walkId);
 
