@@ -168,7 +168,8 @@ export function createGovernor(parts: GovernorParts): Governor {
     );
     const inTurn = able.filter(({ options }) => !options.isPrefetch);
     if (inTurn.length === 0) return lease.isFullOfPrefetches() ? undefined : able[0];
-    return inTurn.length === 1 ? inTurn[0] : furthestBehind(inTurn);
+    const isOfOneJob = inTurn.every(({ job }) => job === inTurn[0]?.job);
+    return isOfOneJob ? inTurn[0] : furthestBehind(inTurn);
   }
 
   /** A waiter whose lag cannot be read is refused. */

@@ -5,6 +5,7 @@
  * and the pages become the order of the rows (`pages.ts`). A walk that is killed stands before a transaction or behind it.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Call } from '../api/response.ts';
 import { ageOf, HOUR_MS, isoTime } from '../clock.ts';
 import { Failure, type FailureKind, toError } from '../errors.ts';
@@ -137,9 +138,11 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   // Apart, so that a walk that changes nothing does not write the index of `last_seq`.
   const saveSeqs = prepareWalkUpdate(connection, ['firstSeq', 'lastSeq']);
   let failure: { thrown: unknown } | undefined;
-  /** Of the transaction that is open: what it did, and its `seq`. */
+  /** What is kept of the list. */
+  let kept: KnownList | undefined;
+  /** Of the transaction that is open: what it did, and the time of its `seq`. */
   let counts = noCounts();
-  let seq: number | undefined;
+  let seqTime: string | undefined;
   /** Rows that have been written under it. */
   const written = new Set<number>();
 
@@ -147,7 +150,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   function commit<T>(work: () => T): T {
     if (failure) throw failure.thrown;
     const { lastSeq } = row;
-    [counts, seq] = [noCounts(), undefined];
+    [counts, seqTime] = [noCounts(), undefined];
     try {
       return atomically(() => {
         const result = work();
@@ -175,13 +178,14 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
    * @returns it as the time that changed rows get.
    */
   function takeSeq(number?: number): string {
-    if (seq === undefined || (number !== undefined && written.has(number))) {
-      seq = nextSeq(job.name, now());
+    if (seqTime === undefined || (number !== undefined && written.has(number))) {
+      const seq = nextSeq(job.name, now());
+      seqTime = isoTime(seq);
       written.clear();
       row.firstSeq ??= seq;
       row.lastSeq = seq;
     }
-    return isoTime(seq);
+    return seqTime;
   }
 
   function note(kind: DriftKind, path: string, detail: string, origin: Origin, times = 1): void {
@@ -220,14 +224,20 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   /** What the first page shows of the list: where its rows are, and a key that is believed at once. */
   function adoptShape({ place, key, hasLookedForKey }: DiscoveredShape): void {
     const { shape } = list;
-    const adopted = { ...shape, place, runsWithoutPlace: 0 };
     const isFirst = hasLookedForKey && !shape.hasLookedForKey;
+    if (!isFirst && shape.runsWithoutPlace === 0 && isDeepStrictEqual(shape.place, place)) return;
+    const adopted = { ...shape, place, runsWithoutPlace: 0 };
     list = {
       ...list,
       shape: isFirst
         ? ensureKeys(connection, job, shape, { ...adopted, key, hasLookedForKey }, ages, now())
         : adopted,
     };
+  }
+
+  function keepKnown(): void {
+    if (list !== kept) keepList(connection, job.name, list);
+    kept = list;
   }
 
   /** Writes the rows of a page in its order, then the refused ones. A row's key may be another than it seemed (`matching.ts`). */
@@ -315,11 +325,11 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     // No row of a dataset of snapshots ever goes, and they have no order.
     if (metRows !== 'add' || job.reading === 'snapshot') return;
     const numbers = rows.map(({ number }) => number);
-    const fresh = new Set(isLookAtHead ? pages.addLook(numbers) : pages.add(numbers));
+    const fresh = isLookAtHead ? pages.addLook(numbers) : pages.add(numbers);
     memory.withoutKeyField += page.withoutKeyField;
     if (job.contract) return;
-    const again = isLookAtHead ? numbers : numbers.slice(0, reread);
-    memory.shownAgain.push(...again.filter((number) => number > 0 && fresh.has(number)));
+    const again = new Set(isLookAtHead ? numbers : numbers.slice(0, reread));
+    memory.shownAgain.push(...fresh.filter((number) => number > 0 && again.has(number)));
   }
 
   /** Ends the walk, in the transaction of its last page. */
@@ -355,7 +365,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       if (!ages.some((age) => age.join('.') === path.join('.')))
         note('moving-field', path.join('.'), 'kept current, makes no version', origin);
     list = { shape: job.contract ? shape : concludeShape(shape, agesNow, isProven, origin), motions };
-    keepList(connection, job.name, list);
+    keepKnown();
   }
 
   function concludeShape(
@@ -447,7 +457,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
             if (givenUp) close(failed(givenUp.kind, givenUp.message));
             else if (step.end) finish(step.end);
           }
-          if (row.finishedAt === null) keepList(connection, job.name, list);
+          if (row.finishedAt === null) keepKnown();
           return { counts, pages: used, isEnded: row.finishedAt !== null };
         });
         if (givenUp) throw givenUp;
@@ -469,7 +479,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
         commit(() => {
           const { shape } = list;
           list = { ...list, shape: { ...shape, runsWithoutPlace: shape.runsWithoutPlace + 1 } };
-          keepList(connection, job.name, list);
+          keepKnown();
         });
       },
       /** Gives the walk up: its checkpoint is worth nothing, and the next run begins a new one. */
