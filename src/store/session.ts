@@ -243,7 +243,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   /** Writes the rows of a page in its order, then the refused ones. A row's key may be another than it seemed (`matching.ts`). */
   function writeRows({ rows }: CheckedPage, isPublished: boolean, origin: Origin): WrittenRow[] {
     const written: WrittenRow[] = [];
-    const changes: Change[] = [];
+    const texts: [before: string | null, after: string | null][] = [];
     matcher.beginPage(isPublished);
     rows.forEach(({ row: came }, at) => {
       if (!came) return;
@@ -251,7 +251,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       const { key, stored } = match;
       if (match.isContradiction) contradictKey(came.key, origin);
       const isMet = stored !== undefined && pages.has(stored.number) && !isMetRefused(key);
-      if (stored && !isMet) changes.push(changeOf(stored.unspecified, unspecifiedOf(job, came)));
+      if (stored && !isMet) texts.push([stored.unspecified, unspecifiedOf(job, came)]);
       const number = writeRow(match, came, isMet);
       matcher.wrote(number);
       quarantine.resolve(key, origin.now);
@@ -260,7 +260,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     rows.forEach((one, at) => {
       if (one.refused) written[at] = writeRefused(one, origin);
     });
-    observe(memory.motion, changes);
+    observe(memory.motion, changesOf(texts));
     return written;
   }
 
@@ -557,10 +557,14 @@ function isOfSameSnapshot(at: Checkpoint, { generatedAt }: CheckedPage): boolean
 const unspecifiedOf = ({ contract }: Job, { values }: Row) =>
   (values[contract ? 'extra' : '_body'] ?? null) as string | null;
 
-function changeOf(stored: string | null, came: string | null): Change {
+/** Mostly nothing has changed on a page, and nothing needs to be parsed. */
+function changesOf(texts: readonly (readonly [string | null, string | null])[]): readonly Change[] {
+  if (texts.every(([before, after]) => before === after)) return texts;
   const recordOf = (text: string | null) => (text === null ? null : keyedRow(text).record);
-  const before = recordOf(stored);
-  return [before, stored === came ? before : recordOf(came)];
+  return texts.map(([before, after]) => {
+    const record = recordOf(before);
+    return [record, before === after ? record : recordOf(after)];
+  });
 }
 
 /** @returns the failure of a walk that no request leads on, or whose first page is of another contract. */
