@@ -1,10 +1,9 @@
 /** The connections to the API: straight, or through the proxy of HTTPS_PROXY, to which the key is never shown. */
 
-import type { Dispatcher } from 'undici';
+import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { toError } from '../errors.ts';
 import { codeOf } from './exchange.ts';
 import { PROXY } from './response.ts';
-import { EnvHttpProxyAgent, Pool } from './undici.ts';
 
 /** A proxy that opens tunnels (CONNECT). */
 export type TunnelProxy = {
