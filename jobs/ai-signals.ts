@@ -13,8 +13,9 @@ const dateTime = z
 
 /** A 31 of April is none. */
 function isDayOfMonth(text: string): boolean {
-  const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number);
-  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+  const day = Number(text.slice(8, 10));
+  if (day <= 28) return true;
+  return day <= new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
 }
 
 /** Objects have the names that the specification gives them. */

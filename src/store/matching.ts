@@ -87,7 +87,11 @@ export function createMatcher(
       return { key: row.key, stored: table.compare(row, row.key), isContradiction: false };
     },
     /** The row is in the table now, under this number. */
-    wrote: (number: number) => void onPage.add(number),
+    wrote(number: number): void {
+      if (!job.contract) onPage.add(number);
+    },
+    /** Without a contract: whether this pass has met the row, on this page or before. */
+    hasMet: (number: number) => onPage.has(number) || isMet(number),
   };
 }
 

@@ -91,11 +91,11 @@ export function isMuchShorter(before: number, now: number): boolean {
   return lost > 0 && (now === 0 || (lost >= MUCH.rows && lost > before * MUCH.part));
 }
 
-/** The numbers of the rows that are held. */
+/** The numbers of the rows that are held. The plus lets SQLite use their index: else it reads the whole table in this order. */
 export const heldRows = (connection: Connection, job: Job): number[] =>
   connection
     .prepare<[], number>(
-      `SELECT number FROM ${quoted(job.rows)} WHERE _held_since IS NOT NULL ORDER BY number`,
+      `SELECT number FROM ${quoted(job.rows)} WHERE _held_since IS NOT NULL ORDER BY +number`,
     )
     .pluck()
     .all();

@@ -38,9 +38,7 @@ export function openTable(connection: Connection, job: Job, ages: readonly Field
   const note = noteUnversioned(connection, job.name);
   const compareStored = prepareComparison(connection, job, unspecifiedColumn, volatile);
   const insert = prepareInsert(connection, job, names);
-  const update = connection.prepare<[SqlValue[]]>(
-    `UPDATE ${table} SET ${names.map((name) => `${quoted(storedName(name))} = ?`)}, _changed_at = ?, _walk_id = ? WHERE number = ?`,
-  );
+  const update = prepareUpdate(connection, job, names);
   const replaceUnspecified = connection.prepare<[SqlValue, number]>(
     `UPDATE ${table} SET ${quoted(unspecifiedColumn)} = ? WHERE number = ?`,
   );
@@ -81,7 +79,7 @@ export function openTable(connection: Connection, job: Job, ages: readonly Field
     },
     /** Writes another version of a row. */
     update(number: number, values: RowValues, walkId: number, now: string): void {
-      update.run([...valuesOf(values), now, walkId, number]);
+      update.run([...valuesOf(values), now, walkId], number);
       // Behind the trigger that keeps the version before, which reads its values.
       volatile?.put(number, values);
       if (volatile?.holdsAny()) volatile.hold(number, values);
@@ -176,19 +174,39 @@ function prepareComparison(
   };
 }
 
-/** The SQL is drizzle's; bound by position, it costs a tenth less a row. */
+/** Takes the values of `names`, then those of `versioned`. The SQL is drizzle's; bound by position, it costs a tenth less a row. */
 function prepareInsert(connection: Connection, job: Job, names: readonly string[]) {
   const written = [...names.map(storedName), ...versioned];
-  const { sql: text } = drizzle(connection)
-    .insert(job.tables.rows)
-    .values(Object.fromEntries(written.map((name) => [name, sql.placeholder(name)])) as never)
-    .toSQL();
+  const { rows } = job.tables;
+  const { sql: text } = drizzle(connection).insert(rows).values(placeholders(written)).toSQL();
   const insert = connection.prepare<[SqlValue[]]>(text);
-  // Its placeholders stand in the order of the table.
-  const places = Object.keys(getTableColumns(job.tables.rows))
-    .map((name) => written.indexOf(name))
+  const inOrder = orderOf(job, written);
+  return { run: (values: SqlValue[]) => insert.run(inOrder(values)) };
+}
+
+/** Takes the values of `names`, the time and the walk of the change, and the number of the row. */
+function prepareUpdate(connection: Connection, job: Job, names: readonly string[]) {
+  const written = [...names.map(storedName), '_changed_at', '_walk_id'];
+  const { rows } = job.tables;
+  const { sql: text } = drizzle(connection)
+    .update(rows)
+    .set(placeholders(written))
+    .where(sql`number = ${sql.placeholder('number')}`)
+    .toSQL();
+  const update = connection.prepare<[SqlValue[]]>(text);
+  const inOrder = orderOf(job, written);
+  return { run: (values: SqlValue[], number: number) => update.run([...inOrder(values), number]) };
+}
+
+const placeholders = (columns: readonly string[]) =>
+  Object.fromEntries(columns.map((name) => [name, sql.placeholder(name)])) as never;
+
+/** Puts values of these columns in the order of the table, in which drizzle names them. */
+function orderOf({ tables }: Job, columns: readonly string[]): (values: SqlValue[]) => SqlValue[] {
+  const places = Object.keys(getTableColumns(tables.rows))
+    .map((name) => columns.indexOf(name))
     .filter((at) => at >= 0);
-  return { run: (values: SqlValue[]) => insert.run(places.map((at) => values[at] ?? null)) };
+  return (values) => places.map((at) => values[at] ?? null);
 }
 
 /** Finds when a new row was first seen, if it was removed before. */

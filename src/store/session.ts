@@ -5,6 +5,7 @@
  * and the pages become the order of the rows (`pages.ts`). A walk that is killed stands before a transaction or behind it.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Call } from '../api/response.ts';
 import { ageOf, HOUR_MS, isoTime } from '../clock.ts';
 import { Failure, type FailureKind, toError } from '../errors.ts';
@@ -138,9 +139,11 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   // Apart, so that a walk that changes nothing does not write the index of `last_seq`.
   const saveSeqs = prepareWalkUpdate(connection, ['firstSeq', 'lastSeq']);
   let failure: { thrown: unknown } | undefined;
-  /** Of the transaction that is open: what it did, and its `seq`. */
+  /** What is kept of the list. */
+  let kept: KnownList | undefined;
+  /** Of the transaction that is open: what it did, and the time of its `seq`. */
   let counts = noCounts();
-  let seq: number | undefined;
+  let seqTime: string | undefined;
   /** Rows that have been written under it. */
   const written = new Set<number>();
 
@@ -148,7 +151,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   function commit<T>(work: () => T): T {
     if (failure) throw failure.thrown;
     const { lastSeq } = row;
-    [counts, seq] = [noCounts(), undefined];
+    [counts, seqTime] = [noCounts(), undefined];
     try {
       return atomically(() => {
         const result = work();
@@ -176,13 +179,14 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
    * @returns it as the time that changed rows get.
    */
   function takeSeq(number?: number): string {
-    if (seq === undefined || (number !== undefined && written.has(number))) {
-      seq = nextSeq(job.name, now());
+    if (seqTime === undefined || (number !== undefined && written.has(number))) {
+      const seq = nextSeq(job.name, now());
+      seqTime = isoTime(seq);
       written.clear();
       row.firstSeq ??= seq;
       row.lastSeq = seq;
     }
-    return isoTime(seq);
+    return seqTime;
   }
 
   function note(kind: DriftKind, path: string, detail: string, origin: Origin, times = 1): void {
@@ -221,8 +225,9 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   /** What the first page shows of the list: where its rows are, and a key that is believed at once. */
   function adoptShape({ place, key, hasLookedForKey }: DiscoveredShape): void {
     const { shape } = list;
-    const adopted = { ...shape, place, runsWithoutPlace: 0 };
     const isFirst = hasLookedForKey && !shape.hasLookedForKey;
+    if (!isFirst && shape.runsWithoutPlace === 0 && isDeepStrictEqual(shape.place, place)) return;
+    const adopted = { ...shape, place, runsWithoutPlace: 0 };
     list = {
       ...list,
       shape: isFirst
@@ -231,18 +236,23 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     };
   }
 
+  function keepKnown(): void {
+    if (list !== kept) keepList(connection, job.name, list);
+    kept = list;
+  }
+
   /** Writes the rows of a page in its order, then the refused ones. A row's key may be another than it seemed (`matching.ts`). */
   function writeRows({ rows }: CheckedPage, isPublished: boolean, origin: Origin): WrittenRow[] {
     const written: WrittenRow[] = [];
-    const changes: Change[] = [];
+    const texts: [before: string | null, after: string | null][] = [];
     matcher.beginPage(isPublished);
     rows.forEach(({ row: came }, at) => {
       if (!came) return;
       const match = matcher.match(came, list.shape);
       const { key, stored } = match;
       if (match.isContradiction) contradictKey(came.key, origin);
-      const isMet = stored !== undefined && pages.has(stored.number);
-      if (stored && !isMet) changes.push(changeOf(stored.unspecified, unspecifiedOf(job, came)));
+      const isMet = stored !== undefined && pages.has(stored.number) && !isMetRefused(key);
+      if (stored && !isMet) texts.push([stored.unspecified, unspecifiedOf(job, came)]);
       const number = writeRow(match, came, isMet);
       matcher.wrote(number);
       quarantine.resolve(key, origin.now);
@@ -251,7 +261,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     rows.forEach((one, at) => {
       if (one.refused) written[at] = writeRefused(one, origin);
     });
-    observe(memory.motion, changes);
+    observe(memory.motion, changesOf(texts));
     return written;
   }
 
@@ -274,16 +284,26 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   }
 
   /** A refused row is still there upstream: what the mirror has under its key must not look gone. */
-  function writeRefused({ key, refused }: Refused, origin: Origin): WrittenRow {
+  function writeRefused({ key: shown, refused }: Refused, origin: Origin): WrittenRow {
+    const key = shown === null || isOfAnotherRow(shown) ? null : shown;
     const refusedBefore = key === null ? undefined : quarantine.find(key);
     const stored = key === null ? undefined : table.find(key);
-    const id = quarantine.keep(refused, origin);
+    const id = quarantine.keep({ ...refused, key }, origin);
     count('quarantined');
     if (stored?.isHeld) table.endHold(stored.number);
     const number = stored?.number ?? -id;
     const isKnown = [refusedBefore, stored].some((one) => one !== undefined && isOfEndedWalk(one));
     return { key, number, isMet: key !== null && pages.has(number), isKnown };
   }
+
+  /** Without a contract two rows may show one key: then that is the key of the one that fits, which this pass has met. */
+  function isOfAnotherRow(key: string): boolean {
+    const stored = job.contract ? undefined : table.find(key);
+    return stored !== undefined && matcher.hasMet(stored.number) && !isMetRefused(key);
+  }
+
+  /** Whether this walk has met none but refused rows under the key. */
+  const isMetRefused = (key: string) => !job.contract && quarantine.find(key)?.walkId === row.id;
 
   const isOfEndedWalk = ({ walkId }: { walkId: number }) => !walk.brokenOff.has(walkId);
 
@@ -306,11 +326,11 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     // No row of a dataset of snapshots ever goes, and they have no order.
     if (metRows !== 'add' || job.reading === 'snapshot') return;
     const numbers = rows.map(({ number }) => number);
-    const fresh = new Set(isLookAtHead ? pages.addLook(numbers) : pages.add(numbers));
+    const fresh = isLookAtHead ? pages.addLook(numbers) : pages.add(numbers);
     memory.withoutKeyField += page.withoutKeyField;
     if (job.contract) return;
-    const again = isLookAtHead ? numbers : numbers.slice(0, reread);
-    memory.shownAgain.push(...again.filter((number) => number > 0 && fresh.has(number)));
+    const again = new Set(isLookAtHead ? numbers : numbers.slice(0, reread));
+    memory.shownAgain.push(...fresh.filter((number) => number > 0 && again.has(number)));
   }
 
   /** Ends the walk, in the transaction of its last page. */
@@ -346,7 +366,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       if (!ages.some((age) => age.join('.') === path.join('.')))
         note('moving-field', path.join('.'), 'kept current, makes no version', origin);
     list = { shape: job.contract ? shape : concludeShape(shape, agesNow, isProven, origin), motions };
-    keepList(connection, job.name, list);
+    keepKnown();
     // A field that moves by itself is no change.
     ensureAnalystViews(connection, job);
   }
@@ -440,7 +460,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
             if (givenUp) close(failed(givenUp.kind, givenUp.message));
             else if (step.end) finish(step.end);
           }
-          if (row.finishedAt === null) keepList(connection, job.name, list);
+          if (row.finishedAt === null) keepKnown();
           return { counts, pages: used, isEnded: row.finishedAt !== null };
         });
         if (givenUp) throw givenUp;
@@ -462,7 +482,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
         commit(() => {
           const { shape } = list;
           list = { ...list, shape: { ...shape, runsWithoutPlace: shape.runsWithoutPlace + 1 } };
-          keepList(connection, job.name, list);
+          keepKnown();
         });
       },
       /** Gives the walk up: its checkpoint is worth nothing, and the next run begins a new one. */
@@ -540,10 +560,14 @@ function isOfSameSnapshot(at: Checkpoint, { generatedAt }: CheckedPage): boolean
 const unspecifiedOf = ({ contract }: Job, { values }: Row) =>
   (values[contract ? 'extra' : '_body'] ?? null) as string | null;
 
-function changeOf(stored: string | null, came: string | null): Change {
+/** Mostly nothing has changed on a page, and nothing needs to be parsed. */
+function changesOf(texts: readonly (readonly [string | null, string | null])[]): readonly Change[] {
+  if (texts.every(([before, after]) => before === after)) return texts;
   const recordOf = (text: string | null) => (text === null ? null : keyedRow(text).record);
-  const before = recordOf(stored);
-  return [before, stored === came ? before : recordOf(came)];
+  return texts.map(([before, after]) => {
+    const record = recordOf(before);
+    return [record, before === after ? record : recordOf(after)];
+  });
 }
 
 /** @returns the failure of a walk that no request leads on, or whose first page is of another contract. */

@@ -52,9 +52,11 @@ function isEscaped(text: string, at: number): boolean {
 /** Only what JSON takes for space. */
 export function skipSpace(text: string, from: number): number {
   let at = from;
-  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at += 1;
+  while (isSpace(text[at])) at += 1;
   return at;
 }
+
+const isSpace = (char: string | undefined) => char === ' ' || char === '\n' || char === '\r' || char === '\t';
 
 /**
  * Every element of the array that lies at `path`, from the root down; none where there is no array.
@@ -106,8 +108,18 @@ function readName(text: string, begin: number, end: number): string {
 /** Whether a page may hold text that no table can keep, or a name twice in an object; most pages need no further look. */
 export function isSuspicious(text: string, json: unknown): boolean {
   if (text.length > LONGEST_TEXT || text.includes('\\ud') || text.includes('\\uD')) return true;
-  // Some texts look like the end of a name, too.
-  return (text.match(/"\s*:/g)?.length ?? 0) !== countMembers(json);
+  return countNames(text) !== countMembers(json);
+}
+
+/** Colons behind a quote; some texts look like the end of a name, too. */
+function countNames(text: string): number {
+  let names = 0;
+  for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) {
+    let before = at - 1;
+    while (isSpace(text[before])) before -= 1;
+    if (text[before] === '"') names += 1;
+  }
+  return names;
 }
 
 /** Without recursion, whatever the depth of nesting. */
@@ -117,8 +129,9 @@ function countMembers(json: unknown): number {
   while (open.length > 0) {
     const value = open.pop();
     if (typeof value !== 'object' || value === null) continue;
-    if (!Array.isArray(value)) members += Object.keys(value).length;
-    open.push(...Object.values(value).filter((inner) => typeof inner === 'object'));
+    const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+    if (inner !== value) members += inner.length;
+    for (const one of inner) if (typeof one === 'object') open.push(one);
   }
   return members;
 }

@@ -104,9 +104,14 @@ function readOn(before: AnchoredCheckpoint, page: PageFacts): Step {
 }
 
 /** How many rows at the beginning of the page were read before; all rows behind them must be new. */
-function rereadRows({ anchor, rereadUntil }: AnchoredCheckpoint, { keys, met }: PageFacts): number {
+function rereadRows(
+  { anchor, rereadUntil, endOfRead }: AnchoredCheckpoint,
+  { keys, met }: PageFacts,
+): number {
   const anchorAt = anchor && rereadUntil === null ? keys.indexOf(anchor.key) : -1;
   if (anchor && anchorAt >= 0) return anchorAt + anchor.back;
+  // A row without a key may be any, but none was read before the first page.
+  if (endOfRead === 0) return 0;
   const firstNew = keys.findIndex((key, at) => key !== null && !met[at]);
   return firstNew < 0 ? keys.length : firstNew;
 }
