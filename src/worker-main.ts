@@ -5,7 +5,7 @@ import { answerCalls, type Task, type TaskName } from './worker.ts';
 const tasks: Record<TaskName, () => Promise<Task<never, unknown, never>>> = {
   lake: async () => (await import('./sinks/lake.ts')).followInLake,
   query: async () => (await import('./reading/query/process.ts')).answerQuestion,
-  served: async () => (await import('./serve/query/process.ts')).answerServed,
+  served: async () => (await import('./serve/process.ts')).answerServed,
   ship: async () => (await import('./sinks/postgres.ts')).followInPostgres,
 };
 

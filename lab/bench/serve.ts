@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listJobs } from '../../src/job-list.ts';
 import { isHeldColumn } from '../../src/reading/columns.ts';
-import { epochOf, writePosition } from '../../src/serve/query/changes.ts';
-import { parseRequest } from '../../src/serve/query/parse.ts';
+import { epochOf, writePosition } from '../../src/serve/answers/mirror-v1/changes.ts';
+import { parseRequest } from '../../src/serve/answers/mirror-v1/parse.ts';
 import {
   columnsOf,
   columnsSql,
@@ -14,8 +14,8 @@ import {
   presentRows,
   rowsSql,
   type Sql,
-} from '../../src/serve/query/sql.ts';
-import { openKeyring } from '../../src/serve/service/keys.ts';
+} from '../../src/serve/answers/mirror-v1/sql.ts';
+import { openKeyring } from '../../src/serve/access/keyring.ts';
 import { openMirror } from '../../src/store/read.ts';
 import { atLeast, atMost, median, printTable, type Table, targetHeads } from '../figures.ts';
 import { withMirror } from '../passes.ts';

@@ -42,8 +42,11 @@ type ChangeTime = { seq: number; at: string };
 
 export type Pages = ReturnType<typeof openPages>;
 
+/** What pages need to know of a job. */
+export type PagedJob = Omit<ListedJob, 'about' | 'schemas'>;
+
 /** @param jobs those of them that are lists, which have a history, can be read. */
-export function openPages(connection: Connection, jobs: readonly ListedJob[]) {
+export function openPages(connection: Connection, jobs: readonly PagedJob[]) {
   const order = orderReader(connection);
   const pagesAt = connection
     .prepare<[string, number], number>(
@@ -128,7 +131,7 @@ const MAX_WALK_ID = Number.MAX_SAFE_INTEGER;
 
 function openMoments(
   connection: Connection,
-  { name, rows: table }: ListedJob,
+  { name, rows: table }: PagedJob,
   rows: PastRows,
   countListed: (walkId: number) => number,
 ) {
@@ -227,7 +230,7 @@ const changeTimeOf = (seq: number): ChangeTime => ({ seq, at: isoTime(seq) });
 type PastRows = ReturnType<typeof openPastRows>;
 
 /** Rows by their numbers, as they were at one point in time. */
-function openPastRows(connection: Connection, job: ListedJob & { versions: string }) {
+function openPastRows(connection: Connection, job: PagedJob & { versions: string }) {
   const table = job.fromWithNumber;
   const stored = quoted(job.rows);
   const history = quoted(job.versions);

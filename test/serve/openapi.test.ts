@@ -6,7 +6,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { openSchemas } from '../../src/serve/service/openapi.ts';
+import { openSchemas } from '../../src/serve/answers/openapi.ts';
 import { listNames, openServeBench, type ServeBench } from '../helpers/serve-bench.ts';
 import { limitsOf } from './support.ts';
 

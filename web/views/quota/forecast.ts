@@ -1,6 +1,6 @@
 /** What is left of the quota in the time to come, if all goes as the plan has it. */
 
-import type { Overview } from '../../../src/serve/ui/wire.ts';
+import type { Overview } from '../../../src/serve/page/wire.ts';
 import { HOUR_MS } from '../../formats.ts';
 
 type Plan = Pick<Overview['plan'], 'quota' | 'datasets'>;
