@@ -120,7 +120,7 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
   const routes: Route[] = [
     ...apiRoutes({ dir, jobs, admission, answerCall, mirror, pool, maxAgeMs, clock, questionMs }),
     ...operatorRoutes(admission, () => metrics),
-    { name: 'openapi', path: '/openapi.json', respond: describeService(jobs, settings.query) },
+    { name: 'openapi', path: '/openapi.json', respond: describeService(jobs, query?.routes ?? []) },
     ...(query?.routes ?? []),
     ...page.routes,
   ];

@@ -2,7 +2,7 @@
 
 import type { ListedJob, Schema } from '../../job-list.ts';
 import { quotaKinds } from '../access/limits.ts';
-import type { Call } from '../http/handler.ts';
+import type { Call, Route } from '../http/handler.ts';
 import { digestEtag, type HttpResponse, matchesEtag } from '../http/response.ts';
 import { queryError, queryPaths } from './mirror-v1/openapi.ts';
 
@@ -20,13 +20,13 @@ const information = {
 
 /**
  * @param jobs the endpoints, in the order in which they are shown.
- * @param hasQuery whether `/mirror/v1` is answered.
+ * @param queryRoutes those of `/mirror/v1`, where it is answered.
  */
 export function describeService(
   jobs: readonly ListedJob[],
-  hasQuery: boolean,
+  queryRoutes: readonly Route[],
 ): (call: Pick<Call, 'headers'>) => HttpResponse {
-  const body = JSON.stringify(documentOf(jobs, hasQuery));
+  const body = JSON.stringify(documentOf(jobs, queryRoutes));
   const etag = digestEtag(body);
   const headers = { ETag: etag, 'Cache-Control': 'private, no-cache' };
   return ({ headers: { 'if-none-match': ifNoneMatch } }) =>
@@ -35,7 +35,7 @@ export function describeService(
       : { status: 200, headers: { 'Content-Type': 'application/json', ...headers }, body };
 }
 
-function documentOf(jobs: readonly ListedJob[], hasQuery: boolean) {
+function documentOf(jobs: readonly ListedJob[], queryRoutes: readonly Route[]) {
   const schemas = openSchemas();
   const paths = jobs.map((job) => [
     job.path,
@@ -48,11 +48,14 @@ function documentOf(jobs: readonly ListedJob[], hasQuery: boolean) {
     servers: [{ url: '/' }],
     paths: {
       ...Object.fromEntries(paths),
-      ...(hasQuery && queryPaths(jobs.filter(({ history }) => history !== null))),
+      ...queryPaths(
+        queryRoutes,
+        jobs.filter(({ history }) => history !== null),
+      ),
       ...operatorPaths(),
     },
     components: {
-      schemas: { ...schemas.all(), ...(hasQuery && { QueryError: queryError }) },
+      schemas: { ...schemas.all(), ...(queryRoutes.length > 0 && { QueryError: queryError }) },
       parameters,
       headers: responseHeaders,
       responses,

@@ -1,6 +1,7 @@
-/** What `/openapi.json` says of `/mirror/v1`. */
+/** What `/openapi.json` says of `/mirror/v1`: what each of its routes answers. */
 
 import type { Schema } from '../../../job-list.ts';
+import type { Route } from '../../http/handler.ts';
 
 type Dataset = { readonly table: string; readonly about: string; readonly scope: string | null };
 
@@ -95,123 +96,153 @@ const ONE_OBJECT = 'application/vnd.pgrst.object+json';
 type Operation = {
   readonly id: string;
   readonly summary: string;
-  readonly scope: string | null;
   readonly types?: readonly string[];
   readonly schema: Schema;
   readonly parameters?: readonly object[];
   /** Beside those of every answer and `Content-Range`. */
-  readonly headers: readonly string[];
+  readonly headers?: readonly string[];
   /** Of those, the ones that a 304 lacks: only the answer shows them. */
   readonly unknownBefore?: readonly string[];
   /** Whether rows may be left out, which are counted. */
   readonly isPartial?: boolean;
 };
 
-export function queryPaths(datasets: readonly Dataset[]) {
-  const operation = (
-    path: string,
-    { id, summary, scope, types = ['application/json'], schema, parameters = [], ...rest }: Operation,
-  ) => {
-    const schemas: Readonly<Record<string, Schema>> = { 'application/json': schema, [ONE_OBJECT]: anyRow };
-    const content = Object.fromEntries(types.map((type) => [type, { schema: schemas[type] ?? text }]));
-    const headers = [...commonHeaders, ...rest.headers];
-    const ranged = headersNamed([...headers, 'Content-Range']);
-    const hasEtag = headers.includes('ETag');
-    const notModified = {
-      description: 'The answer is what `If-None-Match` names. Costs no quota.',
-      headers: headersNamed(headers.filter((header) => !rest.unknownBefore?.includes(header))),
-    };
-    return {
-      [path]: {
-        get: {
-          operationId: id,
-          summary,
-          security: [{ apiKey: scope === null ? [] : [scope] }],
-          parameters: hasEtag ? [...parameters, parameterNamed('ifNoneMatch')] : parameters,
-          responses: {
-            200: { description: summary, headers: ranged, content },
-            ...(rest.isPartial && { 206: { description: 'Some of the rows.', headers: ranged, content } }),
-            ...(hasEtag && { 304: notModified }),
-            default: {
-              description: 'An error, with a code of PostgREST, of Postgres, or of the mirror.',
-              content: { 'application/json': { schema: { $ref: '#/components/schemas/QueryError' } } },
-            },
-          },
+/** @param routes those of `/mirror/v1`; a path with `:dataset` is one of each dataset, and of each view over one. */
+export function queryPaths(
+  routes: readonly Pick<Route, 'name' | 'path'>[],
+  datasets: readonly Dataset[],
+): Record<string, object> {
+  const paths = routes.flatMap(({ name, path }): [string, object][] => {
+    const describe = operations[name];
+    if (!describe) return [];
+    const form = path.replace(/:(key)\b/g, '{$1}');
+    if (!form.includes(':dataset')) return [[form, pathItem(describe(anyDataset), null)]];
+    const ofDatasets = datasets.map((dataset): [string, object] => [
+      form.replace(':dataset', dataset.table),
+      pathItem(describe(dataset), dataset.scope),
+    ]);
+    return name === 'mirror-rows'
+      ? [...ofDatasets, [form.replace(':dataset', '{view}'), viewItem]]
+      : ofDatasets;
+  });
+  return Object.fromEntries(paths);
+}
+
+const anyDataset: Dataset = { table: '', about: '', scope: null };
+
+const inPath = (name: string, description: string) => ({
+  ...{ name, in: 'path', required: true, description },
+  schema: text,
+});
+const key = inPath('key', 'The `_key` of a row.');
+
+const ofRows = {
+  types: ['application/json', 'text/csv', 'application/x-ndjson', ONE_OBJECT],
+  headers: [...freshness, 'ETag'],
+};
+const filtersOfNow = filters.filter((each) => !(moments as readonly object[]).includes(each));
+const feed = objectOf({ changes: listOf(change), next: text, hasMore: { type: 'boolean' } });
+const pascal = (table: string) => table.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
+
+/** By the name of its route. */
+const operations: Readonly<Record<string, (dataset: Dataset) => Operation>> = {
+  'mirror-rows': ({ table, about }) => ({
+    ...ofRows,
+    id: `query${pascal(table)}`,
+    summary: about,
+    isPartial: true,
+    schema: listOf(anyRow),
+    parameters: filters,
+  }),
+  'mirror-row': ({ table }) => ({
+    ...ofRows,
+    id: `read${pascal(table)}Row`,
+    summary: 'One row.',
+    schema: anyRow,
+    parameters: [key, select, ...moments],
+  }),
+  'mirror-history': ({ table }) => ({
+    ...ofRows,
+    id: `read${pascal(table)}History`,
+    summary: 'The versions of a row, the present one last.',
+    isPartial: true,
+    schema: listOf(anyRow),
+    parameters: [key, ...filters],
+  }),
+  'mirror-changes': () => ({
+    id: 'readChanges',
+    summary: 'What changed since, in all datasets that the key may read: first those as inserts.',
+    schema: feed,
+    parameters: [
+      query('since', '`next` of the answer before, or the number of a change.'),
+      query('limit', 'Changes at most; 100 unless given, 1,000 at most.', { type: 'integer', minimum: 1 }),
+    ],
+    headers: [...freshness, 'ETag'],
+    unknownBefore: ['X-Mirror-Seq'],
+  }),
+  'mirror-freshness': () => ({
+    id: 'readFreshness',
+    summary: 'How fresh and how complete each dataset is that the key may read.',
+    schema: listOf(anyRow),
+    parameters: filtersOfNow,
+  }),
+  'mirror-datasets': () => ({
+    id: 'listDatasets',
+    summary: 'The datasets that the key may read, with their columns, views and freshness.',
+    schema: listOf(described),
+  }),
+};
+
+const viewItem = pathItem(
+  {
+    ...ofRows,
+    id: 'queryView',
+    summary:
+      'The rows of a view over a dataset, as it stands now; `views` of `/mirror/v1/datasets` names them.',
+    isPartial: true,
+    schema: listOf(anyRow),
+    parameters: [inPath('view', 'Such as `news_current` or `news_changes`.'), ...filtersOfNow],
+  },
+  null,
+);
+
+/** @param scope null where any active key will do, or it depends on the name in the path. */
+function pathItem(
+  {
+    id,
+    summary,
+    types = ['application/json'],
+    schema,
+    parameters = [],
+    headers: own = [],
+    ...rest
+  }: Operation,
+  scope: string | null,
+): object {
+  const schemas: Readonly<Record<string, Schema>> = { 'application/json': schema, [ONE_OBJECT]: anyRow };
+  const content = Object.fromEntries(types.map((type) => [type, { schema: schemas[type] ?? text }]));
+  const headers = [...commonHeaders, ...own];
+  const ranged = headersNamed([...headers, 'Content-Range']);
+  const hasEtag = headers.includes('ETag');
+  const notModified = {
+    description: 'The answer is what `If-None-Match` names. Costs no quota.',
+    headers: headersNamed(headers.filter((header) => !rest.unknownBefore?.includes(header))),
+  };
+  return {
+    get: {
+      operationId: id,
+      summary,
+      security: [{ apiKey: scope === null ? [] : [scope] }],
+      parameters: hasEtag ? [...parameters, parameterNamed('ifNoneMatch')] : parameters,
+      responses: {
+        200: { description: summary, headers: ranged, content },
+        ...(rest.isPartial && { 206: { description: 'Some of the rows.', headers: ranged, content } }),
+        ...(hasEtag && { 304: notModified }),
+        default: {
+          description: 'An error, with a code of PostgREST, of Postgres, or of the mirror.',
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/QueryError' } } },
         },
       },
-    };
+    },
   };
-  const paths = datasets.flatMap(({ table, about, scope }) => {
-    const path = `/mirror/v1/${table}`;
-    const name = table.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
-    const key = {
-      name: 'key',
-      in: 'path',
-      required: true,
-      description: 'The `_key` of a row.',
-      schema: text,
-    };
-    const common = {
-      scope,
-      types: ['application/json', 'text/csv', 'application/x-ndjson', ONE_OBJECT],
-      headers: [...freshness, 'ETag'],
-    };
-    return [
-      operation(path, {
-        ...common,
-        id: `query${name}`,
-        summary: about,
-        isPartial: true,
-        schema: listOf(anyRow),
-        parameters: filters,
-      }),
-      operation(`${path}/{key}`, {
-        ...common,
-        id: `read${name}Row`,
-        summary: 'One row.',
-        schema: anyRow,
-        parameters: [key, select, ...moments],
-      }),
-      operation(`${path}/{key}/history`, {
-        ...common,
-        id: `read${name}History`,
-        summary: 'The versions of a row, the present one last.',
-        isPartial: true,
-        schema: listOf(anyRow),
-        parameters: [key, ...filters],
-      }),
-    ];
-  });
-  const feed = objectOf({ changes: listOf(change), next: text, hasMore: { type: 'boolean' } });
-  return Object.assign(
-    {},
-    ...paths,
-    operation('/mirror/v1/changes', {
-      id: 'readChanges',
-      summary: 'What changed since, in all datasets that the key may read: first those as inserts.',
-      scope: null,
-      schema: feed,
-      parameters: [
-        query('since', '`next` of the answer before, or the number of a change.'),
-        query('limit', 'Changes at most; 100 unless given, 1,000 at most.', { type: 'integer', minimum: 1 }),
-      ],
-      headers: [...freshness, 'ETag'],
-      unknownBefore: ['X-Mirror-Seq'],
-    }),
-    operation('/mirror/v1/freshness', {
-      id: 'readFreshness',
-      summary: 'How fresh and how complete each dataset is that the key may read.',
-      scope: null,
-      schema: listOf(anyRow),
-      parameters: filters.filter((each) => !moments.includes(each as (typeof moments)[number])),
-      headers: [],
-    }),
-    operation('/mirror/v1/datasets', {
-      id: 'listDatasets',
-      summary: 'The datasets that the key may read, with their columns and freshness.',
-      scope: null,
-      schema: listOf(described),
-      headers: [],
-    }),
-  ) as Record<string, object>;
 }
