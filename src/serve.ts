@@ -44,7 +44,7 @@ export type ServiceParts = {
   questionMs?: number;
   /** Bounds of the query processes, and what starts one, for tests. */
   pool?: Partial<PoolBounds>;
-  startProcess?: () => ServedProcess;
+  startProcess?: (task: 'served' | 'quick') => ServedProcess;
   /** For tests: a call that was let in waits for it. */
   beforeAnswer?: () => Promise<void>;
 };

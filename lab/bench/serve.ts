@@ -157,8 +157,12 @@ async function looking(seconds: number, look: () => Promise<void>): Promise<{ as
   return { asked };
 }
 
-/** What nobody asks. */
+const SETTLE_MS = 10_000;
+
+/** The service where nobody asks. */
 async function measureIdle(serve: Server, minutes: number): Promise<Table> {
+  // What was asked before has come to its end.
+  await sleep(SETTLE_MS);
   const before = serve.cpuMs();
   await sleep(minutes * 60_000);
   const share = ((serve.cpuMs() - before) / (minutes * 60_000)) * 100;

@@ -14,7 +14,14 @@ import { printable, printableJson } from '../printable.ts';
 import { readService } from '../reading/status.ts';
 import { serveFile } from '../serve/access/database.ts';
 import { type Issued, type Keyring, openKeyring, type Rotated } from '../serve/access/keyring.ts';
-import { type Account, type KeyRecord, METRICS_SCOPE, PAGE_SCOPE, resemblesKey, statusOf } from '../serve/access/keys.ts';
+import {
+  type Account,
+  type KeyRecord,
+  METRICS_SCOPE,
+  PAGE_SCOPE,
+  resemblesKey,
+  statusOf,
+} from '../serve/access/keys.ts';
 import {
   type Limits,
   parseConcurrency,

@@ -7,11 +7,12 @@ import { type Connection, mirrorFile, openMirror, storeFailure } from '../store/
 import { watchFiles } from '../store/sqlite-files.ts';
 import type { Caller } from '../worker.ts';
 import { type PageQuestion, readListPage } from './answers/list-page.ts';
-import { readChanges } from './answers/mirror-v1/changes.ts';
+import { feedPage, readChanges } from './answers/mirror-v1/changes.ts';
 import { QueryError } from './answers/mirror-v1/errors.ts';
 import { registerMatching } from './answers/mirror-v1/match.ts';
 import { readRows } from './answers/mirror-v1/read.ts';
 import type { DatasetQuestion } from './answers/mirror-v1.ts';
+import { packed } from './http/response.ts';
 import { type OverviewRequest, readForPage } from './page/overview.ts';
 
 export async function answerServed(
@@ -22,11 +23,13 @@ export async function answerServed(
   if ('what' in request) return readForPage(request);
   try {
     const { connection, pages } = mirrorIn(request.dir);
-    if ('page' in request) return readListPage(connection, pages(request.page.job), request.page);
-    if ('feed' in request) return readChanges(connection, request.feed);
-    const answer = await readRows(connection, request.dataset, request.rows);
-    // As bytes, which the service sends as they are: it has many clients, and this process has one.
-    return { ...answer, body: answer.body === undefined ? undefined : Buffer.from(answer.body) };
+    if ('page' in request) {
+      const page = readListPage(connection, pages(request.page.job), request.page);
+      return page && (await packed(page, request.encoding));
+    }
+    if ('feed' in request)
+      return await feedPage(readChanges(connection, request.feed), request.name, request.encoding);
+    return await readRows(connection, request.dataset, request.rows);
   } catch (thrown) {
     if (thrown instanceof QueryError) return { refused: thrown.data() };
     forget();

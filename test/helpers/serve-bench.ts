@@ -52,10 +52,10 @@ export const quietSettings: ServiceParts['settings'] = {
 };
 
 /** Query processes that no service needs now: a start takes longer than most tests. */
-const idle: ServedProcess[] = [];
+const idle = { served: [] as ServedProcess[], quick: [] as ServedProcess[] };
 
-function lentProcess(): ServedProcess {
-  const process = idle.pop() ?? startServedProcess();
+function lentProcess(task: keyof typeof idle): ServedProcess {
+  const process = idle[task].pop() ?? startServedProcess(task);
   let hasEnded = false;
   return {
     ...process,
@@ -63,7 +63,7 @@ function lentProcess(): ServedProcess {
     end() {
       if (hasEnded) return;
       hasEnded = true;
-      if (process.isFree()) idle.push(process);
+      if (process.isFree()) idle[task].push(process);
       else process.end();
     },
   };

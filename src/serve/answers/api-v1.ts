@@ -21,12 +21,13 @@ import {
 import type { Call, Route } from '../http/handler.ts';
 import {
   abortSignalOf,
-  compress,
   encodingOf,
   errorResponse,
   type HttpResponse,
   jsonResponse,
   matchesEtag,
+  type Packed,
+  packedHeaders,
   retryAfter,
 } from '../http/response.ts';
 import type { ListPage, PageQuestion, Paging } from './list-page.ts';
@@ -107,12 +108,8 @@ export function apiRoutes(parts: ApiParts): Route[] {
       async read() {
         const body = await readPage(page, call, account);
         if (typeof body === 'string') return missing[body];
-        const all = { 'Content-Type': 'application/json', ...listHeaders };
-        const encoding = encodingOf(headers['accept-encoding']);
-        if (encoding === 'identity' || body.length < MIN_COMPRESSED_BYTES)
-          return { status: 200, headers: all, body };
-        const bytes = await compress(Buffer.from(body), encoding, 'quick');
-        return { status: 200, headers: { ...all, 'Content-Encoding': encoding }, body: bytes };
+        const all = { 'Content-Type': 'application/json', ...listHeaders, ...packedHeaders(body) };
+        return { status: 200, headers: all, body: body.bytes };
       },
     };
   }
@@ -123,7 +120,10 @@ export function apiRoutes(parts: ApiParts): Route[] {
    */
   async function readPage(page: ListPage, call: Call, account: string) {
     try {
-      return (await ask({ dir, page }, call, account)) ?? 'gone';
+      return (
+        (await ask({ dir, page, encoding: encodingOf(call.headers['accept-encoding']) }, call, account)) ??
+        'gone'
+      );
     } catch (thrown) {
       if (!(thrown instanceof Failure) || thrown.kind === 'bug') throw thrown;
       if (thrown.kind !== 'incomplete') mirror.report(thrown);
@@ -133,13 +133,12 @@ export function apiRoutes(parts: ApiParts): Route[] {
 
   /** What searches all rows is a question. */
   async function ask(question: PageQuestion, call: Call, account: string) {
-    if (!question.page.filters)
-      return await pool.quick<PageQuestion, Uint8Array | null>(question, questionMs);
+    if (!question.page.filters) return await pool.quick<PageQuestion, Packed | null>(question, questionMs);
     const signal = abortSignalOf(call);
     const loan = await pool.take(accountOwner(account), signal);
     if (!loan) return 'unavailable';
     const bounds = { signal, timeoutMs: questionMs };
-    return await loan.queries.send<PageQuestion, Uint8Array | null>(question, bounds).finally(loan.giveBack);
+    return await loan.queries.send<PageQuestion, Packed | null>(question, bounds).finally(loan.giveBack);
   }
 
   return parts.jobs.map(routeOf);
@@ -154,9 +153,6 @@ const unknownParameter = (known: readonly string[]): HttpResponse =>
         ? 'This endpoint has no parameters.'
         : `There is no such parameter. There are ${known.join(', ')}.`,
   });
-
-/** Anything smaller is not worth the work on either side. */
-export const MIN_COMPRESSED_BYTES = 1_000;
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 100;

@@ -3,6 +3,7 @@
 import { type Filters, matchingRows } from '../../reading/filters.ts';
 import type { Frame, Moment, PagedJob, Pages } from '../../reading/pages.ts';
 import type { Connection } from '../../store/read.ts';
+import type { Encoding } from '../http/response.ts';
 import { atOneMoment } from './prepared.ts';
 
 /** Offset paging (specification, "Paging parameters"). */
@@ -36,14 +37,14 @@ export type ListPage = {
 };
 
 /** @property dir the folder of the mirror. */
-export type PageQuestion = { readonly dir: string; readonly page: ListPage };
+export type PageQuestion = { readonly dir: string; readonly page: ListPage; readonly encoding: Encoding };
 
 /** @returns the page; null where history has been forgotten since the moment was found. */
 export function readListPage(
   connection: Connection,
   pages: Pages,
   { job, moment, paging, filters }: ListPage,
-): Uint8Array | null {
+): Buffer | null {
   const { offset, limit } = paging;
   return atOneMoment(connection, () => {
     if (typeof pages.momentOf(job.name, moment.seq) === 'string') return null;

@@ -22,23 +22,24 @@ import {
 import type { Call, Route } from '../http/handler.ts';
 import {
   abortSignalOf,
-  compress,
   digestEtag,
+  type Encoding,
   encodingOf,
   jsonResponse,
   matchesEtag,
+  packedHeaders,
   preferred,
   retryAfter,
   type StreamedResponse,
 } from '../http/response.ts';
-import { ageOfProof, freshnessHeaders, MIN_COMPRESSED_BYTES } from './api-v1.ts';
+import { ageOfProof, freshnessHeaders } from './api-v1.ts';
 import type { OpenMirror, WatchedMirror } from './mirror.ts';
 import {
   epochOf,
-  type FeedAnswer,
   type FeedDataset,
+  type FeedName,
+  type FeedPage,
   type FeedQuestion,
-  feedBody,
   feedStates,
   readPosition,
   refusePosition,
@@ -91,11 +92,11 @@ export type QueryParts = {
 /** A question of `/mirror/v1`. @property dir the folder of the mirror. */
 export type DatasetQuestion = { readonly dir: string } & (
   | { readonly dataset: { readonly name: string; readonly rows: string }; readonly rows: RowsQuestion }
-  | { readonly feed: FeedQuestion }
+  | { readonly feed: FeedQuestion; readonly name: FeedName; readonly encoding: Encoding }
 );
 
 /** The answer, or why there is none. */
-export type DatasetAnswer<Answer extends RowsAnswer | FeedAnswer> =
+export type DatasetAnswer<Answer extends RowsAnswer | FeedPage> =
   | Answer
   | { readonly refused: QueryErrorData };
 
@@ -196,10 +197,10 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const question = (asked: DatasetQuestion, effort: Effort) =>
       ask<RowsAnswer>(abortSignalOf(call), caller.account, asked, effort);
     const read = rowsReader({ job, request, point }, question, (at) => ({
-      ...{ form, maxRows, isCounted, at },
+      ...{ form, maxRows, isCounted, at, encoding: encodingFor(call) },
       rows: rowsSql(sourceAt(at), request, maxRows === null ? limit : limit + 1),
     }));
-    const count = isView ? undefined : () => countRows(open, job, point.at, call.params['key']);
+    const count = isView ? undefined : () => countRows(open, job, point.at, limit, call.params['key']);
     const calls = mostCalls(caller, limit, count);
     return planAnswer(open, call, { ...present, seq: point.seq }, form, calls, async (effort) =>
       rowsResponse(await read(effort), request, form, call),
@@ -219,6 +220,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
       answerOf<RowsAnswer>(() => pool.quick(asked, questionMs), effort);
     const read = rowsReader({ job, request, point }, quickly, (at) => ({
       ...{ form: accepted === 'json' ? 'object' : accepted, maxRows: null, isCounted: false, at },
+      encoding: encodingFor(call),
       rows: rowsSql(rowOf(sourceAt(at), key), request, 1),
     }));
     return planAnswer(open, call, { ...present, seq: point.seq }, accepted, 1, async (effort) => {
@@ -294,7 +296,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
         respondCaught(async (effort) => {
           const { response, state } = await read(effort);
           const headers = Object.assign(headersFor(state, etagFor(state)), response.headers);
-          return await encoded({ ...response, headers }, call);
+          return { ...response, headers };
         }),
     };
   }
@@ -302,7 +304,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
   const headersFor = (state: Freshness, etag: string) =>
     Object.assign(freshnessHeaders(state, etag, clock.now()), { Vary });
 
-  async function ask<Answer extends RowsAnswer | FeedAnswer>(
+  async function ask<Answer extends RowsAnswer | FeedPage>(
     gone: AbortSignal,
     account: string,
     question: DatasetQuestion,
@@ -391,15 +393,20 @@ export function openQuery(parts: QueryParts): QuerySurface {
 
     async function answer(effort: Effort): Promise<PlannedResponse> {
       const feed = { datasets, since, limit };
-      const found = await ask<FeedAnswer>(abortSignalOf(call), caller.account, { dir, feed }, effort);
-      const { length } = found.changes;
+      const question = { dir, feed, name, encoding: encodingFor(call) };
+      const { states, next, returned, body } = await ask<FeedPage>(
+        abortSignalOf(call),
+        caller.account,
+        question,
+        effort,
+      );
       const headers = {
-        ...headersFor({ ...leastProven(found.states), seq: found.next.seq }, etagFor(found.states)),
+        ...headersFor({ ...leastProven(states), seq: next.seq }, etagFor(states)),
+        ...packedHeaders(body),
         'Content-Type': 'application/json',
-        'Content-Range': length === 0 ? '*/0' : `0-${length - 1}/*`,
+        'Content-Range': returned === 0 ? '*/0' : `0-${returned - 1}/*`,
       };
-      const body = feedBody(found, name);
-      return await encoded({ status: 200, headers, body, calls: callsFor(length) }, call);
+      return { status: 200, headers, body: body.bytes, calls: callsFor(returned) };
     }
   }
 
@@ -416,15 +423,18 @@ export function openQuery(parts: QueryParts): QuerySurface {
       request.limit ?? DEFAULT_MAX_ROWS,
     );
     const isCounted = countPreference(call) !== undefined;
-    const question = { dir, dataset, rows: { rows, form, maxRows: null, isCounted, at: null } };
+    const question = {
+      dir,
+      dataset,
+      rows: { rows, form, maxRows: null, isCounted, at: null, encoding: encodingFor(call) },
+    };
     return {
       calls: 1,
       read: () =>
         respondCaught(async (effort) => {
           const answer = await answerOf<RowsAnswer>(() => pool.quick(question, questionMs), effort);
           const { response } = rowsResponse(answer, request, form, call);
-          const headers = { ...response.headers, 'Cache-Control': 'no-store', Vary };
-          return await encoded({ ...response, headers }, call);
+          return { ...response, headers: { ...response.headers, 'Cache-Control': 'no-store', Vary } };
         }),
     };
   }
@@ -529,17 +539,21 @@ function mostCalls({ limits: { quota } }: Caller, limit: number, count = () => l
   );
 }
 
-/** How many rows there are to choose from, without any condition. @param at the point in time; null for the present. */
-function countRows({ connection }: OpenMirror, job: ListJob, at: string | null, key?: string): number {
+/** How many rows there are to choose from, without any condition; no more are counted than matter. @param at the point in time; null for the present. */
+function countRows(
+  { connection }: OpenMirror,
+  job: ListJob,
+  at: string | null,
+  most: number,
+  key?: string,
+): number {
   const tables = at === null && key === undefined ? [job.rows] : [job.rows, job.versions];
-  const count = (table: string, where: string, ...values: string[]) =>
-    prepared(connection, `SELECT count(*) FROM ${quoted(table)}${where}`)
+  const [where, ...values] = key === undefined ? [''] : [' WHERE _key = ?', key];
+  const count = (table: string) =>
+    prepared(connection, `SELECT count(*) FROM (SELECT 1 FROM ${quoted(table)}${where} LIMIT ?)`)
       .pluck()
-      .get(...values) as number;
-  return tables.reduce(
-    (sum, table) => sum + (key === undefined ? count(table, '') : count(table, ' WHERE _key = ?', key)),
-    0,
-  );
+      .get(...values, most) as number;
+  return tables.reduce((sum, table) => sum + count(table), 0);
 }
 
 /** What can be asked again after some seconds. */
@@ -682,21 +696,16 @@ function rowsResponse(
     'Content-Type': form === 'csv' ? `${type}; charset=utf-8` : type,
     'Content-Range': `${range}/${known ?? '*'}`,
     ...(preference && { 'Preference-Applied': preference }),
+    ...packedHeaders(body),
   };
   const status = known !== null && returned < known ? 206 : 200;
-  return { response: { status, headers, body, calls: callsFor(returned) }, state };
+  return { response: { status, headers, body: body.bytes, calls: callsFor(returned) }, state };
 }
 
-async function encoded(response: WholeResponse, call: Call): Promise<PlannedResponse> {
-  const encoding = encodingOf(call.headers['accept-encoding']);
-  const { body, headers } = response;
-  if (encoding === 'identity' || Buffer.byteLength(body) < MIN_COMPRESSED_BYTES) return response;
-  const bytes = await compress(Buffer.from(body), encoding, 'quick');
-  return { ...response, headers: { ...headers, 'Content-Encoding': encoding }, body: bytes };
-}
+const encodingFor = ({ headers }: Call): Encoding => encodingOf(headers['accept-encoding']);
 
 /** @throws QueryError for a question that the process refuses. */
-async function answerOf<Answer extends RowsAnswer | FeedAnswer>(
+async function answerOf<Answer extends RowsAnswer | FeedPage>(
   send: () => Promise<DatasetAnswer<Answer>>,
   effort: Effort,
 ): Promise<Answer> {

@@ -1,7 +1,7 @@
 /**
  * The query processes of the service: nothing that takes long is read on the thread that answers. One process is for what is
- * quick: rows by key, and what the page shows of the mirror. The others take questions, first come, first served; one account
- * has half of them at most.
+ * quick: list pages, rows by key, and what the page shows of the mirror. The others take questions, first come, first served, at a
+ * lower priority; one account has half of them at most.
  */
 
 import type { Clock } from '../../clock.ts';
@@ -31,7 +31,7 @@ type Waiting = { readonly account: string; begin(loan: Loan | undefined): void }
 export function openPool(
   clock: Pick<Clock, 'after'>,
   options: Partial<PoolBounds> = {},
-  start: () => ServedProcess = startServedProcess,
+  start: (task: 'served' | 'quick') => ServedProcess = startServedProcess,
 ) {
   const bounds = { ...usualBounds, ...options };
   const accountMost = Math.max(1, Math.floor(bounds.processes / 2));
@@ -53,7 +53,7 @@ export function openPool(
   function begin(account: string): Loan {
     cancelIdle?.();
     idle = idle.filter((process) => process.isFree());
-    const process = idle.pop() ?? start();
+    const process = idle.pop() ?? start('served');
     busy.set(process, account);
     return {
       queries: process,
@@ -85,7 +85,7 @@ export function openPool(
   return {
     /** Starts a process, where a question is to be expected. */
     warm(): void {
-      if (!isClosed && busy.size + idle.length === 0) idle.push(start());
+      if (!isClosed && busy.size + idle.length === 0) idle.push(start('served'));
       endIdleLater();
     },
     /**
@@ -119,7 +119,7 @@ export function openPool(
     async quick<Request, Result>(request: Request, timeoutMs: number): Promise<Result> {
       const result = lastQuick.then(() => {
         if (isClosed) throw stopped();
-        if (!quickProcess?.isFree()) quickProcess = start();
+        if (!quickProcess?.isFree()) quickProcess = start('quick');
         endIdleLater();
         return quickProcess.send<Request, Result>(request, {
           signal: new AbortController().signal,

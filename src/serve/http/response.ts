@@ -110,6 +110,21 @@ export function preferred(header: string, malformed: 0 | 1): string[] {
  */
 const levels = { quick: { gzip: 6, brotli: 4 }, thorough: { gzip: 9, brotli: 9 } } as const;
 
+/** A body in the encoding that it has. */
+export type Packed = { readonly bytes: Uint8Array; readonly encoding: Encoding };
+
+/** Anything smaller is not worth the work on either side. */
+const MIN_COMPRESSED_BYTES = 1_000;
+
+/** @param wanted what its client likes best. */
+export async function packed(bytes: Buffer, wanted: Encoding): Promise<Packed> {
+  if (wanted === 'identity' || bytes.length < MIN_COMPRESSED_BYTES) return { bytes, encoding: 'identity' };
+  return { bytes: await compress(bytes, wanted, 'quick'), encoding: wanted };
+}
+
+export const packedHeaders = ({ encoding }: Packed): HttpResponse['headers'] =>
+  encoding === 'identity' ? {} : { 'Content-Encoding': encoding };
+
 export async function compress(
   bytes: Buffer,
   encoding: Exclude<Encoding, 'identity'>,

@@ -6,6 +6,7 @@
 import { isoTime } from '../../../clock.ts';
 import { changesIn, type Gap, gapAfter } from '../../../reading/changes.ts';
 import { type Connection, identityOf } from '../../../store/read.ts';
+import { type Encoding, type Packed, packed } from '../../http/response.ts';
 import { atOneMoment, prepared } from '../prepared.ts';
 import { badParameter, QueryError } from './errors.ts';
 import { type DatasetState, jsonWriter, stateOf } from './read.ts';
@@ -45,8 +46,20 @@ export const writePosition = ({ epoch, datasets }: FeedName, { seq, dataset, key
   Buffer.from(JSON.stringify([epoch, datasets, seq, dataset, key])).toString('base64url');
 
 /** The feed as one answer in JSON. */
-export const feedBody = ({ changes, next, hasMore }: FeedAnswer, name: FeedName): string =>
-  `{"changes":[${changes.map(({ json }) => json).join(',\n')}],"next":"${writePosition(name, next)}","hasMore":${hasMore}}`;
+export type FeedPage = Pick<FeedAnswer, 'states' | 'next'> & {
+  readonly returned: number;
+  readonly body: Packed;
+};
+
+export async function feedPage(
+  { states, changes, next, hasMore }: FeedAnswer,
+  name: FeedName,
+  encoding: Encoding,
+): Promise<FeedPage> {
+  const rows = changes.map(({ json }) => json).join(',\n');
+  const json = `{"changes":[${rows}],"next":"${writePosition(name, next)}","hasMore":${hasMore}}`;
+  return { states, next, returned: changes.length, body: await packed(Buffer.from(json), encoding) };
+}
 
 const BEGIN_ANEW = 'Begin anew at /mirror/v1/changes, without since, and replace the copy.';
 

@@ -1,7 +1,8 @@
 /** What `/mirror/v1/datasets` says of a dataset: its columns, what they mean, and how fresh it is. */
 
 import { ageOf } from '../../../clock.ts';
-import { meaningsOf, sharedMeanings } from '../column-meanings.ts';
+import { propertiesOf } from '../../../properties.ts';
+import { sharedMeanings } from '../column-meanings.ts';
 import type { DatasetState } from './read.ts';
 import type { Column, ListJob } from './sql.ts';
 
@@ -15,7 +16,9 @@ export function describeDataset(
 ) {
   const { completeAsOf } = state;
   const age = completeAsOf === null ? null : ageOf(Date.parse(completeAsOf), now);
-  const meanings = meaningsOf(job);
+  const meanings = new Map(Object.entries(sharedMeanings));
+  for (const { column, path, description } of job.schemas ? propertiesOf(job.schemas.row) : [])
+    meanings.set(column, `\`${path.join('.')}\`${description === undefined ? '' : `: ${description}`}`);
   return {
     dataset: job.table,
     job: job.name,
@@ -23,10 +26,7 @@ export function describeDataset(
     columns: columns.map(({ name, kind, path }) => ({
       name,
       type: kind === 'mixed' ? 'any' : kind,
-      about:
-        path === null
-          ? (meanings.get(name) ?? sharedMeanings[name] ?? '')
-          : `\`${path.replace(/^\$\.?/, '')}\``,
+      about: path === null ? (meanings.get(name) ?? '') : `\`${path.replace(/^\$\.?/, '')}\``,
     })),
     views,
     verdict: state.readSeq === null ? null : state.verdict,

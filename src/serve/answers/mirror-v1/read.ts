@@ -6,6 +6,7 @@
 import type { Cell } from '../../../output/answer.ts';
 import { csv } from '../../../output/forms.ts';
 import { type Connection, PROOF } from '../../../store/read.ts';
+import { type Encoding, type Packed, packed } from '../../http/response.ts';
 import { atOneMoment, prepared } from '../prepared.ts';
 import type { RowsSql, Shape, Sql } from './sql.ts';
 
@@ -20,12 +21,13 @@ export type RowsQuestion = {
   readonly isCounted: boolean;
   /** The point in time as ISO 8601; null for the present. */
   readonly at: string | null;
+  readonly encoding: Encoding;
 };
 
 export type RowsAnswer = {
   readonly state: DatasetState;
   /** Undefined where they have more than `MAX_BYTES`. */
-  readonly body: Uint8Array | string | undefined;
+  readonly body: Packed | undefined;
   readonly returned: number;
   /** Null where they were not counted. */
   readonly total: number | null;
@@ -101,7 +103,7 @@ function readState(
 export async function readRows(
   connection: Connection,
   dataset: { name: string; rows: string },
-  { rows, form, maxRows, isCounted, at }: RowsQuestion,
+  { rows, form, maxRows, isCounted, at, encoding }: RowsQuestion,
 ): Promise<RowsAnswer> {
   const { row, whole } = form === 'csv' ? csvWriter(rows.columns) : jsonWriter(rows.columns, form);
   const { state, found, total } = atOneMoment(connection, () => {
@@ -109,10 +111,10 @@ export async function readRows(
     const total = isCounted || found.isMore ? count(connection, rows.count) : null;
     return { state: stateOf(connection, dataset, at), found, total };
   });
-  const body = found.isTooLong ? '' : await whole(found.written);
-  const isTooLong = found.isTooLong || Buffer.byteLength(body) > MAX_BYTES;
-  const returned = found.written.length;
-  return { state, returned, total, body: isTooLong ? undefined : body };
+  const bytes = Buffer.from(found.isTooLong ? '' : await whole(found.written));
+  const isTooLong = found.isTooLong || bytes.length > MAX_BYTES;
+  const body = isTooLong ? undefined : await packed(bytes, encoding);
+  return { state, returned: found.written.length, total, body };
 }
 
 function count(connection: Connection, { sql, params }: Sql): number {
