@@ -12,7 +12,7 @@ const figures = {
   'start-time': 'how long commands take from start to end, beside a bare script',
   page: 'the page in a browser: its first view, tasks of the main thread, waiting for rows',
   ship: 'shipping to Postgres beside plain COPY; changes; memory; walks beside it',
-  serve: 'the service beside a bare server of the same bytes; pages from SQL; questions; memory',
+  serve: 'pages and questions beside a bare server; others beside questions that never end; memory; at rest',
 };
 const names = Object.keys(figures) as (keyof typeof figures)[];
 
@@ -40,7 +40,7 @@ const command = tool('bench', 'Prints figures of speed; docs/dev/performance.md 
     ...serveTables,
   ])
   .option('--keys <number>', 'serve: keys, each with an account of its own', whole(1), 100)
-  .option('--minutes <number>', 'serve: how long its memory is watched', positive, 0.5)
+  .option('--minutes <number>', 'serve: how long each line of beside and idle is watched', positive, 0.5)
   .addHelpText(
     'after',
     `

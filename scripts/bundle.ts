@@ -15,7 +15,7 @@ const light = [
   'src/cli.ts',
   'src/worker-main.ts',
   'src/reading/query/process.ts',
-  'src/serve/query/process.ts',
+  'src/serve/process.ts',
   'src/job.ts',
 ];
 

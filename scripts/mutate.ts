@@ -37,7 +37,7 @@ const rooms: Record<string, Room> = {
     without: ['test/store/{failure,lock,filesystem,views}.test.ts', 'test/mirror/glance.test.ts'],
   },
   serve: {
-    code: ['src/serve/service/{admission,auth,counts,keys,limits}.ts'],
+    code: ['src/serve/access/{admission,counts,keys,limits}.ts'],
     tests: [
       'test/serve/{admission,counters,keys,usage}.test.ts',
       'test/commands/keys.test.ts',

@@ -1,6 +1,6 @@
 /**
  * `market-mirror serve`, put together: the API's own contract served from the mirror, to those who have a key. It reads the
- * mirror and writes to `serve.db` alone. `serve/service.ts` tells the story of a GET.
+ * mirror and writes to `serve.db` alone. `serve/answers.ts` tells the story of a GET.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -10,20 +10,22 @@ import { mayHaveProxy } from './config.ts';
 import { type Failure, toError } from './errors.ts';
 import { datasetsOf, type ListedJob } from './job-list.ts';
 import type { Log } from './log.ts';
+import type { ServedProcess } from './reading/query.ts';
 import type { Schedule } from './schedule.ts';
-import { clientAddresses, hostNames, originOf } from './serve/http/client.ts';
-import { createHandler } from './serve/http/handler.ts';
+import { openAdmission } from './serve/access/admission.ts';
+import { apiRoutes } from './serve/answers/api-v1.ts';
+import { createAccessLog, openMetrics, operatorRoutes } from './serve/answers/metrics.ts';
+import { watchMirror } from './serve/answers/mirror.ts';
+import { isQueryPath, toErrorBody } from './serve/answers/mirror-v1/errors.ts';
+import { openQuery } from './serve/answers/mirror-v1.ts';
+import { describeService } from './serve/answers/openapi.ts';
+import { openPool, type PoolBounds } from './serve/answers/pool.ts';
+import { callAnswerer } from './serve/answers.ts';
+import { createHandler, type Route } from './serve/http/handler.ts';
+import { clientAddresses, hostNames, originOf } from './serve/http/request.ts';
 import { errorResponse, type StreamedResponse } from './serve/http/response.ts';
-import { openPool, type PoolBounds } from './serve/pool.ts';
-import { isQueryPath, toErrorBody } from './serve/query/errors.ts';
-import { openQuery } from './serve/query.ts';
-import { openAdmission } from './serve/service/admission.ts';
-import { openLists } from './serve/service/lists.ts';
-import { createAccessLog, openMetrics } from './serve/service/metrics.ts';
-import { watchMirror } from './serve/service/mirror.ts';
-import { callAnswerer, serviceRoutes } from './serve/service.ts';
-import type { PageAccess } from './serve/ui/wire.ts';
-import { openUi } from './serve/ui.ts';
+import type { PageAccess } from './serve/page/wire.ts';
+import { openPage } from './serve/page.ts';
 import { version } from './version.ts';
 
 export type ServiceParts = {
@@ -39,8 +41,9 @@ export type ServiceParts = {
   pageFolder?: string;
   /** How long a query may take; a minute on the page and five seconds in `/mirror/v1` unless given. */
   questionMs?: number;
-  /** Bounds of the query processes, for tests. */
+  /** Bounds of the query processes, and what starts one, for tests. */
   pool?: Partial<PoolBounds>;
+  startProcess?: (task: 'served' | 'quick') => ServedProcess;
   /** For tests: a call that was let in waits for it. */
   beforeAnswer?: () => Promise<void>;
 };
@@ -82,12 +85,8 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
 
   const admission = openAdmission(dir, clock, (outage) => logOutage(log, 'serve.db', outage), onLost);
   const mirror = watchMirror(dir, jobs, clock, (outage) => logOutage(log, 'mirror', outage));
-  const pool = openPool(clock, rest.pool);
-  const lists = openLists({ dir, mirror, pool, maxAgeMs, clock, questionMs: rest.questionMs });
-  const answerCall = callAnswerer({
-    admission,
-    beforeAnswer: rest.beforeAnswer,
-  });
+  const pool = openPool(clock, rest.pool, rest.startProcess);
+  const answerCall = callAnswerer(admission, rest.beforeAnswer);
   const query = settings.query
     ? openQuery({
         dir,
@@ -100,7 +99,7 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
         questionMs: rest.questionMs,
       })
     : undefined;
-  const ui = openUi({
+  const page = openPage({
     dir,
     jobs,
     pool,
@@ -114,18 +113,13 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
     folder: rest.pageFolder,
     timeoutMs: rest.questionMs,
   });
-  const routes = [
-    ...serviceRoutes({
-      jobs,
-      admission,
-      answerCall,
-      lists,
-      metrics: () => metrics,
-      hasQuery: settings.query,
-      now: clock.now,
-    }),
+  const { questionMs } = rest;
+  const routes: Route[] = [
+    ...apiRoutes({ dir, jobs, admission, answerCall, mirror, pool, maxAgeMs, clock, questionMs }),
+    ...operatorRoutes(admission, () => metrics),
+    { name: 'openapi', path: '/openapi.json', respond: describeService(jobs, query?.routes ?? []) },
     ...(query?.routes ?? []),
-    ...ui.routes,
+    ...page.routes,
   ];
   const metrics = openMetrics({
     dir,
@@ -147,7 +141,7 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
     requestId: rest.requestId ?? randomUUID,
     clock,
     notFound: (call) =>
-      query && isQueryPath(call.incoming.url ?? '') ? errorResponse('not_found') : ui.notFound(call),
+      query && isQueryPath(call.incoming.url ?? '') ? errorResponse('not_found') : page.notFound(call),
     shape: (path, response) => described(path, query?.shape(path, response) ?? response),
     onBegin: metrics.beginCall,
     onEnd(call) {
@@ -164,9 +158,9 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
     errorBody: (path, status, error) =>
       query && isQueryPath(path) ? toErrorBody(status, error.message) : error,
     note: admission.note,
-    linkToPage: ui.link,
+    linkToPage: page.link,
     async close() {
-      ui.close();
+      page.close();
       pool.close();
       mirror.close();
       admission.close();

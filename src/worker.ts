@@ -12,7 +12,7 @@ import { asFailure, Failure, type FailureSent, receivedFailure, sentFailure } fr
 import { type ProgramFile, programArgs, programFile } from './program-file.ts';
 
 /** What `worker-main.ts` can do. */
-export type TaskName = 'lake' | 'query' | 'served' | 'ship';
+export type TaskName = 'lake' | 'query' | 'quick' | 'served' | 'ship';
 
 /** Arguments, pieces and result are copied; a thrown error arrives as a Failure. */
 export type Task<Args, Result, Piece = never> = (

@@ -61,6 +61,17 @@ test('every import runs down, or stays in its layer', () => {
   expect(imports.flatMap(violation)).toEqual([]);
 });
 
+/** Of `serve`, from the ground up: a room knows those before it. */
+const roomsOfServe = ['http', 'access', 'answers', 'page', 'process', 'serve'];
+
+test('serve is http <- access <- answers <- page: a lower room knows none above it', () => {
+  const roomIn = (file: string) =>
+    roomsOfServe.indexOf(/^src\/serve(?:\/(\w+))?\b.*\.ts$/.exec(file)?.[1] ?? 'serve');
+  const inside = imports.filter(({ from, to }) => [from, to].every((file) => /^src\/serve\b/.test(file)));
+  expect(new Set(inside.map(({ from }) => roomIn(from)))).toEqual(new Set(roomsOfServe.keys()));
+  expect(inside.filter(({ from, to }) => roomIn(from) < roomIn(to))).toEqual([]);
+});
+
 test('no files import each other in a circle, not even for their types', () => {
   const reached = new Map<string, Set<string>>();
   const reach = (file: string): Set<string> => {

@@ -1,7 +1,7 @@
 /** Questions of views: asked again when the question or the mirror changes, and cancelled when no view waits. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { PageQuestion, Schema } from '../src/serve/ui/wire.ts';
+import type { PageQuestion, Schema } from '../src/serve/page/wire.ts';
 import { localNow } from './clock.ts';
 import { live, useLive } from './live.ts';
 import { type Answer, answerTo, fetchSchema, type Outcome, type QueryProblem } from './service.ts';

@@ -14,7 +14,7 @@ import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror
 import { Annotation, Compartment, EditorState, Prec } from '@codemirror/state';
 import { drawSelection, EditorView, keymap, lineNumbers, placeholder } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
-import type { Schema } from '../src/serve/ui/wire.ts';
+import type { Schema } from '../src/serve/page/wire.ts';
 
 export type Editor = {
   /** Replaces the whole text, without calling `changed`. */

@@ -1,6 +1,6 @@
 /** What a column holds, by its declaration and by the values that came: how it is aligned and shown. */
 
-import type { PageCell } from '../src/serve/ui/wire.ts';
+import type { PageCell } from '../src/serve/page/wire.ts';
 import { momentOf } from './formats.ts';
 
 export type Kind = 'number' | 'time' | 'text';

@@ -1,6 +1,6 @@
 /** Keeps the overview current: asks for it every few seconds while the page is visible, and again while the service is away. */
 
-import type { Overview } from '../src/serve/ui/wire.ts';
+import type { Overview } from '../src/serve/page/wire.ts';
 import { setServiceTime } from './clock.ts';
 import { fetchOverview, type QueryProblem } from './service.ts';
 import { store, useStore } from './store.ts';

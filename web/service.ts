@@ -7,7 +7,7 @@ import type {
   PageQuestion,
   QueryLine,
   Schema,
-} from '../src/serve/ui/wire.ts';
+} from '../src/serve/page/wire.ts';
 
 export type QueryProblem = {
   /**

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, FunctionComponent } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { DatasetStatus } from '../src/serve/ui/wire.ts';
+import type { DatasetStatus } from '../src/serve/page/wire.ts';
 import { sentence } from './formats.ts';
 import { useLive } from './live.ts';
 import { Late } from './parts/late.tsx';

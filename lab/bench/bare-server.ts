@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import Database from 'better-sqlite3';
-import type { Sql } from '../../src/serve/query/sql.ts';
+import type { Sql } from '../../src/serve/answers/mirror-v1/sql.ts';
 
 const [port, file = '', mirror] = process.argv.slice(2);
 const answer = mirror === undefined ? bytesOf(file) : rowsOf(file, mirror);

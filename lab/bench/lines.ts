@@ -113,7 +113,7 @@ export const lines = {
 export const lineNames = Object.keys(lines) as LineName[];
 
 /** What `serve.ts` measures. */
-export const serveTables = ['kept', 'pages', 'questions', 'memory'] as const;
+export const serveTables = ['pages', 'questions', 'beside', 'idle'] as const;
 export type ServeTable = (typeof serveTables)[number];
 
 /** @param passes from which the governor has learnt the API; none: it begins in an empty folder. */
@@ -239,7 +239,7 @@ export type BenchOptions = {
   lines: LineName[];
   /** Of `serve`. */
   tables: ServeTable[];
-  /** Rows of each dataset. Of `serve`: keys, and for how many minutes its memory is watched. */
+  /** Rows of each dataset. Of `serve`: keys, and for how many minutes it is watched. */
   rows: number;
   keys: number;
   minutes: number;

@@ -81,9 +81,9 @@ export function distinctOffsets(from: number, to: number): () => number {
 
 export type Server = {
   url: string;
-  /** Processor time that it has used, user and system. */
+  /** Processor time that it and its processes have used, user and system. */
   cpuMs(): number;
-  /** Memory that it has. */
+  /** Memory that they have. */
   residentMb(): number;
   end(): Promise<void>;
 };
@@ -117,23 +117,41 @@ async function ready(child: ChildProcess, port: number): Promise<Server> {
     if (answer?.ok) break;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  const read = (file: string) => readFileSync(`/proc/${child.pid}/${file}`, 'utf8');
+  const sum = (of: (pid: number) => number) =>
+    processesOf(child.pid ?? 0).reduce((total, pid) => total + of(pid), 0);
   return {
     url,
-    cpuMs() {
-      // proc(5): after the name, in hundredths of a second.
-      const [user, system] = read('stat')
-        .replace(/^.*\) /, '')
-        .split(' ')
-        .slice(11, 13)
-        .map(Number);
-      return ((user ?? 0) + (system ?? 0)) * 10;
-    },
-    residentMb: () => Number(/VmRSS:\s+(\d+)/.exec(read('status'))?.[1]) / 1_024,
+    cpuMs: () => sum(cpuMsOf),
+    residentMb: () => sum((pid) => Number(/VmRSS:\s+(\d+)/.exec(read(pid, 'status'))?.[1] ?? 0)) / 1_024,
     async end() {
       const ended = once(child, 'exit');
       child.kill();
       await ended;
     },
   };
+}
+
+/** Nothing of a process that has ended meanwhile. */
+function read(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** A process and all that it has started. */
+function processesOf(pid: number): number[] {
+  const children = read(pid, `task/${pid}/children`).split(' ').filter(Boolean).map(Number);
+  return [pid, ...children.flatMap(processesOf)];
+}
+
+/** With its children that have ended. proc(5): after the name, in hundredths of a second. */
+function cpuMsOf(pid: number): number {
+  const times = read(pid, 'stat')
+    .replace(/^.*\) /, '')
+    .split(' ')
+    .slice(11, 15)
+    .map(Number);
+  return times.reduce((total, time) => total + time, 0) * 10;
 }

@@ -2,10 +2,12 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { listJobs } from '../../src/job-list.ts';
 import { isHeldColumn } from '../../src/reading/columns.ts';
-import { epochOf, writePosition } from '../../src/serve/query/changes.ts';
-import { parseRequest } from '../../src/serve/query/parse.ts';
+import { openKeyring } from '../../src/serve/access/keyring.ts';
+import { epochOf, writePosition } from '../../src/serve/answers/mirror-v1/changes.ts';
+import { parseRequest } from '../../src/serve/answers/mirror-v1/parse.ts';
 import {
   columnsOf,
   columnsSql,
@@ -14,22 +16,12 @@ import {
   presentRows,
   rowsSql,
   type Sql,
-} from '../../src/serve/query/sql.ts';
-import { openKeyring } from '../../src/serve/service/keys.ts';
+} from '../../src/serve/answers/mirror-v1/sql.ts';
 import { openMirror } from '../../src/store/read.ts';
 import { atLeast, atMost, median, printTable, type Table, targetHeads } from '../figures.ts';
 import { withMirror } from '../passes.ts';
 import { readBenchOptions, type ServeTable } from './lines.ts';
-import {
-  distinctOffsets,
-  type Load,
-  load,
-  quantile,
-  type Request,
-  type Server,
-  startBare,
-  startServe,
-} from './load.ts';
+import { distinctOffsets, type Load, load, quantile, type Server, startBare, startServe } from './load.ts';
 
 async function bench(): Promise<void> {
   const { runs, rows, keys: count, minutes, tables } = readBenchOptions();
@@ -41,10 +33,10 @@ async function bench(): Promise<void> {
         `${rows.toLocaleString('en-US')} rows each of news and ai-signals, ${count} keys\n`,
       );
       const measures: Record<ServeTable, () => Promise<Table>> = {
-        kept: () => measureKept(serve, folder, keys, runs),
         pages: () => measurePages(serve, folder, keys, rows),
         questions: () => measureQuestions(serve, folder, keys[0] ?? '', runs),
-        memory: () => measureMemory(serve, keys, rows, minutes),
+        beside: () => measureBeside(serve, keys, rows, minutes),
+        idle: () => measureIdle(serve, minutes),
       };
       for (const table of tables) printTable(await measures[table]());
     } finally {
@@ -53,77 +45,7 @@ async function bench(): Promise<void> {
   });
 }
 
-const CONNECTIONS = [10, 200];
 const SECONDS = 3;
-/** Answers by which the compiler is through with what is called most. */
-const WARM_UP = 10_000;
-const PATH = '/api/v1/news';
-
-type Runs = Record<'bare' | 'kept' | 'known', Load[]>;
-
-/** One page again and again, as it is kept: beside the bare server, and where the client knows it already. */
-async function measureKept(
-  serve: Server,
-  folder: string,
-  [key = '']: readonly string[],
-  runs: number,
-): Promise<Table> {
-  const answer = await fetch(`${serve.url}${PATH}`, { headers: { authorization: `Bearer ${key}` } });
-  const page = await answer.text();
-  const file = join(folder, 'page.json');
-  writeFileSync(file, page);
-  const bare = await startBare(file);
-  try {
-    const ask = { path: PATH, key };
-    const known = { ...ask, ifNoneMatch: answer.headers.get('etag') ?? '' };
-    const rows: string[][] = [];
-    for (const connections of CONNECTIONS) rows.push(...rowsOf(connections, await compare(connections)));
-    return {
-      about: `a kept page of ${(Buffer.byteLength(page) / 1_000).toFixed(0)} kB beside a bare server, medians of ${runs} interleaved runs of ${SECONDS} s`,
-      heads: ['', 'answers/s', 'CPU µs', 'median ms', '99 of 100', 'ratio', ...targetHeads],
-      rows,
-    };
-
-    async function compare(connections: number): Promise<Runs> {
-      const measure = (server: Server, status: '2xx' | '3xx', asked: Request, amount?: number) => {
-        const length = amount === undefined ? { duration: SECONDS } : { amount };
-        return load(server, { connections, ...length }, status, () => asked);
-      };
-      const all: Runs = { bare: [], kept: [], known: [] };
-      await measure(bare, '2xx', ask, WARM_UP);
-      await measure(serve, '2xx', ask, WARM_UP);
-      await measure(serve, '3xx', known, WARM_UP);
-      for (let run = 0; run < runs; run += 1) {
-        all.bare.push(await measure(bare, '2xx', ask));
-        all.kept.push(await measure(serve, '2xx', ask));
-        all.known.push(await measure(serve, '3xx', known));
-      }
-      return all;
-    }
-  } finally {
-    await bare.end();
-  }
-}
-
-function rowsOf(connections: number, { bare, kept, known }: Runs): string[][] {
-  const ratio = (loads: Load[], to: Load[]) =>
-    median(loads.map(({ perSecond }, run) => perSecond / (to[run]?.perSecond ?? Number.NaN)));
-  const figures = (loads: Load[]) => [
-    median(loads.map(({ perSecond }) => perSecond)).toFixed(0),
-    median(loads.map(({ cpuMs }) => cpuMs * 1_000)).toFixed(0),
-    median(loads.map(({ took }) => quantile(took, 0.5))).toFixed(2),
-    median(loads.map(({ took }) => quantile(took, 0.99))).toFixed(2),
-  ];
-  const toBare = ratio(kept, bare);
-  const toKept = ratio(known, kept);
-  const tail = median(kept.map(({ took }) => quantile(took, 0.99) / quantile(took, 0.5)));
-  return [
-    [`bare, ${connections} connections`, ...figures(bare), '', '', ''],
-    ['serve', ...figures(kept), toBare.toFixed(2), ...atLeast(toBare, 0.4)],
-    ['serve, 99 of 100 to the median', '', '', '', '', tail.toFixed(1), ...atMost(tail, 10)],
-    ['serve, 304, to 200', ...figures(known), toKept.toFixed(2), ...atLeast(toKept, 1)],
-  ];
-}
 
 const limits = {
   quota: { calls: 1_000_000_000, periodMs: 3_600_000, kind: 'fixed' },
@@ -143,52 +65,111 @@ function issueKeys(folder: string, count: number): string[] {
   return keys;
 }
 
-const MEMORY_CONNECTIONS = 10;
-/** Enough pages of a hundred rows to fill the room of those that are kept. */
-const PAGES_TO_FILL = 2_000;
-const LOOK_EVERY_MS = 250;
+/** Each looks at every row, as long as it may, and two of them are one account's. */
+const HEAVIEST = '/mirror/v1/news?_body=ilike.*a*e*i*o*u*y*0*&order=_body.desc&limit=1000';
+const HEAVY = 4;
+const QUESTIONS = 20;
+const LIST_CONNECTIONS = 200;
+const LOOK_EVERY_MS = 50;
 
-/** Memory under load by all keys, over pages near and far, after the kept pages have filled their room. */
-async function measureMemory(
+/** Others beside questions that never end: `/healthz` beside four, lists by many beside twenty, and the memory of all processes. */
+async function measureBeside(
   serve: Server,
   keys: readonly string[],
   rows: number,
   minutes: number,
 ): Promise<Table> {
-  const offsets = distinctOffsets(0, rows - 100);
+  const seconds = minutes * 60;
+  const lines: string[][] = [];
+  const took: number[] = [];
+  const stopFour = keepAsking(serve, keys, HEAVY);
+  const { asked } = await looking(seconds, async () => {
+    const begun = performance.now();
+    await (await fetch(`${serve.url}/healthz`)).arrayBuffer();
+    took.push(performance.now() - begun);
+  });
+  await stopFour();
+  const health = Float64Array.from(took).sort();
+  const slowest = quantile(health, 1);
+  lines.push([
+    `/healthz beside ${HEAVY} of the heaviest questions, ${asked} times`,
+    ...[quantile(health, 0.5), quantile(health, 0.99), slowest].map((ms) => ms.toFixed(1)),
+    '',
+    ...atMost(quantile(health, 0.99), 50),
+  ]);
+
+  const offsets = distinctOffsets(0, rows - LIMIT);
   let turn = 0;
   const next = () => {
     turn += 1;
     const job = turn % 2 === 0 ? 'news' : 'ai-signals';
-    // Nine of ten ask for what others ask for, too.
-    const offset = turn % 10 === 0 ? offsets() : (turn % 50) * 100;
-    return { path: `/api/v1/${job}?limit=100&offset=${offset}`, key: keys[turn % keys.length] ?? '' };
+    return { path: `/api/v1/${job}?limit=${LIMIT}&offset=${offsets()}`, key: keys[turn % keys.length] ?? '' };
   };
-  await load(serve, { connections: MEMORY_CONNECTIONS, amount: PAGES_TO_FILL * 10 }, '2xx', next);
+  const stopTwenty = keepAsking(serve, keys, QUESTIONS);
   const seen: number[] = [];
-  const look = setInterval(() => seen.push(serve.residentMb()), LOOK_EVERY_MS);
-  const { perSecond } = await load(
-    serve,
-    { connections: MEMORY_CONNECTIONS, duration: minutes * 60 },
-    '2xx',
-    next,
-  );
-  clearInterval(look);
-  const part = Math.max(1, Math.floor(seen.length / 5));
-  const [first, last] = [median(seen.slice(0, part)), median(seen.slice(-part))];
+  const lists = load(serve, { connections: LIST_CONNECTIONS, duration: seconds }, '2xx', next);
+  await looking(seconds, async () => void seen.push(serve.residentMb()));
+  const { perSecond, took: pages } = await lists;
+  await stopTwenty();
+  lines.push([
+    `lists by ${LIST_CONNECTIONS} connections beside ${QUESTIONS} questions`,
+    ...[0.5, 0.99, 1].map((share) => quantile(pages, share).toFixed(0)),
+    perSecond.toFixed(0),
+    '',
+    '',
+  ]);
+  const peak = Math.max(...seen);
+  lines.push(['memory of all processes meanwhile, MB', '', '', '', peak.toFixed(0), ...atMost(peak, 2_500)]);
   return {
-    about: `memory over ${minutes} minutes of ${perSecond.toFixed(0)} pages a second, one in ten of them from SQL, by ${keys.length} keys in turn`,
-    heads: ['', 'first fifth, MB', 'last fifth', 'peak', 'ratio', ...targetHeads],
-    rows: [
-      [
-        'serve',
-        first.toFixed(0),
-        last.toFixed(0),
-        Math.max(...seen).toFixed(0),
-        (last / first).toFixed(2),
-        ...atMost(last / first, 1.1),
-      ],
-    ],
+    about: `beside questions that never end, ${minutes} minutes each`,
+    heads: ['', 'median ms', '99 of 100', 'slowest', 'a second, or most', ...targetHeads],
+    rows: lines,
+  };
+}
+
+/** So many clients ask the heaviest question again and again. @returns what stops them. */
+function keepAsking({ url }: Server, keys: readonly string[], clients: number): () => Promise<void> {
+  const over = new AbortController();
+  const ask = async (client: number) => {
+    const headers = { authorization: `Bearer ${keys[Math.floor(client / 2) % keys.length]}` };
+    while (!over.signal.aborted) {
+      const answer = await fetch(url + HEAVIEST, { headers, signal: over.signal }).catch(() => undefined);
+      await answer?.arrayBuffer().catch(() => undefined);
+      if (answer?.status === 503) await sleep(LOOK_EVERY_MS);
+    }
+  };
+  const clientsAsking = Array.from({ length: clients }, (_, client) => ask(client));
+  return async () => {
+    over.abort();
+    await Promise.all(clientsAsking);
+  };
+}
+
+/** Looks again and again for so long, once the questions have begun. */
+async function looking(seconds: number, look: () => Promise<void>): Promise<{ asked: number }> {
+  await sleep(1_000);
+  const until = performance.now() + seconds * 1_000;
+  let asked = 0;
+  for (; performance.now() < until; asked += 1) {
+    await look();
+    await sleep(LOOK_EVERY_MS);
+  }
+  return { asked };
+}
+
+const SETTLE_MS = 10_000;
+
+/** The service where nobody asks. */
+async function measureIdle(serve: Server, minutes: number): Promise<Table> {
+  // What was asked before has come to its end.
+  await sleep(SETTLE_MS);
+  const before = serve.cpuMs();
+  await sleep(minutes * 60_000);
+  const share = ((serve.cpuMs() - before) / (minutes * 60_000)) * 100;
+  return {
+    about: `nobody asks, for ${minutes} minutes`,
+    heads: ['', '% of a core', ...targetHeads],
+    rows: [['serve', share.toFixed(2), ...atMost(share, 0.1)]],
   };
 }
 
@@ -236,7 +217,7 @@ async function measurePages(
     ] as const) {
       const offsets = distinctOffsets(from, to - LIMIT);
       const { cpuMs, median, slow } = await answered(serve, PAGES, () => path(LIMIT, offsets()));
-      const figures = [cpuMs.toFixed(2), ...atMost(cpuMs, 1), median.toFixed(2), slow.toFixed(2)];
+      const figures = [cpuMs.toFixed(2), ...atMost(cpuMs, 1.5), median.toFixed(2), slow.toFixed(2)];
       lines.push([`${job}, ${where}`, ...figures, ...atMost(slow, 5)]);
     }
   }

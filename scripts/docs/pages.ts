@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { systemClock } from '../../src/clock.ts';
 import { allSettings, hintSettings, scheduleSetting } from '../../src/config/settings.ts';
 import { program } from '../../src/main.ts';
-import { declareMetrics } from '../../src/serve/service/metrics.ts';
+import { declareMetrics } from '../../src/serve/answers/metrics.ts';
 
 const WIDTH = 100;
 

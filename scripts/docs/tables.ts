@@ -7,7 +7,7 @@ import { getTableColumns, is } from 'drizzle-orm';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { type Job, type View, validity } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { sharedMeanings as datasetMeanings, meaningsOf } from '../../src/serve/ui/column-meanings.ts';
+import { sharedMeanings as datasetMeanings, meaningsOf } from '../../src/serve/answers/column-meanings.ts';
 import { analystViewsOf } from '../../src/store/analysts.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import * as schema from '../../src/store/schema.ts';

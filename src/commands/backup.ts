@@ -5,7 +5,7 @@ import { readLocalConfig } from '../config.ts';
 import { number } from '../output/numbers.ts';
 import { printable, printableJson } from '../printable.ts';
 import { backUp } from '../reading/backup.ts';
-import { serveFile } from '../serve/service/database.ts';
+import { serveFile } from '../serve/access/database.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 import { withProgressLine } from './live-lines.ts';

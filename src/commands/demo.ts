@@ -11,7 +11,7 @@ import { type ListedJob, listJobs, scopesOf } from '../job-list.ts';
 import { count } from '../output/numbers.ts';
 import { forShell } from '../printable.ts';
 import { readService } from '../reading/status.ts';
-import { openKeyring } from '../serve/service/keys.ts';
+import { openKeyring } from '../serve/access/keyring.ts';
 import type { Context } from './context.ts';
 import { LATENCY_MS, livePast, PAST_MS, quota, startModel, steppedClock, TROUBLED } from './demo-past.ts';
 import { withExamples } from './help.ts';

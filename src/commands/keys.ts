@@ -12,19 +12,16 @@ import { relative } from '../output/numbers.ts';
 import { type Paint, paintFor, renderTable, type TableColumn } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import { readService } from '../reading/status.ts';
-import { serveFile } from '../serve/service/database.ts';
+import { serveFile } from '../serve/access/database.ts';
+import { type Issued, type Keyring, openKeyring, type Rotated } from '../serve/access/keyring.ts';
 import {
   type Account,
-  type Issued,
   type KeyRecord,
-  type Keyring,
   METRICS_SCOPE,
-  openKeyring,
   PAGE_SCOPE,
-  type Rotated,
   resemblesKey,
   statusOf,
-} from '../serve/service/keys.ts';
+} from '../serve/access/keys.ts';
 import {
   type Limits,
   parseConcurrency,
@@ -32,8 +29,8 @@ import {
   parseRate,
   renderQuota,
   renderRate,
-} from '../serve/service/limits.ts';
-import { linkPath, openSessions } from '../serve/ui/sessions.ts';
+} from '../serve/access/limits.ts';
+import { linkPath, openSessions } from '../serve/access/sessions.ts';
 import { millisecondsOf } from '../time.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';

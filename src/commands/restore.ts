@@ -8,7 +8,7 @@ import { listJobs } from '../job-list.ts';
 import { number } from '../output/numbers.ts';
 import { printable, printableJson } from '../printable.ts';
 import { type BackupReceipt, heldIn, servedBeside } from '../reading/backup.ts';
-import { endPageAccess, serveFile } from '../serve/service/database.ts';
+import { endPageAccess, serveFile } from '../serve/access/database.ts';
 import {
   copyBeside,
   discardCopy,

@@ -12,7 +12,7 @@ import type { Log } from '../log.ts';
 import { isLoopback } from '../networks.ts';
 import type { ServeNote, ServeWord } from '../reading/status.ts';
 import { releasing } from '../releases.ts';
-import { PAGE_SCOPE } from '../serve/service/keys.ts';
+import { PAGE_SCOPE } from '../serve/access/keys.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 

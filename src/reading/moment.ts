@@ -38,8 +38,14 @@ export type PastRows = ReturnType<typeof openPastRows>;
 /** The text around the rows of a page: what stands before so many of them, and what behind. */
 export type Frame = (rows: number) => readonly [before: string, behind: string];
 
+/** What must be known of a dataset to read its rows by number. */
+type PastJob = Pick<
+  ListedJob,
+  'rows' | 'fromWithNumber' | 'rowJson' | 'columns' | 'volatile' | 'volatileTable'
+> & { versions: string };
+
 /** Rows by their numbers as they were at a moment, as JSON. */
-export function openPastRows(connection: Connection, job: ListedJob & { versions: string }) {
+export function openPastRows(connection: Connection, job: PastJob) {
   const table = job.fromWithNumber;
   const stored = quoted(job.rows);
   const history = quoted(job.versions);

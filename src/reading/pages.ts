@@ -41,8 +41,11 @@ type ChangeTime = { seq: number; at: string };
 
 export type Pages = ReturnType<typeof openPages>;
 
+/** What pages need to know of a job. */
+export type PagedJob = Omit<ListedJob, 'about' | 'schemas'>;
+
 /** @param jobs those of them that are lists, which have a history, can be read. */
-export function openPages(connection: Connection, jobs: readonly ListedJob[]) {
+export function openPages(connection: Connection, jobs: readonly PagedJob[]) {
   const order = orderReader(connection);
   const pagesAt = connection
     .prepare<[string, number], number>(
@@ -129,7 +132,7 @@ const MAX_WALK_ID = Number.MAX_SAFE_INTEGER;
 
 function openMoments(
   connection: Connection,
-  { name, rows: table }: ListedJob,
+  { name, rows: table }: PagedJob,
   rows: PastRows,
   countListed: (walkId: number) => number,
 ) {

@@ -135,10 +135,10 @@ const elsewhere = 'on the machine of the mirror, market-mirror query and export 
 export const outOfMemory = `the query needs more than 512 MB of memory and was ended: ask for less at a time; ${elsewhere}`;
 export const outOfFile = `the query needs more than 1 GB of temporary disk space and was ended: ask for less at a time; ${elsewhere}`;
 
-/** A process for questions through `serve`, which may take only so much memory, disk and time. */
-export function startServedProcess(): ServedProcess {
+/** A process for questions through `serve`, or for what is quick, which may take only so much memory, disk and time. */
+export function startServedProcess(task: 'served' | 'quick'): ServedProcess {
   return startQueryProcess({
-    task: 'served',
+    task,
     limits: { dataBytes: MAX_DATA_BYTES, fileBytes: MAX_FILE_BYTES, outOfMemory },
     silentMs: MAX_SILENT_MS,
   });

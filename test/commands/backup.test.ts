@@ -15,7 +15,7 @@ import { expect, test } from 'vitest';
 import '../../src/commands/backup.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { BackupReceipt } from '../../src/reading/backup.ts';
-import { isRefused, openAdmission } from '../../src/serve/service/admission.ts';
+import { isRefused, openAdmission } from '../../src/serve/access/admission.ts';
 import type { Ended } from '../helpers/cli.ts';
 import { runMain } from '../helpers/main.ts';
 import { CANARY, idsOf, read, setupSync, truth } from '../helpers/sync-bench.ts';

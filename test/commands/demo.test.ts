@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { DAY_MS, isoTime, systemClock } from '../../src/clock.ts';
 import { isAlive } from '../../src/process-name.ts';
-import type { Overview } from '../../src/serve/ui/wire.ts';
+import type { Overview } from '../../src/serve/page/wire.ts';
 import { livingHolder } from '../../src/store/read.ts';
 import { cliFile } from '../helpers/cli.ts';
 import { removeFolder, temporaryFolder } from '../helpers/folder.ts';

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ServeNote } from '../../src/reading/status.ts';
-import { openServeDatabase } from '../../src/serve/service/database.ts';
-import { openSessions } from '../../src/serve/ui/sessions.ts';
+import { openServeDatabase } from '../../src/serve/access/database.ts';
+import { openSessions } from '../../src/serve/access/sessions.ts';
 import { isLock, tryLock } from '../../src/store/sqlite-files.ts';
 import { setupKeys as setup } from '../helpers/main.ts';
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type Dataset, sampleKey, seededRandom, startModelApi } from '../../model-api/index.ts';
 import { type App, openApp } from '../../src/app.ts';
 import { Snooze } from '../../src/errors.ts';
-import { parseQuota } from '../../src/serve/service/limits.ts';
+import { parseQuota } from '../../src/serve/access/limits.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import type { WalkRow } from '../../src/store.ts';
 import { both, bump, change, type Edit, insert, move, publish, remove } from './edits.ts';

@@ -22,7 +22,7 @@ const more = [
   ...['child', 'clock', 'governor', 'load-jobs', 'log', 'process-name', 'store', 'store/read'].map(
     (name) => `src/${name}.ts`,
   ),
-  'src/serve/service/admission.ts',
+  'src/serve/access/admission.ts',
 ];
 
 /** Called by vitest before all tests, in a process of its own; what it returns is called after them. */

@@ -8,8 +8,9 @@ import { readSchedules } from '../../src/config.ts';
 import { type Job, listed } from '../../src/job.ts';
 import { ownSchedules } from '../../src/job-list.ts';
 import { logOptions } from '../../src/log.ts';
-import { type Issued, type KeyTerms, openKeyring } from '../../src/serve/service/keys.ts';
-import type { Limits } from '../../src/serve/service/limits.ts';
+import { type ServedProcess, startServedProcess } from '../../src/reading/query.ts';
+import { type Issued, type KeyTerms, openKeyring } from '../../src/serve/access/keyring.ts';
+import type { Limits } from '../../src/serve/access/limits.ts';
 import { openService, type Service, type ServiceParts } from '../../src/serve.ts';
 import { type Listening, listenOnLoopback } from './loopback.ts';
 import { type Bench, type BenchOptions, openBench } from './mirror-bench.ts';
@@ -49,9 +50,27 @@ export const quietSettings: ServiceParts['settings'] = {
   schedules: {},
 };
 
+/** Query processes that no service needs now: a start takes longer than most tests. */
+const idle = { served: [] as ServedProcess[], quick: [] as ServedProcess[] };
+
+function lentProcess(task: keyof typeof idle): ServedProcess {
+  const process = idle[task].pop() ?? startServedProcess(task);
+  let hasEnded = false;
+  return {
+    ...process,
+    isFree: () => !hasEnded && process.isFree(),
+    end() {
+      if (hasEnded) return;
+      hasEnded = true;
+      if (process.isFree()) idle[task].push(process);
+      else process.end();
+    },
+  };
+}
+
 /** A service that listens; `close` closes both. */
 export async function serveOnLoopback(parts: ServiceParts): Promise<Listening & { service: Service }> {
-  const service = openService(parts);
+  const service = openService({ startProcess: lentProcess, ...parts });
   // A connection that a test left for five seconds, on a busy machine, is not closed while its next request is under way.
   const listening = await listenOnLoopback(createServer({ keepAliveTimeout: 120_000 }, service.handle));
   return {

@@ -3,7 +3,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/clock.ts';
-import { openSessions } from '../../src/serve/ui/sessions.ts';
+import { openSessions } from '../../src/serve/access/sessions.ts';
 import { applyLooks, openWindow, type Window } from '../helpers/browser.ts';
 import { faultsOf, openSight, settled } from './support.ts';
 

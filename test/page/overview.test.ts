@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
 import type { SinkNote } from '../../src/reading/status.ts';
-import type { Overview } from '../../src/serve/ui/wire.ts';
+import type { Overview } from '../../src/serve/page/wire.ts';
 import { isLock, tryLock } from '../../src/store.ts';
 import { openWindow } from '../helpers/browser.ts';
 import { gate } from '../helpers/gate.ts';

@@ -6,16 +6,16 @@ import { startModelApi } from '../../model-api/index.ts';
 import type { Failure } from '../../src/errors.ts';
 import {
   type Charge,
+  countFailures,
   isRefused,
   type Permit,
   type Refusal,
   refusal,
-} from '../../src/serve/service/admission.ts';
-import { countFailures } from '../../src/serve/service/auth.ts';
-import { openCounts } from '../../src/serve/service/counts.ts';
-import { openServeDatabase, serveFile } from '../../src/serve/service/database.ts';
-import { newKey } from '../../src/serve/service/keys.ts';
-import { nothingCounted, steadyClock, takeCall, unlimited } from '../../src/serve/service/limits.ts';
+} from '../../src/serve/access/admission.ts';
+import { openCounts } from '../../src/serve/access/counts.ts';
+import { openServeDatabase, serveFile } from '../../src/serve/access/database.ts';
+import { newKey } from '../../src/serve/access/keys.ts';
+import { nothingCounted, steadyClock, takeCall, unlimited } from '../../src/serve/access/limits.ts';
 import { holderNote } from '../../src/store/read.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';

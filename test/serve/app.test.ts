@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { clientAddresses, hostNames } from '../../src/serve/http/client.ts';
-import { ClientGone, readBody, type Stream, streamTo } from '../../src/serve/http/stream.ts';
+import { ClientGone, clientAddresses, hostNames, readBody } from '../../src/serve/http/request.ts';
+import { type Stream, streamTo } from '../../src/serve/http/response.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
 import { setupServe } from '../helpers/serve-bench.ts';
 import { getter } from './client.ts';

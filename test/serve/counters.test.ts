@@ -14,7 +14,7 @@ import {
   takeCall,
   takeMore,
   unlimited,
-} from '../../src/serve/service/limits.ts';
+} from '../../src/serve/access/limits.ts';
 
 const START = Date.parse('2026-11-21T12:00:00Z');
 

@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openServeDatabase, serveFile } from '../../src/serve/service/database.ts';
-import { openKeyring } from '../../src/serve/service/keys.ts';
+import { openServeDatabase, serveFile } from '../../src/serve/access/database.ts';
+import { openKeyring } from '../../src/serve/access/keyring.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { startCli } from '../helpers/cli.ts';
 import { memoryFolder } from '../helpers/folder.ts';

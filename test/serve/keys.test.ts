@@ -4,15 +4,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  digestOf,
-  isKey,
-  newKey,
-  newKeyId,
-  openKeyring,
-  resemblesKey,
-  statusOf,
-} from '../../src/serve/service/keys.ts';
+import { openKeyring } from '../../src/serve/access/keyring.ts';
+import { digestOf, isKey, newKey, newKeyId, resemblesKey, statusOf } from '../../src/serve/access/keys.ts';
 import {
   parseConcurrency,
   parseQuota,
@@ -21,7 +14,7 @@ import {
   renderQuota,
   renderRate,
   unlimited,
-} from '../../src/serve/service/limits.ts';
+} from '../../src/serve/access/limits.ts';
 import { memoryFolder } from '../helpers/folder.ts';
 import { limitsOf, setupKeys } from './support.ts';
 

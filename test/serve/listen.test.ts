@@ -3,8 +3,8 @@ import { request, type ServerResponse } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { abortSignalOf } from '../../src/serve/http/response.ts';
 import { boundsOf, peersOf } from '../../src/serve/http/server.ts';
-import { abortSignalOf } from '../../src/serve/http/stream.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
 import { answerTo, get, getLast, hello, listening, refusalIn, speak, waiting } from './listen/support.ts';
 

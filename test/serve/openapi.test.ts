@@ -6,7 +6,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { openSchemas } from '../../src/serve/service/openapi.ts';
+import { openSchemas } from '../../src/serve/answers/openapi.ts';
 import { listNames, openServeBench, type ServeBench } from '../helpers/serve-bench.ts';
 import { limitsOf } from './support.ts';
 
@@ -128,6 +128,26 @@ describe('what it says of', () => {
     const path = `/mirror/v1/news${rest}`;
     await expectDescribed(path, `${path.replace('{key}', _key)}${query}`, { accept });
     await expectDescribed(path, `${path.replace('{key}', _key)}${query}`, { accept, prefer: 'count=exact' });
+  });
+
+  it('each route of /mirror/v1 but its index, for datasets and the views over them', async () => {
+    const known = Object.keys(document.paths).filter((path) => path.startsWith('/mirror/v1/'));
+    const forms = new Set(
+      known.map((path) => path.replace(/news|ai_signals|smart_wallets|meme_signals/, '{dataset}')),
+    );
+    expect([...forms].sort()).toEqual(
+      [
+        'changes',
+        'datasets',
+        'freshness',
+        '{dataset}',
+        '{dataset}/{key}',
+        '{dataset}/{key}/history',
+        '{view}',
+      ].map((rest) => `/mirror/v1/${rest}`),
+    );
+    for (const view of ['news_current', 'news_changes', 'news_symbols'])
+      await expectDescribed('/mirror/v1/{view}', `/mirror/v1/${view}?limit=2`);
   });
 
   it.each(['/mirror/v1/changes', '/mirror/v1/datasets', '/mirror/v1/freshness'])('%s holds', (path) =>

@@ -3,7 +3,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ServedProcess } from '../../src/reading/query.ts';
-import { openPool } from '../../src/serve/pool.ts';
+import { openPool } from '../../src/serve/answers/pool.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 
 type Made = ServedProcess & { ended: boolean; free: boolean };

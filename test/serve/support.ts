@@ -8,10 +8,10 @@ import {
   openAdmission,
   type Permit,
   type Refusal,
-} from '../../src/serve/service/admission.ts';
-import { openServeDatabase } from '../../src/serve/service/database.ts';
-import { type KeyTerms, openKeyring } from '../../src/serve/service/keys.ts';
-import { type Limits, parseQuota, parseRate } from '../../src/serve/service/limits.ts';
+} from '../../src/serve/access/admission.ts';
+import { openServeDatabase } from '../../src/serve/access/database.ts';
+import { type KeyTerms, openKeyring } from '../../src/serve/access/keyring.ts';
+import { type Limits, parseQuota, parseRate } from '../../src/serve/access/limits.ts';
 import { memoryFolder } from '../helpers/folder.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { DAY_MS, isoTime } from '../../src/clock.ts';
-import { isRefused } from '../../src/serve/service/admission.ts';
-import { openServeDatabase } from '../../src/serve/service/database.ts';
-import { openSchemas } from '../../src/serve/service/openapi.ts';
-import { type UsageBody, usageBody } from '../../src/serve/service/usage.ts';
+import { isRefused } from '../../src/serve/access/admission.ts';
+import { openServeDatabase } from '../../src/serve/access/database.ts';
+import { openSchemas } from '../../src/serve/answers/openapi.ts';
+import { type UsageBody, usageBody } from '../../src/serve/answers/usage.ts';
 import { memoryFolder } from '../helpers/folder.ts';
 import { limitsOf, setupAdmission } from './support.ts';
 

@@ -12,7 +12,7 @@ import { readSchedules } from '../../src/config.ts';
 import { listed } from '../../src/job.ts';
 import { ownSchedules } from '../../src/job-list.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { openKeyring } from '../../src/serve/service/keys.ts';
+import { openKeyring } from '../../src/serve/access/keyring.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { duckdb, presentIn } from '../helpers/lake.ts';
 import { brokenForms, longForms, naughtyStrings, tooLargeForms, wholeForms } from '../helpers/naughty.ts';

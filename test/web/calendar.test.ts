@@ -1,7 +1,7 @@
 /** The calendar of changes. */
 
 import { expect, test } from 'vitest';
-import type { PageCell } from '../../src/serve/ui/wire.ts';
+import type { PageCell } from '../../src/serve/page/wire.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import type { Zone } from '../../web/formats.ts';
 import { changesByDay, changesOfMonth, endOf, monthAfter, weeksOf } from '../../web/parts/calendar.ts';

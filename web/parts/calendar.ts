@@ -1,6 +1,6 @@
 /** When something changed: days and moments, as clocks show them. */
 
-import type { PageQuestion } from '../../src/serve/ui/wire.ts';
+import type { PageQuestion } from '../../src/serve/page/wire.ts';
 import { clockTime, DAY_MS, fromClock, MINUTE_MS, type Zone } from '../formats.ts';
 import type { Answer } from '../service.ts';
 

@@ -1,7 +1,7 @@
 /** One value of a table, as its kind is read: numbers rounded, times in one zone, addresses cut in the middle, nothing as a dash. */
 
 import { useState } from 'preact/hooks';
-import type { PageCell } from '../../src/serve/ui/wire.ts';
+import type { PageCell } from '../../src/serve/page/wire.ts';
 import { bytes, clockTime, cutAt, cutMiddle, momentOf, number, shownNumber, valueText } from '../formats.ts';
 import { prettyJson, webAddress } from '../kinds.ts';
 import { usePreferences } from '../preferences.ts';

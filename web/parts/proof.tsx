@@ -1,6 +1,6 @@
 /** What is proven of what is shown, and as of when. It stands beside every number that is of a dataset. */
 
-import type { DatasetStatus, Source, WalkMark } from '../../src/serve/ui/wire.ts';
+import type { DatasetStatus, Source, WalkMark } from '../../src/serve/page/wire.ts';
 import { useLive } from '../live.ts';
 import { Age, Time } from './time.tsx';
 

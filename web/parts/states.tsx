@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Phrase } from '../../src/serve/ui/wire.ts';
+import type { Phrase } from '../../src/serve/page/wire.ts';
 import type { Query } from '../ask.ts';
 import { localNow } from '../clock.ts';
 import { duration } from '../formats.ts';

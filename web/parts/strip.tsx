@@ -1,7 +1,7 @@
 /** A strip of walks, oldest first: one bar each, told apart by height and letter as well as by colour. */
 
 import { useState } from 'preact/hooks';
-import type { WalkMark } from '../../src/serve/ui/wire.ts';
+import type { WalkMark } from '../../src/serve/page/wire.ts';
 import { clockTime, count, duration, zoneName } from '../formats.ts';
 import { usePreferences } from '../preferences.ts';
 import { linkTo } from '../router.ts';

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { PageCell } from '../../src/serve/ui/wire.ts';
+import type { PageCell } from '../../src/serve/page/wire.ts';
 import { decimalsOf, number, sharedZone } from '../formats.ts';
 import { type Kind, kindOf } from '../kinds.ts';
 import { usePreferences } from '../preferences.ts';

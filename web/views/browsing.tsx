@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { PageCell, WalkMark } from '../../src/serve/ui/wire.ts';
+import type { PageCell, WalkMark } from '../../src/serve/page/wire.ts';
 import { type Query, useCurrentAnswer, useRequestOf } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
 import { clockTime, count, duration, fromClock, zoneName } from '../formats.ts';

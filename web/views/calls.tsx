@@ -1,6 +1,6 @@
 /** Every call with its response, newest first. */
 
-import type { PageCell } from '../../src/serve/ui/wire.ts';
+import type { PageCell } from '../../src/serve/page/wire.ts';
 import { bytes as sizeOf } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
 import { namesOf, type TableColumn } from '../parts/table.tsx';

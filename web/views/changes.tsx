@@ -1,7 +1,7 @@
 /** What changed: every row that came, changed or went, the latest first, with the fields that became others. */
 
 import { useMemo, useState } from 'preact/hooks';
-import type { PageCell, Schema } from '../../src/serve/ui/wire.ts';
+import type { PageCell, Schema } from '../../src/serve/page/wire.ts';
 import { useAnswer, useCurrentAnswer, useSchema } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
 import { clockTime, count, cutMiddle, DAY_MS, HOUR_MS, number, plural, sharedZone } from '../formats.ts';

@@ -1,7 +1,7 @@
 /** A dataset: its rows, found, sorted, filtered and charted by the database. */
 
 import { useMemo } from 'preact/hooks';
-import type { DatasetStatus } from '../../src/serve/ui/wire.ts';
+import type { DatasetStatus } from '../../src/serve/page/wire.ts';
 import { useAnswer, useSchema, whileEmpty } from '../ask.ts';
 import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';

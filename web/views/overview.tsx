@@ -1,6 +1,6 @@
 /** One look at all of it: what is wrong first, then each dataset, then what follows the mirror and what may still be called. */
 
-import type { SinkName, SinkStatus, Overview as State } from '../../src/serve/ui/wire.ts';
+import type { SinkName, SinkStatus, Overview as State } from '../../src/serve/page/wire.ts';
 import { count, duration, number, plural } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading } from '../parts/heading.tsx';

@@ -1,6 +1,6 @@
 /** What is wrong and what to do; which rows are refused, what differs, and which fields were discovered. */
 
-import type { PageCell } from '../../src/serve/ui/wire.ts';
+import type { PageCell } from '../../src/serve/page/wire.ts';
 import { useCurrentAnswer } from '../ask.ts';
 import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';

@@ -1,7 +1,7 @@
 /** The account: what may still be called, what the plan makes of it, and what was called. */
 
 import { useMemo } from 'preact/hooks';
-import type { Overview, PageQuestion } from '../../src/serve/ui/wire.ts';
+import type { Overview, PageQuestion } from '../../src/serve/page/wire.ts';
 import { useCurrentAnswer, useRequestOf } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
 import { count, DAY_MS, duration, HOUR_MS, MINUTE_MS, number } from '../formats.ts';

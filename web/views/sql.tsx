@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Schema } from '../../src/serve/ui/wire.ts';
+import type { Schema } from '../../src/serve/page/wire.ts';
 import { useSchema } from '../ask.ts';
 import { localNow, serviceNow } from '../clock.ts';
 import type { Editor } from '../editor.ts';

@@ -1,6 +1,6 @@
 /** One walk: its evidence, every call it made, and every row it changed. */
 
-import type { PageCell } from '../../src/serve/ui/wire.ts';
+import type { PageCell } from '../../src/serve/page/wire.ts';
 import { useCurrentAnswer } from '../ask.ts';
 import { count, number } from '../formats.ts';
 import { Cell } from '../parts/cell.tsx';

@@ -187,7 +187,7 @@ function limitOf(thrown: unknown): string | undefined {
   return isMemory || /allocation failed|out of memory/i.test(message) ? outOfMemory : undefined;
 }
 
-/** Sends `{"rows":[[…],…]}` a line, in the cells of `PageCell` (serve/ui/wire.ts). */
+/** Sends `{"rows":[[…],…]}` a line, in the cells of `PageCell` (serve/page/wire.ts). */
 async function sendLines(rows: Iterable<unknown[]>, limit: number, caller: QueryCaller): Promise<LinesEnd> {
   const cutter = cutCells();
   const end: LinesEnd = { rows: 0, isCut: false, notes: [] };

@@ -5,9 +5,16 @@
 
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener } from 'node:http';
 import type { Clock } from '../../clock.ts';
-import type { Origin } from './client.ts';
-import { errorResponse, type StreamedResponse } from './response.ts';
-import { BadBody, ClientGone, type Exchange, onFinished, type Stream, streamTo } from './stream.ts';
+import type { Origin } from './request.ts';
+import { BadBody, ClientGone } from './request.ts';
+import {
+  type Exchange,
+  errorResponse,
+  onFinished,
+  type Stream,
+  type StreamedResponse,
+  streamTo,
+} from './response.ts';
 
 /** A call: the request as handlers read it, and what they say of it for counts and logs. */
 export type Call = Origin &

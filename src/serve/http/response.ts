@@ -1,9 +1,12 @@
-/** A response before it is sent, as plain data: errors, entity tags and encodings. */
+/** A response: plain data until it is sent (errors, entity tags, encodings), or a stream that is sent no faster than it is read; and the end of a call. */
 
 import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import type { Stream } from './stream.ts';
+import { ClientGone } from './request.ts';
 
 export type HttpResponse<Body = Uint8Array | string | null> = {
   readonly status: number;
@@ -11,6 +14,12 @@ export type HttpResponse<Body = Uint8Array | string | null> = {
   /** Null for a response without a body. */
   readonly body: Body;
 };
+
+/** Resolves when more may be written; rejects with ClientGone where nobody reads any longer. */
+export type Write = (piece: string | Uint8Array) => Promise<void>;
+
+/** Writes a whole body. Where it throws, the connection is cut: half a body must not pass for a whole one. */
+export type Stream = (write: Write) => Promise<void>;
 
 export type StreamedResponse = HttpResponse<Uint8Array | string | Stream | null>;
 
@@ -101,6 +110,21 @@ export function preferred(header: string, malformed: 0 | 1): string[] {
  */
 const levels = { quick: { gzip: 6, brotli: 4 }, thorough: { gzip: 9, brotli: 9 } } as const;
 
+/** A body in the encoding that it has. */
+export type Packed = { readonly bytes: Uint8Array; readonly encoding: Encoding };
+
+/** Anything smaller is not worth the work on either side. */
+const MIN_COMPRESSED_BYTES = 1_000;
+
+/** @param wanted what its client likes best. */
+export async function packed(bytes: Buffer, wanted: Encoding): Promise<Packed> {
+  if (wanted === 'identity' || bytes.length < MIN_COMPRESSED_BYTES) return { bytes, encoding: 'identity' };
+  return { bytes: await compress(bytes, wanted, 'quick'), encoding: wanted };
+}
+
+export const packedHeaders = ({ encoding }: Packed): HttpResponse['headers'] =>
+  encoding === 'identity' ? {} : { 'Content-Encoding': encoding };
+
 export async function compress(
   bytes: Buffer,
   encoding: Exclude<Encoding, 'identity'>,
@@ -114,4 +138,62 @@ export async function compress(
       [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
     },
   });
+}
+
+/** A request and its response, which share a connection. */
+export type Exchange = { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse };
+
+/** @throws what `stream` throws, and ClientGone; the connection is cut then. */
+export async function streamTo(exchange: Exchange, stream: Stream): Promise<void> {
+  const { outgoing } = exchange;
+  const signal = abortSignalOf(exchange);
+  const write: Write = async (piece) => {
+    if (outgoing.destroyed) throw new ClientGone();
+    if (outgoing.write(piece)) return;
+    await once(outgoing, 'drain', { signal }).catch(() => {
+      throw new ClientGone();
+    });
+  };
+  try {
+    outgoing.flushHeaders();
+    await stream(write);
+    outgoing.end();
+  } catch (thrown) {
+    outgoing.destroy();
+    throw thrown;
+  }
+}
+
+/** What runs when a connection closes: one listener of it serves all calls that come by it. */
+const callbacks = new WeakMap<Socket, Set<() => void>>();
+
+/**
+ * Runs `work` once when the call is over; at once where its connection has closed already. Node.js sends no event to a response
+ * that waits behind another on the connection.
+ */
+export function onFinished({ incoming: { socket }, outgoing }: Exchange, work: () => void): void {
+  if (socket.destroyed) {
+    work();
+    return;
+  }
+  const pending = callbacks.get(socket) ?? new Set();
+  if (!callbacks.has(socket)) {
+    callbacks.set(socket, pending);
+    socket.once('close', () => {
+      for (const finish of pending) finish();
+    });
+  }
+  const finish = () => {
+    if (pending.delete(finish)) work();
+  };
+  pending.add(finish);
+  // By `once`, each call would make another function, and take it away again.
+  outgoing.on('close', finish);
+}
+
+/** Aborted when the client is gone. Made only for work that waits: a signal costs as much as a cached list page. */
+export function abortSignalOf(exchange: Exchange): AbortSignal {
+  const gone = new AbortController();
+  onFinished(exchange, () => gone.abort());
+  return gone.signal;
 }

@@ -23,7 +23,7 @@ import { readTlsFiles, type ServeAddress, type TlsFiles } from '../../config.ts'
 import { Failure, toError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { isLoopback, networksOf } from '../../networks.ts';
-import { headerCount } from './client.ts';
+import { headerCount } from './request.ts';
 
 /** How much of the service one client may take, and for how long. Times are in milliseconds. */
 const defaultBounds = {

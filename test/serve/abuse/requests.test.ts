@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { newKey } from '../../../src/serve/service/keys.ts';
+import { newKey } from '../../../src/serve/access/keys.ts';
 import { type Abused, errorIn, expectNothingKept, NEWS, type Raw, sharedAbuse } from './support.ts';
 
 const shared = sharedAbuse({ walked: ['news', 'ai-signals'] });

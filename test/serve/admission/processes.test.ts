@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { openAdmission, type Usage } from '../../../src/serve/service/admission.ts';
-import { openKeyring } from '../../../src/serve/service/keys.ts';
+import { openAdmission, type Usage } from '../../../src/serve/access/admission.ts';
+import { openKeyring } from '../../../src/serve/access/keyring.ts';
 import { memoryFolder } from '../../helpers/folder.ts';
 import { nodeOfSources, sourceAddress } from '../../helpers/sources.ts';
 import { limitsOf } from '../support.ts';
@@ -34,7 +34,7 @@ function serve(dir: string, key: string) {
     process.execPath,
     [
       ...[...nodeOfSources, '-e', script],
-      ...[sourceAddress('serve/service/admission.ts'), sourceAddress('clock.ts'), dir],
+      ...[sourceAddress('serve/access/admission.ts'), sourceAddress('clock.ts'), dir],
     ],
     { env: { ...process.env, HEADER: `Bearer ${key}` }, stdio: ['ignore', 'pipe', 'inherit'] },
   );

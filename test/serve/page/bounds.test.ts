@@ -108,7 +108,7 @@ test('a question that sorts more than a gigabyte onto the disk is ended and told
 
 /** A process that has started, which takes long on a busy machine. */
 async function setupProcess(question: Question, bounds: Bounds) {
-  const process = startServedProcess();
+  const process = startServedProcess('served');
   onTestFinished(() => process.end());
   await process.check({ ...question, sql: 'SELECT 1' }, { ...bounds, silentMs: 60_000 });
   return process;

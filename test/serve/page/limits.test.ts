@@ -1,7 +1,7 @@
 /** Questions of the page are calls of the account whose key opened it. */
 
 import { expect, onTestFinished, test } from 'vitest';
-import type { Limits } from '../../../src/serve/service/limits.ts';
+import type { Limits } from '../../../src/serve/access/limits.ts';
 import { linesIn, rowsIn, setupPage } from './support.ts';
 
 const HOUR_MS = 3_600_000;

@@ -4,7 +4,7 @@ import { listed } from '../../../src/job.ts';
 import { datasetsOf, ownSchedules } from '../../../src/job-list.ts';
 import { planJson, readPlan } from '../../../src/plan.ts';
 import { readStatus } from '../../../src/reading/status.ts';
-import type { Overview, Schema } from '../../../src/serve/ui/wire.ts';
+import type { Overview, Schema } from '../../../src/serve/page/wire.ts';
 import { SHOWN_WALKS } from '../../../src/shown-walks.ts';
 import { setupPage } from './support.ts';
 

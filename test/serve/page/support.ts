@@ -3,8 +3,8 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, onTestFinished } from 'vitest';
-import { openSessions } from '../../../src/serve/ui/sessions.ts';
-import type { PageQuestion, QueryLine } from '../../../src/serve/ui/wire.ts';
+import { openSessions } from '../../../src/serve/access/sessions.ts';
+import type { PageQuestion, QueryLine } from '../../../src/serve/page/wire.ts';
 import { memory, removeFolder } from '../../helpers/folder.ts';
 import { openServeBench, type ServeBenchOptions } from '../../helpers/serve-bench.ts';
 

@@ -1,6 +1,6 @@
 /** What the view of changes asks the database, and the fields that became others, as it answers. */
 
-import type { PageCell, PageQuestion, Schema } from '../../../src/serve/ui/wire.ts';
+import type { PageCell, PageQuestion, Schema } from '../../../src/serve/page/wire.ts';
 import { name, type Sql } from '../../sql.ts';
 import { isBookkeeping } from '../dataset/columns.ts';
 import { LONG } from '../dataset/rows-sql.ts';

@@ -1,6 +1,6 @@
 /** What the columns of a dataset hold, and which of them are shown unless others are chosen: the most useful first. */
 
-import type { PageCell, Schema } from '../../../src/serve/ui/wire.ts';
+import type { PageCell, Schema } from '../../../src/serve/page/wire.ts';
 import { momentOf } from '../../formats.ts';
 import { isIdentity } from '../../kinds.ts';
 

@@ -1,7 +1,7 @@
 /** Which rows: a text that is searched for, conditions on columns, and values to choose from. The database looks for them. */
 
 import { useId, useRef, useState } from 'preact/hooks';
-import type { PageCell } from '../../../src/serve/ui/wire.ts';
+import type { PageCell } from '../../../src/serve/page/wire.ts';
 import { number } from '../../formats.ts';
 import { closeMenu } from '../../parts/menus.tsx';
 import { Select } from '../../parts/select.tsx';

@@ -1,7 +1,7 @@
 /** The rows of a dataset, or those that were removed from it, a page at a time. */
 
 import { useRef, useState } from 'preact/hooks';
-import type { PageCell, PageQuestion } from '../../../src/serve/ui/wire.ts';
+import type { PageCell, PageQuestion } from '../../../src/serve/page/wire.ts';
 import { type Query, useAnswer, whileEmpty } from '../../ask.ts';
 import { bytes, count, cutMiddle, duration, number } from '../../formats.ts';
 import { isIdentity } from '../../kinds.ts';

@@ -1,6 +1,6 @@
 /** What a view of a dataset shows. All of it is in the address, so that every state has a link. */
 
-import type { DatasetStatus, Schema } from '../../../src/serve/ui/wire.ts';
+import type { DatasetStatus, Schema } from '../../../src/serve/page/wire.ts';
 import type { Search } from '../../router.ts';
 import type { Comparison, Condition, Order } from '../../sql.ts';
 import { type Bucket, buckets } from './chart-sql.ts';

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { DatasetDay, DatasetStatus, WalkMark } from '../../../src/serve/ui/wire.ts';
+import type { DatasetDay, DatasetStatus, WalkMark } from '../../../src/serve/page/wire.ts';
 import { useNow } from '../../clock.ts';
 import { count, duration, number, plural } from '../../formats.ts';
 import { Fact } from '../../parts/heading.tsx';

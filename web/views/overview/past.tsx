@@ -1,6 +1,6 @@
 /** The datasets as they stood at a moment of the past: all of it asked for in SQL. */
 
-import type { DatasetDay, DatasetStatus, PageQuestion, WalkMark } from '../../../src/serve/ui/wire.ts';
+import type { DatasetDay, DatasetStatus, PageQuestion, WalkMark } from '../../../src/serve/page/wire.ts';
 import { SHOWN_WALKS } from '../../../src/shown-walks.ts';
 import { useAnswer } from '../../ask.ts';
 import { duration, HOUR_MS } from '../../formats.ts';

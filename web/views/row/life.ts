@@ -1,6 +1,6 @@
 /** The whole life of a row: each of its versions, what each changed, and which walk and call brought it. */
 
-import type { PageCell } from '../../../src/serve/ui/wire.ts';
+import type { PageCell } from '../../../src/serve/page/wire.ts';
 import type { Answer } from '../../service.ts';
 import { name, removerSql, type Sql } from '../../sql.ts';
 

@@ -1,7 +1,7 @@
 /** The answer to a query: as of when and how far proven, its rows, its chart, and ways to take it along. */
 
 import { useMemo, useState } from 'preact/hooks';
-import type { OpenedQuery, Source } from '../../../src/serve/ui/wire.ts';
+import type { OpenedQuery, Source } from '../../../src/serve/page/wire.ts';
 import { count, number } from '../../formats.ts';
 import { isIdentity } from '../../kinds.ts';
 import { useLive } from '../../live.ts';

@@ -1,6 +1,6 @@
 /** Which chart suits an answer, chosen from what its columns hold, and the points or bars that it draws. */
 
-import type { PageCell } from '../../../src/serve/ui/wire.ts';
+import type { PageCell } from '../../../src/serve/page/wire.ts';
 import { momentOf } from '../../formats.ts';
 import { amountOf, isIdentity, type Kind, kindOf } from '../../kinds.ts';
 

@@ -1,7 +1,7 @@
 /** An answer as a chart, of the columns that suit it best or that the reader chooses. */
 
 import { useMemo, useState } from 'preact/hooks';
-import type { PageCell } from '../../../src/serve/ui/wire.ts';
+import type { PageCell } from '../../../src/serve/page/wire.ts';
 import { number, valueText } from '../../formats.ts';
 import type { Kind } from '../../kinds.ts';
 import { Cell } from '../../parts/cell.tsx';

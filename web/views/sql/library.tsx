@@ -1,7 +1,7 @@
 /** Beside the editor: examples, tables, saved queries, and queries that were run. */
 
 import { useState } from 'preact/hooks';
-import type { Schema } from '../../../src/serve/ui/wire.ts';
+import type { Schema } from '../../../src/serve/page/wire.ts';
 import { useAnswer } from '../../ask.ts';
 import { count, number } from '../../formats.ts';
 import { Ago } from '../../parts/time.tsx';

@@ -1,7 +1,7 @@
 /** One query at a time: what it has brought so far, and how it ended. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { OpenedQuery, PageCell } from '../../../src/serve/ui/wire.ts';
+import type { OpenedQuery, PageCell } from '../../../src/serve/page/wire.ts';
 import { localNow } from '../../clock.ts';
 import { ask, type QueryProblem } from '../../service.ts';
 import type { Sql } from '../../sql.ts';

@@ -1,7 +1,7 @@
 /** The fields that a change made others, as the database tells them. */
 
 import { expect, test } from 'vitest';
-import type { PageCell, Schema } from '../../../../src/serve/ui/wire.ts';
+import type { PageCell, Schema } from '../../../../src/serve/page/wire.ts';
 import { Database } from '../../../../src/store/sqlite.ts';
 import { differencesOf, versionsSql } from '../../../../web/views/changes/changes-sql.ts';
 

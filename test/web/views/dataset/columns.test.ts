@@ -1,7 +1,7 @@
 /** What columns hold, and which of them are shown. */
 
 import { describe, expect, test } from 'vitest';
-import type { PageCell } from '../../../../src/serve/ui/wire.ts';
+import type { PageCell } from '../../../../src/serve/page/wire.ts';
 import {
   columnsOf,
   type DeclaredColumn,

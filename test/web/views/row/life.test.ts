@@ -1,7 +1,7 @@
 /** The life of a row, made of its versions. */
 
 import { describe, expect, test } from 'vitest';
-import type { PageCell } from '../../../../src/serve/ui/wire.ts';
+import type { PageCell } from '../../../../src/serve/page/wire.ts';
 import { Database } from '../../../../src/store/sqlite.ts';
 import { type Life, lifeOf, lifeSql } from '../../../../web/views/row/life.ts';
 

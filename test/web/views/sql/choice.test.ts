@@ -1,7 +1,7 @@
 /** Which chart is chosen for an answer, and what is drawn. */
 
 import { describe, expect, test } from 'vitest';
-import type { PageCell } from '../../../../src/serve/ui/wire.ts';
+import type { PageCell } from '../../../../src/serve/page/wire.ts';
 import {
   barsOf,
   canDraw,
