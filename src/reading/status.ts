@@ -22,6 +22,7 @@ import {
   type ServeStatus,
   type Trouble,
 } from './status/read.ts';
+import { type FoundReports, type ReportStatus, readReportStatuses } from './status/reports.ts';
 
 export { type FoldedProblem, foldProblems, type Phrase } from '../folded-problems.ts';
 export type { SinkNote, SinkStatus } from './status/lag.ts';
@@ -29,6 +30,7 @@ export { noSinks } from './status/lag.ts';
 export { type Problem, relativeTextOf } from './status/problems.ts';
 export type { DatasetStatus, Doing, ServeNote, ServeStatus, ServeWord, Trouble } from './status/read.ts';
 export { type Growth, readService } from './status/read.ts';
+export type { FoundReports, ReportStatus } from './status/reports.ts';
 
 /** What `status --json` prints. Within one `version` members are added, never removed or changed in meaning. */
 export type Status = {
@@ -43,6 +45,7 @@ export type Status = {
   /** The gravest first. */
   problems: Problem[];
   datasets: DatasetStatus[];
+  reports: ReportStatus[];
   calls: CallStatus['calls'];
 } & SinkStatuses &
   LimitsJson;
@@ -63,8 +66,9 @@ export function readStatus(
   datasets: readonly Dataset[],
   spending: Spending,
   now: number,
+  reports?: FoundReports,
 ): Status {
-  return readMirror(dir, (connection) => statusOf(connection, dir, datasets, spending, now));
+  return readMirror(dir, (connection) => statusOf(connection, dir, datasets, spending, now, reports));
 }
 
 /** How fast the mirror grows; null while it is not a day old. Costs a count of all rows. */
@@ -72,15 +76,16 @@ export function readGrowth(dir: string, datasets: readonly Dataset[], now: numbe
   return readMirror(dir, (connection) => growthOf(connection, dir, datasets, now));
 }
 
-/** The status of an open mirror, for a caller that reads more of the same moment. */
+/** The status of an open mirror, for a caller that reads more of the same moment. @param reports what their folder holds now. */
 export function statusOf(
   connection: Connection,
   dir: string,
   datasets: readonly Dataset[],
   spending: Spending,
   now: number,
+  reports?: FoundReports,
 ): Status {
-  const health = healthOf(connection, dir, datasets, spending, now);
+  const health = healthOf(connection, dir, datasets, spending, now, reports);
   const { problems } = health;
   return {
     version: 1 as const,
@@ -92,12 +97,13 @@ export function statusOf(
     ...health.sinks,
     problems,
     datasets: health.datasets,
+    reports: health.reports,
     ...limitsJson(health.limits),
     calls: health.calls().calls,
   };
 }
 
-export type Health = Pick<Status, 'daemon' | 'problems' | 'datasets'> & {
+export type Health = Pick<Status, 'daemon' | 'problems' | 'datasets' | 'reports'> & {
   sinks: SinkStatuses;
   limits: Limits;
   /** Of the write-ahead log. */
@@ -113,6 +119,7 @@ export function healthOf(
   datasets: readonly Dataset[],
   spending: Spending,
   now: number,
+  found?: FoundReports,
 ): Health {
   const limits = readLimits(connection, now);
   const plan = planOf(connection, datasets, spending, now, limits);
@@ -132,6 +139,7 @@ export function healthOf(
   };
   const bytes = logBytes(connection.name);
   const sinks = lagsOf(connection, daemon, now);
+  const reports = readReportStatuses(connection, found);
   const problems = findProblems({
     datasets: read,
     waits: limits.waits,
@@ -139,10 +147,11 @@ export function healthOf(
     daemon,
     logBytes: bytes,
     lags: sinks,
+    reports,
     silence: readSilence(connection),
     now,
   });
-  return { daemon, sinks, problems, datasets: read, limits, logBytes: bytes, calls };
+  return { daemon, sinks, problems, datasets: read, reports, limits, logBytes: bytes, calls };
 }
 
 /** The daemon at work on the folder, or null where none lives. */
