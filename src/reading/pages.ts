@@ -2,8 +2,10 @@
 
 import { isoTime } from '../clock.ts';
 import type { ListedJob } from '../job-list.ts';
-import { storedName } from '../properties.ts';
 import { type Connection, orderReader, PROOF, quoted, seqOf } from '../store/read.ts';
+import { type Frame, openPastRows, type PastRows } from './moment.ts';
+
+export type { Frame } from './moment.ts';
 
 /** A dataset at one point in time, and where its rows lie. */
 export type Moment = {
@@ -33,9 +35,6 @@ export type Moment = {
 
 /** `future`: no change has that number yet. `gone`: orders or history do not reach back. `unread`: the first full walk has not ended. */
 export type Missing = 'future' | 'gone' | 'unread';
-
-/** The text around the rows of a page: what stands before so many of them, and what behind. */
-export type Frame = (rows: number) => readonly [before: string, behind: string];
 
 /** A change by its number, and as the time that stands in the rows. */
 type ChangeTime = { seq: number; at: string };
@@ -72,7 +71,7 @@ export function openPages(connection: Connection, jobs: readonly ListedJob[]) {
     let front = fronts.get(moment);
     if (!front) {
       const { top, listed } = moment.at;
-      front = datasetOf(moment.job).rows.cameAbove(top, moment.at, listed !== null);
+      front = datasetOf(moment.job).rows.cameAbove(top, moment.at.at, listed !== null);
       fronts.set(moment, front);
     }
     return front;
@@ -94,16 +93,18 @@ export function openPages(connection: Connection, jobs: readonly ListedJob[]) {
     momentOf: (job: string, seq?: number): Moment | Missing => atOnce(() => datasetOf(job).momentOf(seq)),
     /** At most `limit` rows from `offset` on, as JSON with commas between, in their frame; UTF-8. Rows that history has dropped are missing. */
     readPage: (moment: Moment, offset: number, limit: number, frame: Frame): Buffer =>
-      atOnce(() => datasetOf(moment.job).rows.pageOf(listNumbers(moment, offset, limit), moment.at, frame)),
+      atOnce(() =>
+        datasetOf(moment.job).rows.pageOf(listNumbers(moment, offset, limit), moment.at.at, frame),
+      ),
     /** The numbers of those rows. */
     numbersOf: (moment: Moment, offset: number, limit: number): number[] =>
       atOnce(() => listNumbers(moment, offset, limit)),
     /** The same page of the rows that have these numbers. */
     readNumbers: ({ job, at }: Moment, numbers: Iterable<number>, frame: Frame): Buffer =>
-      atOnce(() => datasetOf(job).rows.pageOf([...numbers], at, frame)),
+      atOnce(() => datasetOf(job).rows.pageOf([...numbers], at.at, frame)),
     /** The JSON of the row that has each number; undefined where none has. */
     readRows: ({ job, at }: Moment, numbers: Iterable<number>): (string | undefined)[] =>
-      atOnce(() => datasetOf(job).rows.jsonOf([...numbers], at)),
+      atOnce(() => datasetOf(job).rows.jsonOf([...numbers], at.at)),
   };
 }
 
@@ -168,7 +169,7 @@ function openMoments(
     const isWhole = isSnapshot && order.held === 0;
     const listed = countListed(order.pagesOf);
     // Rows that came since are no part of a snapshot.
-    const came = isSnapshot ? 0 : rows.cameAbove(top, then, true).length;
+    const came = isSnapshot ? 0 : rows.cameAbove(top, then.at, true).length;
     // Later walks tell of proofs of the same order.
     const latest = lastProof.get(name, next?.walkId ?? MAX_WALK_ID);
     const { verdict, completeAsOf } = latest && latest.id > order.walkId ? latest : order;
@@ -199,7 +200,7 @@ function openMoments(
     return {
       job: name,
       seq,
-      total: rows.cameAbove(0, then, false).length,
+      total: rows.cameAbove(0, then.at, false).length,
       order: 'by number',
       verdict: 'union',
       completeAsOf: null,
@@ -223,88 +224,3 @@ function openMoments(
 }
 
 const changeTimeOf = (seq: number): ChangeTime => ({ seq, at: isoTime(seq) });
-
-type PastRows = ReturnType<typeof openPastRows>;
-
-/** Rows by their numbers, as they were at one point in time. */
-function openPastRows(connection: Connection, job: ListedJob & { versions: string }) {
-  const table = job.fromWithNumber;
-  const stored = quoted(job.rows);
-  const history = quoted(job.versions);
-  const pluck = <Value>(sql: string) => connection.prepare<(string | number)[], Value>(sql).pluck();
-  // SQLite joins the rows: V8 would take as long to decode, join and encode a hundred strings as to read them. A cross join
-  // keeps the order of the numbers.
-  const unchanged = connection.prepare<[string, string, string, string], { rows: number; page: Buffer }>(
-    `SELECT count(*) AS rows, CAST(? || coalesce(group_concat(${job.rowJson}, ','), '') || ? AS BLOB) AS page
-     FROM json_each(?) AS wanted CROSS JOIN ${table} AS row
-     WHERE row._number = wanted.value AND row._changed_at <= ?`,
-  );
-  // One query for a page: a hundred would take twice as long.
-  const current = pluck<string | null>(
-    `SELECT (SELECT ${job.rowJson} FROM ${table} AS row WHERE row._number = wanted.value AND row._changed_at <= ?)
-     FROM json_each(?) AS wanted`,
-  );
-  // Volatile values are the latest that there are: no version keeps those that were shown with it.
-  const volatileNow = job.volatileTable
-    ? `LEFT JOIN ${quoted(job.volatileTable)} AS latest ON latest.number = version._row`
-    : '';
-  const past = pluck<string>(
-    `SELECT ${job.rowJson} FROM (
-       SELECT ${job.columns.map((name) => pastColumn(name, job.volatile)).join(', ')}
-       FROM ${history} AS version ${volatileNow}
-       WHERE version._key = ? AND version._row = ? AND version._valid_to > ? AND version._valid_from <= ?
-       ORDER BY version._valid_to LIMIT 1) AS row`,
-  );
-  const keyOf = pluck<string>(
-    `SELECT _key FROM ${stored} WHERE number = ?
-     UNION ALL SELECT _key FROM ${history} WHERE _row = ? AND _ended_by = 'delete' LIMIT 1`,
-  );
-  // A row came with its first version.
-  const born = `(SELECT min(_valid_from) FROM ${history} AS version WHERE version._key = row._key AND version._row =`;
-  const cameAbove = connection.prepare<[{ top: number; at: string }], { number: number; born: string }>(
-    `SELECT number, coalesce(${born} row.number), _changed_at) AS born FROM ${stored} AS row WHERE number > :top
-     UNION ALL SELECT _row, ${born} row._row) FROM ${history} AS row
-     WHERE _row > :top AND _ended_by = 'delete' AND _valid_to > :at`,
-  );
-
-  function pastJson(number: number, { at }: ChangeTime): string | undefined {
-    const key = keyOf.get(number, number);
-    return key === undefined ? undefined : past.get(key, number, at, at);
-  }
-
-  /** The JSON of the row that has each number; undefined where none has. */
-  function jsonOf(numbers: readonly number[], then: ChangeTime): (string | undefined)[] {
-    const found = current.all(then.at, JSON.stringify(numbers));
-    return numbers.map((number, at) => found[at] ?? pastJson(number, then));
-  }
-
-  return {
-    jsonOf,
-    /** The JSON of the rows that have these numbers, with commas between, in its frame; UTF-8. */
-    pageOf(numbers: readonly number[], then: ChangeTime, frame: Frame): Buffer {
-      const found = unchanged.get(...frame(numbers.length), JSON.stringify(numbers), then.at);
-      if (found?.rows === numbers.length) return found.page;
-      const rows = jsonOf(numbers, then).filter((row) => row !== undefined);
-      const [before, behind] = frame(rows.length);
-      return Buffer.from(`${before}${rows.join(',')}${behind}`);
-    },
-    /**
-     * The numbers above `top` of rows that had come by then: the latest commit first, or by number alone.
-     * @param byCommit whether those of the latest commit come first, each as they stood on their page.
-     */
-    cameAbove(top: number, { at }: ChangeTime, byCommit: boolean): number[] {
-      if (top === Number.MAX_SAFE_INTEGER) return [];
-      const came = cameAbove.all({ top, at }).filter(({ born }) => born <= at);
-      came.sort((one, other) =>
-        byCommit && one.born !== other.born ? (one.born < other.born ? 1 : -1) : one.number - other.number,
-      );
-      return came.map(({ number }) => number);
-    },
-  };
-}
-
-function pastColumn(name: string, volatile: readonly string[]): string {
-  const kept = `version.${quoted(storedName(name))}`;
-  if (!volatile.includes(name)) return `${kept} AS ${quoted(name)}`;
-  return `coalesce(latest.${quoted(storedName(name))}, ${kept}) AS ${quoted(name)}`;
-}

@@ -149,6 +149,7 @@ describe('MIRROR_VOLATILE_…', () => {
         ...[...minutes(0, 4, moving), versions(0), mirrorsAll],
         upstream((rows) => rows.map((row) => ({ ...row, name: 'x' }))),
         ...[syncs(0), versions(20), mirrorsAll],
+        finds(`SELECT group_concat(DISTINCT "column") FROM news_changes WHERE kind = 'changed'`, 'name'),
       ],
     },
     {

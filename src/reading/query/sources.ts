@@ -8,7 +8,6 @@ import { count } from '../../output/numbers.ts';
 import { type Connection, PROOF, quoted, SEEN } from '../../store/read.ts';
 import { describeBeginning } from '../../time.ts';
 import { isHeldColumn } from '../columns.ts';
-import type { Question } from '../query.ts';
 import { type Params, tokenize, unquoted } from './statement.ts';
 
 /** `seq` numbers the latest change that the answer can show, see the view `changes`. */
@@ -195,7 +194,7 @@ export type MaxAges = { maxAgeMs?: number | undefined; maxSeenAgeMs?: number | u
  */
 export function judge(
   sources: readonly Source[],
-  { sql, asOf, isWhole = false }: Pick<Question, 'sql' | 'asOf' | 'isWhole'>,
+  { sql, asOf, isWhole = false }: { sql: string; asOf: string | null; isWhole?: boolean },
   { maxAgeMs, maxSeenAgeMs }: MaxAges,
   now: number,
 ): { sources: Source[]; notes: string[] } {
