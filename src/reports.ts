@@ -243,23 +243,32 @@ const MAX_ROWS_IN_WORDS = 3;
 /** Finds the rows to tell of among those that pass by. @throws Failure `usage` for a watched column that is not there. */
 function rowsToTell(report: Report, { columns }: Answer, state: ReportState) {
   const watched = watchedColumns(report, columns);
-  const isNew = watched.length > 0 ? state.beginAlert(report.name) : () => true;
+  const isNew = watched.length > 0 ? state.beginAlert(report.name) : undefined;
   const toJson = rowToJson(columns);
   const keys = createHash('sha256');
   const told = { newRows: 0, nulls: 0, shown: [] as string[], words: [] as string[] };
   let left = report.tell === 'never' ? 0 : MAX_BYTES_TOLD;
 
-  function note(row: readonly Cell[]): void {
+  /** The watched values of a row; null where one of them is. */
+  function keyOf(row: readonly Cell[]): string | null {
     const values = watched.map((at) => row[at] ?? null);
-    if (values.includes(null)) {
-      told.nulls += 1;
-      return;
-    }
-    const key = JSON.stringify(values.map(inKey));
-    if (!isNew(key)) return;
+    return values.includes(null) ? null : JSON.stringify(values.map(inKey));
+  }
+
+  function note(batch: readonly Cell[][]): void {
+    const known = batch.flatMap((row) => {
+      const key = keyOf(row);
+      return key === null ? [] : [{ row, key }];
+    });
+    told.nulls += batch.length - known.length;
+    const areNew = isNew?.(known.map(({ key }) => key));
+    for (const [at, { row, key }] of known.entries()) if (areNew?.[at] ?? true) tell(row, key);
+  }
+
+  function tell(row: readonly Cell[], key: string): void {
     told.newRows += 1;
     keys.update(`${key}\n`);
-    if (told.shown.length !== told.newRows - 1 || told.shown.length === MAX_ROWS_TOLD || left === 0) return;
+    if (left === 0 || told.shown.length === MAX_ROWS_TOLD) return;
     const json = toJson(row);
     left = Math.max(0, left - Buffer.byteLength(json));
     if (left > 0) told.shown.push(json);
@@ -269,7 +278,7 @@ function rowsToTell(report: Report, { columns }: Answer, state: ReportState) {
   return {
     async *noted(batches: Answer['batches']): Answer['batches'] {
       for await (const batch of batches) {
-        for (const row of batch) note(row);
+        note(batch);
         yield batch;
       }
     },

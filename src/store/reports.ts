@@ -59,7 +59,9 @@ export function openReportState(connection: Connection, now: () => number) {
     );
     const meet = connection.prepare<[string, string]>('INSERT OR IGNORE INTO temp.met VALUES (?, ?)');
     const isTold = connection.prepare('SELECT 1 FROM _report_keys WHERE report = ? AND key = ?');
-    return (report: string, key: string) => meet.run(report, key).changes > 0 && !isTold.get(report, key);
+    return connection.transaction((report: string, keys: readonly string[]) =>
+      keys.map((key) => meet.run(report, key).changes > 0 && !isTold.get(report, key)),
+    );
   };
   let meeting: ReturnType<typeof prepareMeeting> | undefined;
 
@@ -122,12 +124,12 @@ export function openReportState(connection: Connection, now: () => number) {
         }
       });
     },
-    /** Begins a run of an alert: of each key that its result holds, `meet` says whether it is to be told of. */
-    beginAlert(report: string): (key: string) => boolean {
+    /** Begins a run of an alert. @returns what takes the keys of its result in batches, and says which are to be told of. */
+    beginAlert(report: string): (keys: readonly string[]) => boolean[] {
       meeting ??= prepareMeeting();
       const meet = meeting;
       run('DELETE FROM temp.met WHERE report = :report', { report });
-      return (key) => meet(report, key);
+      return (keys) => meet(report, keys);
     },
     /** Writes what a run came to, with its keys and its message. */
     finish(done: FinishedRun): void {
