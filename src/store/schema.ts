@@ -313,6 +313,7 @@ export const restores = sqliteTable('_restores', {
 export const reports = sqliteTable('_reports', {
   /** Of its file, without `.sql`. */
   name: text().primaryKey(),
+  /** What people read: its `title`, or else its name. */
   title: text().notNull(),
   /** Its file as last read: when it is edited, it is due. */
   sql: text().notNull(),

@@ -63,7 +63,7 @@ const wrongSql: typeof wrong = [
 test('each mistake is one line', async () => {
   const right = { right: `-- to: right.csv\n${select}` };
   const files = Object.fromEntries([...wrong, ...wrongSql].map(([name, text]) => [name, text]));
-  const { report, run, sync, put, hook } = await setupReports({ ...files, ...right });
+  const { report, run, sync, put, hook, clock } = await setupReports({ ...files, ...right });
   await sync();
   const lines = [...wrong, ...wrongSql].flatMap(([, , line]) => (line === '' ? [] : [line]));
   const checked = await report('--check');
@@ -89,6 +89,7 @@ test('each mistake is one line', async () => {
   expect(ran.stdout).toContain('right: 130 rows; right.csv; told');
   for (const [name] of [...wrong, ...wrongSql]) put(name, `-- to: ${name}.csv\n${select}`);
   for (const name of ['a name']) put(name, '');
+  clock.advance(1_000);
   expect((await report('right', 'column')).code).toBe(0);
   expect(hook.messages.map(({ report }) => report)).toContain('column');
 });
