@@ -66,6 +66,44 @@ CREATE TABLE `quarantine` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `quarantine_by_identity` ON `quarantine` (`job`,`identity`);--> statement-breakpoint
 CREATE INDEX `quarantine_by_resolution` ON `quarantine` (`job`,`resolved_at`);--> statement-breakpoint
+CREATE TABLE `_report_keys` (
+	`report` text NOT NULL,
+	`key` text NOT NULL,
+	`at` text NOT NULL,
+	`left_at` text,
+	PRIMARY KEY(`report`, `key`)
+);
+--> statement-breakpoint
+CREATE TABLE `_report_messages` (
+	`id` text PRIMARY KEY NOT NULL,
+	`report` text NOT NULL,
+	`at` text NOT NULL,
+	`receiver` text NOT NULL,
+	`body` text NOT NULL,
+	`failures` integer DEFAULT 0 NOT NULL,
+	`error` text,
+	`next_try_at` text,
+	`sent_at` text,
+	`given_up_at` text
+);
+--> statement-breakpoint
+CREATE TABLE `_reports` (
+	`name` text PRIMARY KEY NOT NULL,
+	`title` text NOT NULL,
+	`sql` text NOT NULL,
+	`reads` text DEFAULT '[]' NOT NULL,
+	`seq` integer,
+	`ran_at` text,
+	`duration_ms` integer,
+	`rows` integer,
+	`new_rows` integer,
+	`waits` text,
+	`mistake` text,
+	`error` text,
+	`error_kind` text,
+	`receipt` text
+);
+--> statement-breakpoint
 CREATE TABLE `requests` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`at` text NOT NULL,

@@ -19,6 +19,9 @@ type ApiRequest = {
   findError?: (json: unknown) => BodyError | undefined;
 };
 
+export { openConnections } from './api/connections.ts';
+export { codeOf } from './api/exchange.ts';
+
 export type ApiResponse = { body: Body; json: unknown; call: Call };
 
 /** The result of one request. `aheadMs`: by how much our clock is ahead of the API's at least; null where that is not known. */

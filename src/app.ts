@@ -181,7 +181,7 @@ function pruningFailure({ name }: Job, thrown: unknown): Failure {
 }
 
 /** The part of the app that needs no key. */
-export type LocalApp = Pick<App, 'jobs'> & {
+export type LocalApp = Pick<App, 'jobs' | 'store'> & {
   /** Checks the job's refused rows again, and mirrors those that fit now. */
   retryRefused(job: Job): Retried;
   /** Lets the next walk of a list find anew where its rows are and what identifies them. */
@@ -201,6 +201,7 @@ export async function openLocalApp({
   const store = await openUpgradedStore(dir, jobs, clock.now);
   return {
     jobs,
+    store,
     retryRefused: (job) => retryRefused(job, store),
     forget: store.forget,
     close: () => store.close(),

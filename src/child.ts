@@ -11,6 +11,8 @@ type ChildOptions = {
   cwd?: string;
   /** Whether it writes to us, its results go nowhere and its errors to our standard error, or both go nowhere. */
   output: 'pipe' | 'errors' | 'none';
+  /** What it reads from its standard input; nothing unless given. */
+  input?: string;
   /** Open a channel of Node.js to it, which carries structured clones. */
   ipc?: boolean;
   limits?: ChildLimits;
@@ -54,7 +56,7 @@ function limitScript({ dataBytes, fileBytes }: ChildLimits): string {
 /** Starts `program`, which has two seconds from SIGTERM on when this process dies. */
 export function startChild(
   program: readonly string[],
-  { env, cwd, output, ipc = false, limits }: ChildOptions,
+  { env, cwd, output, input, ipc = false, limits }: ChildOptions,
 ): StartedChild {
   const streams = {
     pipe: ['pipe', 'pipe'],
@@ -65,7 +67,7 @@ export function startChild(
   const child = spawn('/bin/sh', ['-c', script, 'sh', ...program], {
     env,
     ...(cwd !== undefined && { cwd }),
-    stdio: ['ignore', ...streams[output], ipc ? 'ipc' : 'ignore', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', ...streams[output], ipc ? 'ipc' : 'ignore', 'pipe'],
     serialization: 'advanced',
     detached: true,
   });
@@ -76,6 +78,8 @@ export function startChild(
   const pipe = child.stdio[4] as Writable;
   pipe.on('error', () => undefined);
   child.once('exit', release);
+  // It may end without having read all of it.
+  child.stdin?.on('error', () => undefined).end(input);
 
   function release(): void {
     if (!pipe.writableEnded) pipe.end('ended\n');

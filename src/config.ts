@@ -1,6 +1,7 @@
 /** The settings: read from the environment once and checked. `config/settings.ts` describes each. */
 
 import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   allSettings,
   type Environment,
@@ -22,6 +23,7 @@ import {
   readPath,
   readPaths,
   readShipUrl,
+  readWebhookUrl,
   type ServeAddress,
   type ShipAddress,
   type VariableList,
@@ -49,7 +51,7 @@ type Values<Entries> = {
 
 type AllValues = Values<typeof settings>;
 
-export type Config = Omit<AllValues, 'key' | 'limits' | 'proxy' | 'serve' | 'ship' | 'lake'> & {
+export type Config = Omit<AllValues, 'key' | 'limits' | 'proxy' | 'serve' | 'ship' | 'lake' | 'reports'> & {
   key: KeySource;
   /** Through which the API may be reached. */
   proxy: ProxySettings | undefined;
@@ -59,6 +61,8 @@ export type Config = Omit<AllValues, 'key' | 'limits' | 'proxy' | 'serve' | 'shi
   ship: ShipAddress | undefined;
   /** The lake that follows it, where there is one. */
   lake: LakeSettings | undefined;
+  /** The reports that run on it, where there are any. */
+  reports: ReportSettings | undefined;
   schedules: Record<string, Schedule>;
   /** What the user says of lists without a contract, by job. */
   hints: Record<string, Hints>;
@@ -81,6 +85,17 @@ export type LakeSettings = {
   everyMs: number;
   keepMs: number;
 };
+
+export type ReportSettings = {
+  /** Of their `.sql` files. */
+  folder: string;
+  /** The folder of their results. */
+  to: string;
+  webhook: Webhook | undefined;
+};
+
+/** Its address is a secret. `proxy`: through which it is reached, where that is so. */
+export type Webhook = { url: string; proxy: ProxySettings | undefined };
 
 type ServeSettings = {
   /** Where `start` runs it; undefined where `start` does not. */
@@ -188,10 +203,11 @@ function readEach(
   const serve = Object.values(settings.serve).some(isWrong)
     ? undefined
     : note('service', () => serveOf(values.serve, jobs), describeService);
-  const { limits, proxy, ship: _, lake: __, ...plain } = values;
+  const { limits, proxy, ship: _, lake: __, reports: ___, ...plain } = values;
   const toConfig = () => ({
     ...{ ...plain, apiUrl, key, limits: limitsOf(limits), proxy: proxyOf(proxy, apiUrl) },
-    ...{ ship: readShip(given), lake: readLake(given), schedules, hints, serve: serve as ServeSettings },
+    ...{ ship: readShip(given), lake: readLake(given), reports: readReporting(given), schedules, hints },
+    serve: serve as ServeSettings,
   });
   return { found, toConfig, tls: serve?.tls };
 }
@@ -295,15 +311,34 @@ function proxyOf(
 export function readShip(environment: Environment): ShipAddress | undefined {
   const { address: text, file } = settings.ship;
   const { value, path } = orFile({ text, file }, withoutEmpty(environment));
-  if (path === undefined) return value;
+  return path === undefined ? value : readIn(path, file, readShipUrl);
+}
+
+/** What a file holds instead of its setting. @throws Failure `config` that never shows it. */
+function readIn<Value>(path: string, { name }: Setting, read: (text: string) => Value): Value {
   try {
-    return readShipUrl(readFileSync(path, 'utf8').trim());
+    return read(readFileSync(path, 'utf8').trim());
   } catch (thrown) {
     if (thrown instanceof Failure)
-      throw new Failure('config', `${file.name}: what ${path} holds ${thrown.message}`);
+      throw new Failure('config', `${name}: what ${path} holds ${thrown.message}`);
     const { code } = thrown as NodeJS.ErrnoException;
-    throw new Failure('config', `${file.name}: ${path} cannot be read (${code})`);
+    throw new Failure('config', `${name}: ${path} cannot be read (${code})`);
   }
+}
+
+/** The reports and whom they tell, where there are any. @throws Failure `config` that never shows the webhook. */
+export function readReporting(environment: Environment): ReportSettings | undefined {
+  const given = withoutEmpty(environment);
+  const { folder, to, notify: text, notifyFile: file } = settings.reports;
+  const { value, path } = orFile({ text, file }, given);
+  const url = path === undefined ? value : readIn(path, file, readWebhookUrl);
+  const reports = readSetting(folder, given);
+  if (reports === undefined) return undefined;
+  return {
+    folder: reports,
+    to: readSetting(to, given) ?? join(readDir(environment), 'reports'),
+    webhook: url === undefined ? undefined : { url, proxy: proxyOf(readGiven(settings.proxy, given), url) },
+  };
 }
 
 /** The lake that follows the mirror, where there is one. @throws Failure `config`. */

@@ -4,15 +4,18 @@ import { once } from 'node:events';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, openApp, type Surroundings } from './app.ts';
+import { forCommands } from './config.ts';
 import { type Following, type FollowingParts, keepFollowing } from './daemon/following.ts';
 import { openHealthSocket } from './daemon/health-socket.ts';
 import { type MirrorFile, watchMirrorFile } from './daemon/mirror-file.ts';
 import { createPulse, type Pulse } from './daemon/pulse.ts';
+import { keepReporting } from './daemon/reporting.ts';
 import { keepServing } from './daemon/service.ts';
 import { systemdNotifier } from './daemon/systemd.ts';
 import { Failure, Snooze, toError } from './errors.ts';
-import type { Job } from './job.ts';
-import { datasetsOf } from './job-list.ts';
+import { type Job, listed } from './job.ts';
+import { datasetsOf, tablesOf } from './job-list.ts';
+
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
 import { createTurns, type Turns } from './plan/turn.ts';
@@ -53,7 +56,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   const { log, clock, random } = parts;
   const app = await openApp({ ...parts, say: (level, job, text) => log[level]({ job }, text), provenBy });
   releases.add(app.close);
-  const { dir, apiUrl, redisUrl, schedules, serve, ship, lake } = app.config;
+  const { dir, apiUrl, redisUrl, schedules, serve, ship, lake, reports } = app.config;
   const lock = holdFolder(dir);
   releases.add(lock.release);
   const note = noting(lock, log);
@@ -94,8 +97,26 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
     });
   const health = await openHealthSocket({ dir, status: () => file.ifHere(() => statusOf(app, clock.now())) });
   releases.add(health.close);
-  const shared: Shared = { file, pulse, turns, following };
-  const queue = startQueue({
+  let queue: MirrorQueue | undefined;
+  const reporting =
+    reports &&
+    keepReporting({
+      ...{
+        dir,
+        settings: reports,
+        store: app.store,
+        tables: tablesOf(app.jobs.map(listed)),
+        clock,
+        random,
+        log,
+      },
+      environment: forCommands(parts.environment, dir),
+      queue: () => queue,
+    });
+  if (reporting) releases.add(reporting.end);
+  else app.store.reports.follow([]);
+  const shared: Shared = { file, pulse, turns, following, heard: () => reporting?.heard() };
+  queue = startQueue({
     redis: redisUrl ? { url: redisUrl } : { dir },
     prefix: `market-mirror-${app.store.name}`,
     schedules,
@@ -105,12 +126,14 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
       proven: (name) => provenUpTo(dir, app.job(name)),
       since: (name, seq) => provenSince(dir, app.job(name), seq),
     },
+    runReport: reporting?.run,
     onOutage: (queue) => note({ queue }),
     log,
     clock,
   });
-  releases.add(queue.close, app.endCommands);
-  guarded(dir, () => writeQueueFile(dir, queue.changesAt));
+  const { close, changesAt } = queue;
+  releases.add(close, app.endCommands, () => reporting?.end());
+  guarded(dir, () => writeQueueFile(dir, changesAt));
   keepAllDue(app, turns, log);
   const systemd = systemdNotifier(parts);
   releases.add(systemd.stopping);
@@ -127,13 +150,15 @@ type Shared = {
   readonly pulse: Pulse;
   readonly turns: Turns;
   readonly following: readonly Following[];
+  /** To be called after each commit. */
+  heard(): void;
 };
 
 async function run(
   app: App,
   job: Job,
   { log, clock, progress, ended, waits }: DaemonParts,
-  { file, pulse, turns, following }: Shared,
+  { file, pulse, turns, following, heard }: Shared,
   signal: AbortSignal,
 ): Promise<void> {
   const turn = turns.of(job);
@@ -145,6 +170,7 @@ async function run(
   }
   const onProgress = (at: Progress) => {
     pulse.beat(job.name);
+    heard();
     progress?.(at);
   };
   pulse.beat(job.name);
@@ -158,6 +184,7 @@ async function run(
       pulse.end(job.name);
       // Saved pages are new even where the walk broke off.
       for (const sink of following) sink.due(job.name);
+      heard();
     });
   logWalk(job, walk, log);
   ended?.(job.name, walk);

@@ -8,6 +8,7 @@ import { type Check, ok, problemOf, skipped } from './doctor/check.ts';
 import { checkRedis, checkService, checkSinks } from './doctor/daemon.ts';
 import { checkAges, checkDatabase, checkDisk, checkLog } from './doctor/database.ts';
 import { checkFiles } from './doctor/files.ts';
+import { checkReports } from './doctor/reports.ts';
 import type { Job } from './job.ts';
 import { ownSchedules } from './job-list.ts';
 import { version } from './version.ts';
@@ -45,6 +46,8 @@ export async function* diagnose(
   // A wrong setting was reported above.
   if (!found.some(({ name, wrong }) => wrong && /^MIRROR_(SHIP|LAKE|KEEP_SNAPSHOTS)/.test(name)))
     yield* checkSinks(dir, environment);
+  if (!found.some(({ name, wrong }) => wrong && /^MIRROR_(REPORTS|NOTIFY)/.test(name)))
+    yield* await checkReports(dir, surroundings, database.level === 'ok', signal);
 
   if (!beforeCalls) yield skipped('api', 'not asked: --offline');
   else if (found.some(({ wrong }) => wrong)) yield skipped('api', 'not asked: mend the settings first');

@@ -134,6 +134,12 @@ const groups: Record<string, readonly Entry[]> = {
       load: async () => exportCommand,
     },
     {
+      name: 'report',
+      takes: '[name...]',
+      about: 'run the reports and alerts of MIRROR_REPORTS that are due, and tell whom they tell',
+      load: async () => (await import('./commands/report.ts')).reportCommand,
+    },
+    {
       name: 'backup',
       takes: '<file>',
       about: 'copy the mirror to a file and check the copy; the daemon may run',

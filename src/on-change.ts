@@ -7,12 +7,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import ms from 'ms';
 import { type StartedChild, startChild } from './child.ts';
 import type { Clock } from './clock.ts';
+import type { Environment } from './environment.ts';
 import { toError } from './errors.ts';
 import { printable } from './printable.ts';
 import type { Lock } from './store.ts';
 
 export type Say = (level: 'info' | 'warn', job: string, text: string) => void;
-type Write = (level: 'info' | 'warn', text: string) => void;
+export type Write = (level: 'info' | 'warn', text: string) => void;
 
 /** What a proven walk makes known (see `reading/changes.ts`): all of it goes to the command. */
 export type Change = Readonly<Record<'job' | 'table' | 'verdict' | 'completeAsOf', string>> &
@@ -69,7 +70,7 @@ export function onChange({ command, environment, say, hold, clock, timing }: OnC
       for (lock = hold(job); !lock; lock = hold(job)) await clock.sleep(HOLD_AGAIN_MS, signal);
       const variables = { ...environment, ...factsOf(change) };
       const write: Write = (level, text) => say(level, job, text);
-      const failure = await runCommand(command, variables, { ...defaults, ...timing }, write, signal);
+      const failure = await runCommand(command, { env: variables, ...(timing && { timing }) }, write, signal);
       if (failure) say('warn', job, `MIRROR_ON_CHANGE ${failure}`);
     } catch (thrown) {
       if (!signal.aborted) say('warn', job, `MIRROR_ON_CHANGE: ${toError(thrown).message}`);
@@ -129,15 +130,15 @@ function factsOf(change: Change): Record<string, string> {
  * One run of the command: by a shell, in a process group of its own, for a bounded time.
  * @returns how it failed; undefined where it ended well, or was ended by `signal`.
  */
-async function runCommand(
+export async function runCommand(
   command: string,
-  environment: Record<string, string | undefined>,
-  { most, grace }: Timing,
+  { timing, ...given }: { env: Environment; cwd?: string; input?: string; timing?: Partial<Timing> },
   write: Write,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   signal.throwIfAborted();
-  const options = { env: environment, output: 'pipe' } as const;
+  const { most, grace } = { ...defaults, ...timing };
+  const options = { ...given, output: 'pipe' } as const;
   const { child, release, signalGroup } = startChild(['/bin/sh', '-c', command], options);
   const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   const closed = once(child, 'close');

@@ -5,6 +5,7 @@
  *   that Redis lost costs seconds. A job whose dataset is not due, runs already or waits ends at once, so a wake too many costs nothing.
  * - A dataset that has to wait is moved by BullMQ: the job whose run met the wait is delayed until its end.
  * - While Redis is away, the worker is paused, and the timer runs by itself what is due.
+ * - Reports have a queue and a worker of their own (`queue/reports.ts`), and their timer is the daemon's.
  */
 
 import { type Job as BullJob, DelayedError, Queue, Worker } from 'bullmq';
@@ -15,6 +16,7 @@ import type { Log } from './log.ts';
 import { CHANGES, type ChangeSource, openChanges } from './queue/changes.ts';
 import { addressOf, connect, within } from './queue/connection.ts';
 import { startPrivateRedis } from './queue/private-redis.ts';
+import { openReports, type ReportSchedules } from './queue/reports.ts';
 import { nextDue, type Schedule } from './schedule.ts';
 
 export type { Change } from './queue/changes.ts';
@@ -31,6 +33,8 @@ export type QueueOptions = {
   /** Mirrors one dataset once. @throws Snooze to resume later, Failure to leave it to the schedule, the signal's reason. */
   run: (job: string, signal: AbortSignal) => Promise<void>;
   changes?: ChangeSource;
+  /** Runs a report if it is due; without it there is no queue of reports. */
+  runReport?: ((report: string) => Promise<void>) | undefined;
   /** Gets the outage when it begins, and null at its end. */
   onOutage?: (outage: Outage | null) => void;
   log: Log;
@@ -44,6 +48,10 @@ export type Outage = { since: string; message: string };
 export type MirrorQueue = {
   /** How others reach the queue of changes; `socket` is that of the private Redis, else null. */
   changesAt: { queue: string; prefix: string; socket: string | null };
+  /** Lets schedulers wake these reports, and no others. */
+  scheduleReports(schedules: ReportSchedules): void;
+  /** Has a report run. @returns false where Redis does not take it, or nobody would run it. */
+  wakeReport(report: string): Promise<boolean>;
   /** Stops runs at their next page boundary, and leaves nothing running. */
   close(): Promise<void>;
 };
@@ -103,6 +111,7 @@ export function startQueue(options: QueueOptions): MirrorQueue {
   const worker = new Worker(DATASETS, work, { ...shared, ...kept, concurrency, autorun: false });
   worker.on('error', doubt);
   const changes = openChanges(shared, datasets.keys(), options.changes, doubt);
+  const reports = options.runReport && openReports(shared, options.runReport, doubt);
 
   let outage: Outage | null = null;
   let beganAt = 0;
@@ -196,14 +205,15 @@ export function startQueue(options: QueueOptions): MirrorQueue {
     for (const dataset of datasets.values()) {
       const isDue = () => !dataset.running && clock.now() >= dueAt(dataset);
       if (!isDue()) continue;
-      const isAdded = !outage && (await addDue(dataset.job));
+      const isAdded = await addDue(queue, dataset.job);
       // The worker may have run it meanwhile.
       if (!isAdded && isDue() && !ending.signal.aborted) perform(dataset).catch(() => undefined);
     }
   }
 
-  /** Adds a job for a dataset that is due. One that waits to run is left alone. @returns false where none will run. */
-  async function addDue(job: string): Promise<boolean> {
+  /** Adds a job for what is due. One that waits to run is left alone. @returns false where none will run. */
+  async function addDue(queue: Queue, job: string): Promise<boolean> {
+    if (outage) return false;
     const jobId = `due-${job}`;
     const add = async () => {
       const left = await queue.getJob(jobId);
@@ -254,6 +264,7 @@ export function startQueue(options: QueueOptions): MirrorQueue {
       const isFar = schedule && 'every' in schedule && (next ?? 0) > clock.now() + schedule.every;
       if (!schedule || isFar) await queue.removeJobScheduler(key);
     }
+    await reports?.upsertSchedulers();
     for (const dataset of datasets.values()) {
       const { job, schedule } = dataset;
       if (!('every' in schedule)) await queue.upsertJobScheduler(job, { pattern: schedule.cron, tz: 'UTC' });
@@ -271,13 +282,13 @@ export function startQueue(options: QueueOptions): MirrorQueue {
     outage = { since: isoTime(clock.now()), message };
     beganAt = clock.monotonic();
     // BullMQ would repeat a refused command at once, for ever.
-    void worker.pause(true);
+    for (const one of [worker, reports?.worker]) void one?.pause(true);
     log.warn({ redis: addressOf(target), err: message }, 'Redis is away: a timer runs what is due meanwhile');
     options.onOutage?.(outage);
   }
 
   function there(): void {
-    void worker.resume();
+    for (const one of [worker, reports?.worker]) void one?.resume();
     if (outage) {
       const seconds = Math.round((clock.monotonic() - beganAt) / 1_000);
       log.info({ redis: addressOf(target), seconds }, 'Redis is back');
@@ -295,7 +306,9 @@ export function startQueue(options: QueueOptions): MirrorQueue {
       log.warn({}, 'a run did not reach its next page in time'),
     );
     // Without Redis, BullMQ would wait for it.
-    const closed = Promise.allSettled([worker.close(), queue.close(), changes.close(), looking]);
+    const closed = Promise.allSettled([
+      ...[worker.close(), queue.close(), changes.close(), reports?.close(), looking],
+    ]);
     await within(outage ? 0 : timing.close / 8, closed).catch(() => undefined);
     connection.end();
     await within(timing.close / 16, closed).catch(() => undefined);
@@ -305,6 +318,11 @@ export function startQueue(options: QueueOptions): MirrorQueue {
   let closing: Promise<void> | undefined;
   return {
     changesAt: { queue: CHANGES, prefix, socket: server?.target.path ?? null },
+    scheduleReports(schedules) {
+      reports?.follow(schedules);
+      void check();
+    },
+    wakeReport: async (report) => reports !== undefined && (await addDue(reports.queue, report)),
     close: () => (closing ??= close()),
   };
 }

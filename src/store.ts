@@ -27,6 +27,7 @@ import { ensureKeys } from './store/keys.ts';
 import { describeHolder, isLock, type Lock, lockJob, tryLock } from './store/lock.ts';
 import { type Keep, prune } from './store/prune.ts';
 import { type QuarantinedRow, type Retried, retryQuarantine } from './store/quarantine.ts';
+import { openReportState } from './store/reports.ts';
 import { ensureNumbers } from './store/rows.ts';
 import type { WalkRow } from './store/schema.ts';
 import { openSession, readMemory, type WalkSession } from './store/session.ts';
@@ -41,7 +42,8 @@ export { guarded } from './store/failure.ts';
 export { describeHolder, isLock, type Lock, syncLock, tryLock } from './store/lock.ts';
 export type { Keep } from './store/prune.ts';
 export type { QuarantinedRow, Retried } from './store/quarantine.ts';
-export type { WalkRow } from './store/schema.ts';
+export type { FinishedRun, ReportState } from './store/reports.ts';
+export type { ReportMessage, ReportRow, WalkRow } from './store/schema.ts';
 export { type ArrivedPage, type Counts, FULL_WALK_EVERY_MS, type WalkSession } from './store/session.ts';
 
 export type Store = ReturnType<typeof createStore>;
@@ -224,6 +226,8 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     /** Why the mirror's path no longer leads to the opened file; undefined where it does. */
     lost,
     governor: openGovernorState(connection, now),
+    /** Of the saved queries of `MIRROR_REPORTS`. */
+    reports: guardedAll(file, openReportState(connection, now)),
     ...guardedAll(file, {
       /**
        * Resumes the job's unfinished walk or glance, or begins one; it is this process's alone until it is released.

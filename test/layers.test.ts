@@ -14,7 +14,7 @@ const layers: readonly (readonly string[])[] = [
   ['walk', 'validate'],
   ['store'],
   ['mirror', 'plan', 'queue', 'on-change', 'app'],
-  ['reading', 'sinks'],
+  ['reading', 'reports', 'sinks'],
   ['serve'],
   ['daemon', 'doctor', 'commands', 'main', 'worker-main', 'cli', 'dot-env'],
 ];

@@ -291,7 +291,7 @@ const OPENING = `# Settings of market-mirror. They are read from this file in th
 # Keep the file out of version control, and to yourself: chmod 600.`;
 
 /** What a newcomer needs, beside what is set already. */
-const FIRST = /^(MARKET_API_\w+|MIRROR_DIR|MIRROR_SERVE)$/;
+const FIRST = /^(MARKET_API_\w+|MIRROR_DIR|MIRROR_SERVE|MIRROR_REPORTS|MIRROR_NOTIFY)$/;
 const MORE = '# more, which most never need:';
 
 /**

@@ -2,6 +2,8 @@
 
 import { Command } from 'commander';
 import { ageOf } from '../clock.ts';
+import { readReporting } from '../config.ts';
+import { Failure } from '../errors.ts';
 import { bytes, count, duration, number, relative, withClockTimes } from '../output/numbers.ts';
 import type { Output } from '../output/print.ts';
 import { type Paint, paintFor, renderTable, type TableColumn } from '../output/text.ts';
@@ -9,15 +11,18 @@ import { printable, printableJson } from '../printable.ts';
 import {
   type DatasetStatus,
   type Doing,
+  type FoundReports,
   foldProblems,
   type Growth,
   type Phrase,
   type Problem,
+  type ReportStatus,
   readGrowth,
   readStatus,
   relativeTextOf,
   type Status,
 } from '../reading/status.ts';
+import { mistakesByReport, readReportFiles } from '../reports/file.ts';
 import { type Context, localMirror } from './context.ts';
 import { withExamples } from './help.ts';
 import { redrawing } from './live-lines.ts';
@@ -52,12 +57,25 @@ async function status({ verbose, json, watch }: Options, context: Context): Prom
   const show = watch && !json && stdout.isTTY ? await redrawing(stdout) : writing(stdout);
   do {
     const now = clock.now();
-    const read = readStatus(dir, datasets, now);
+    const read = readStatus(dir, datasets, now, foundReports(context));
     const growth = verbose && !json ? readGrowth(dir, datasets, now) : null;
     show(json ? printableJson(read, watch ? 0 : 2) : renderStatus(read, growth, verbose ?? false, context));
     exit(read.exitCode);
     if (watch) await clock.sleep(REDRAW_EVERY_MS, signal).catch(() => undefined);
   } while (watch && !signal.aborted);
+}
+
+/** What the folder of reports holds; undefined, for what the mirror knows of it, where the settings of reports are wrong. */
+function foundReports({ environment }: Context): FoundReports | undefined {
+  try {
+    const settings = readReporting(environment);
+    if (!settings) return { names: [], mistakes: new Map() };
+    const { reports, mistakes } = readReportFiles(settings.folder, settings.webhook !== undefined);
+    return { names: reports.map(({ name }) => name), mistakes: mistakesByReport(mistakes) };
+  } catch (thrown) {
+    if (!(thrown instanceof Failure)) throw thrown;
+    return { names: [], mistakes: new Map([['MIRROR_REPORTS', thrown.message]]) };
+  }
 }
 
 const writing = (stdout: Output) => (text: string) => stdout.write(`${text}\n`);
@@ -87,6 +105,7 @@ function renderStatus(
     ...(problems.length > 0 ? [''] : []),
     renderDatasets(status, verbose, paint),
     ...(verbose ? datasets.flatMap((dataset) => renderDetails(dataset, paint)) : []),
+    ...(status.reports.length > 0 ? ['', renderReports(status, paint)] : []),
     '',
     renderQuota(status),
     ...(verbose ? more : []),
@@ -126,6 +145,24 @@ function renderDatasets({ datasets, daemon, at }: Status, verbose: boolean, pain
     { name: 'drift', align: 'right', cell: ({ drifts }) => count(drifts) },
   ];
   return renderTable(verbose ? [...columns, ...counts] : columns, datasets, paint);
+}
+
+function renderReports({ reports, at }: Status, paint: Paint): string {
+  const columns: TableColumn<ReportStatus>[] = [
+    { name: 'report', cell: ({ report }) => printable(report) },
+    { name: 'last run', align: 'right', cell: ({ lastRun }) => ago(lastRun, Date.parse(at)) },
+    { name: 'rows', align: 'right', cell: ({ rows }) => (rows === null ? '–' : number(rows)) },
+    { name: 'new', align: 'right', cell: ({ newRows }) => (newRows === null ? '–' : number(newRows)) },
+    { name: 'state', cell: (report) => renderReportState(report, paint) },
+  ];
+  return renderTable(columns, reports, paint);
+}
+
+function renderReportState({ error, waits, unsent, lastRun }: ReportStatus, paint: Paint): string {
+  if (error !== null) return paint('red', 'failed');
+  if (unsent !== null) return paint('red', 'not told');
+  if (waits !== null) return paint('yellow', 'waits for a proof');
+  return lastRun === null ? 'not run yet' : paint('green', 'ok');
 }
 
 function renderRows({ rows, held }: DatasetStatus): string {

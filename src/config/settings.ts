@@ -23,6 +23,7 @@ import {
   readShipUrl,
   readSwitch,
   readVariables,
+  readWebhookUrl,
   refuse,
   showApiUrl,
   showProxyUrl,
@@ -137,6 +138,34 @@ export const settings = {
       'instead of the address, a file that holds it: it may have a password',
       toPath,
       { secret: 'the password of Postgres', isSecret: holdsPassword, isFile: true },
+    ),
+  },
+  /** `readReporting` puts them together. */
+  reports: {
+    folder: optional(
+      'MIRROR_REPORTS',
+      'a folder of reports and alerts, a `.sql` file each, that `start` and `report` run; examples are in `deploy/reports`',
+      toPath,
+    ),
+    to: optional(
+      'MIRROR_REPORTS_TO',
+      'folder of their files; `reports` in `MIRROR_DIR` unless given',
+      toPath,
+    ),
+    notify: optional(
+      'MIRROR_NOTIFY',
+      'a webhook that gets what they tell; https, or http on loopback only',
+      readWebhookUrl,
+      { secret: 'the address of a webhook' },
+    ),
+    notifyFile: optional(
+      'MIRROR_NOTIFY_FILE',
+      'instead of the webhook, a file that holds its address',
+      toPath,
+      {
+        secret: 'the address of a webhook',
+        isFile: true,
+      },
     ),
   },
   lake: {

@@ -92,6 +92,19 @@ export function readApiUrl(text: string): string {
   return `${origin}${pathname}`.replace(/\/+$/, '');
 }
 
+/** The address of a webhook, which is a secret: a refusal never shows it. */
+export function readWebhookUrl(text: string): string {
+  const written = text.trim();
+  if (!URL.canParse(written)) refuse('is not an address such as https://hooks.example.com/services/…');
+  const { username, password, protocol, hostname, hash, href } = new URL(written);
+  if (username || password || hash)
+    refuse('holds a user name, a password or a fragment, which no webhook takes');
+  if (protocol === 'http:' && !isLoopback(hostname))
+    refuse('uses http://, which would show it to the network: use https://');
+  if (protocol !== 'http:' && protocol !== 'https:') refuse('is not an https:// address');
+  return href;
+}
+
 /** Where a proxy is. */
 export type ProxyAddress = {
   /** Without user name and password. */

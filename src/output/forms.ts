@@ -24,7 +24,8 @@ export async function* ndjson({ columns, batches }: Rows): AsyncGenerator<string
   for await (const batch of batches) yield batch.map((row) => `${toJson(row)}\n`).join('');
 }
 
-function rowToJson(columns: readonly Column[]): (row: readonly Cell[]) => string {
+/** Writes a row as a JSON object. */
+export function rowToJson(columns: readonly Column[]): (row: readonly Cell[]) => string {
   const keys = distinctNames(columns).map((name) => `${quote(name)}:`);
   const write = columns.map(({ inJson }) => (inJson === undefined ? cellToJson : asSuch[inJson]));
   return (row) => `{${keys.map((key, at) => key + write[at]?.(row[at] ?? null)).join(',')}}`;
@@ -94,8 +95,9 @@ export function describeDefused(cells: number): string {
   return `an apostrophe stands before ${count(cells, 'cell')} that would be a formula in a spreadsheet: --exact leaves it out`;
 }
 
-/** Rows as a Markdown table. */
-export async function* markdown({ columns, batches }: Rows): AsyncGenerator<string, void> {
+/** Rows as a Markdown table, below a title where there is one. */
+export async function* markdown({ columns, batches }: Rows, title?: string): AsyncGenerator<string, void> {
+  if (title !== undefined) yield `# ${escaped(title)}\n\n`;
   const line = (texts: string[]) => `| ${texts.join(' | ')} |\n`;
   yield line(columns.map(({ name }) => escaped(name))) + line(columns.map(() => '---'));
   for await (const batch of batches) yield batch.map((row) => line(row.map(cellToMarkdown))).join('');
@@ -106,6 +108,33 @@ function cellToMarkdown(cell: Cell): string {
   if (typeof cell === 'string') return escaped(cell);
   return cell instanceof Uint8Array ? hex(cell) : String(cell);
 }
+
+/** Rows as a page of HTML that needs nothing else: a table below its title. */
+export async function* html({ columns, batches }: Rows, title = ''): AsyncGenerator<string, void> {
+  const line = (cells: string[]) => `<tr>${cells.join('')}</tr>\n`;
+  yield `<!doctype html>
+<meta charset="utf-8">
+<title>${inHtml(title)}</title>
+<style>
+body { font: 14px system-ui, sans-serif; margin: 2em }
+table { border-collapse: collapse }
+th, td { border-bottom: 1px solid #8884; padding: .3em .8em; text-align: left; vertical-align: top }
+td.number { text-align: right; font-variant-numeric: tabular-nums }
+</style>
+<h1>${inHtml(title)}</h1>
+<table>
+${line(columns.map(({ name }) => `<th>${inHtml(name)}</th>`))}`;
+  for await (const batch of batches) yield batch.map((row) => line(row.map(cellToHtml))).join('');
+  yield '</table>\n';
+}
+
+function cellToHtml(cell: Cell): string {
+  if (cell === null) return '<td></td>';
+  if (typeof cell === 'number' || typeof cell === 'bigint') return `<td class="number">${cell}</td>`;
+  return `<td>${inHtml(cell instanceof Uint8Array ? hex(cell) : cell).replace(/\r?\n/g, '<br>')}</td>`;
+}
+
+const inHtml = (text: string) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 /** Escapes what would end the cell, start a format or be taken for HTML. */
 function escaped(text: string): string {

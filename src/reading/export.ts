@@ -6,7 +6,7 @@ import { openAtomicFile, writing } from '../atomic-file.ts';
 import { Failure } from '../errors.ts';
 import type { ListedJob } from '../job.ts';
 import type { Cell, Rows } from '../output/answer.ts';
-import { csv, json, ndjson } from '../output/forms.ts';
+import { csv, html, json, markdown, ndjson } from '../output/forms.ts';
 import { reportProgress } from '../progress.ts';
 import { quoted, readMirror } from '../store/read.ts';
 import { gapAfter, outcomeSql } from './changes.ts';
@@ -17,9 +17,13 @@ import type { Params } from './query/statement.ts';
 export const exportFormats = ['csv', 'ndjson', 'json', 'parquet'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
+/** Those that reports know as well. */
+export const fileFormats = [...exportFormats, 'md', 'html'] as const;
+export type FileFormat = (typeof fileFormats)[number];
+
 /** All times are ISO 8601 UTC. */
 export type Order = {
-  format: ExportFormat;
+  format: FileFormat;
   /** CSV: keep cells that a spreadsheet would run as formulas. */
   exact: boolean;
   sql: string;
@@ -32,6 +36,8 @@ export type Order = {
   exportedAt: string;
   /** Name and version of the program. */
   by: string;
+  /** The report whose result it is. */
+  report?: { name: string; title: string };
 };
 
 /** What a file was made of. Within one `version` members are added, never removed or changed in meaning. */
@@ -104,7 +110,7 @@ async function* counted(
 /** The pieces of the file, and the types that the columns have in its form. */
 async function formOf(
   rows: Rows,
-  { format, exact }: Order,
+  { format, exact, report }: Order,
   about: unknown,
   defused: { cells: number },
 ): Promise<{ pieces: AsyncGenerator<string | Uint8Array, void>; types: (string | null)[] }> {
@@ -116,6 +122,10 @@ async function formOf(
       return { pieces: ndjson(rows), types };
     case 'json':
       return { pieces: json(rows), types };
+    case 'md':
+      return { pieces: markdown(rows, report?.title), types };
+    case 'html':
+      return { pieces: html(rows, report?.title), types };
     case 'parquet': {
       const { parquet, parquetTypes } = await import('../output/parquet.ts');
       return { pieces: parquet(rows, about), types: parquetTypes(rows.columns) };

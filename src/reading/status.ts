@@ -21,6 +21,7 @@ import {
   type ServeStatus,
   type Trouble,
 } from './status/read.ts';
+import { type FoundReports, type ReportStatus, readReportStatuses } from './status/reports.ts';
 
 export { type FoldedProblem, foldProblems, type Phrase } from '../folded-problems.ts';
 export type { SinkNote, SinkStatus } from './status/lag.ts';
@@ -28,6 +29,7 @@ export { noSinks } from './status/lag.ts';
 export { type Problem, relativeTextOf } from './status/problems.ts';
 export type { DatasetStatus, Doing, ServeNote, ServeStatus, ServeWord, Trouble } from './status/read.ts';
 export { type Growth, readService } from './status/read.ts';
+export type { FoundReports, ReportStatus } from './status/reports.ts';
 
 /** What `status --json` prints. Within one `version` members are added, never removed or changed in meaning. */
 export type Status = {
@@ -42,6 +44,7 @@ export type Status = {
   /** The gravest first. */
   problems: Problem[];
   datasets: DatasetStatus[];
+  reports: ReportStatus[];
   calls: CallStatus['calls'];
 } & SinkStatuses &
   LimitsJson;
@@ -56,8 +59,13 @@ export type DaemonNote = {
 } & SinkNotes;
 
 /** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
-export function readStatus(dir: string, datasets: readonly Dataset[], now: number): Status {
-  return readMirror(dir, (connection) => statusOf(connection, dir, datasets, now));
+export function readStatus(
+  dir: string,
+  datasets: readonly Dataset[],
+  now: number,
+  reports?: FoundReports,
+): Status {
+  return readMirror(dir, (connection) => statusOf(connection, dir, datasets, now, reports));
 }
 
 /** How fast the mirror grows; null while it is not a day old. Costs a count of all rows. */
@@ -65,14 +73,15 @@ export function readGrowth(dir: string, datasets: readonly Dataset[], now: numbe
   return readMirror(dir, (connection) => growthOf(connection, dir, datasets, now));
 }
 
-/** The status of an open mirror, for a caller that reads more of the same moment. */
+/** The status of an open mirror, for a caller that reads more of the same moment. @param reports what their folder holds now. */
 export function statusOf(
   connection: Connection,
   dir: string,
   datasets: readonly Dataset[],
   now: number,
+  reports?: FoundReports,
 ): Status {
-  const health = healthOf(connection, dir, datasets, now);
+  const health = healthOf(connection, dir, datasets, now, reports);
   const { problems } = health;
   return {
     version: 1 as const,
@@ -84,12 +93,13 @@ export function statusOf(
     ...health.sinks,
     problems,
     datasets: health.datasets,
+    reports: health.reports,
     ...limitsJson(health.limits),
     calls: health.calls().calls,
   };
 }
 
-export type Health = Pick<Status, 'daemon' | 'problems' | 'datasets'> & {
+export type Health = Pick<Status, 'daemon' | 'problems' | 'datasets' | 'reports'> & {
   sinks: SinkStatuses;
   limits: Limits;
   /** Of the write-ahead log. */
@@ -104,6 +114,7 @@ export function healthOf(
   dir: string,
   datasets: readonly Dataset[],
   now: number,
+  found?: FoundReports,
 ): Health {
   const limits = readLimits(connection, now);
   const plan = planOf(connection, datasets, now, limits);
@@ -123,6 +134,7 @@ export function healthOf(
   };
   const bytes = logBytes(connection.name);
   const sinks = lagsOf(connection, daemon, now);
+  const reports = readReportStatuses(connection, found);
   const problems = findProblems({
     datasets: read,
     waits: limits.waits,
@@ -131,10 +143,11 @@ export function healthOf(
     daemon,
     logBytes: bytes,
     lags: sinks,
+    reports,
     silence: readSilence(connection),
     now,
   });
-  return { daemon, sinks, problems, datasets: read, limits, logBytes: bytes, calls };
+  return { daemon, sinks, problems, datasets: read, reports, limits, logBytes: bytes, calls };
 }
 
 /** The daemon at work on the folder, or null where none lives. */

@@ -25,6 +25,7 @@ import { guarded, isBusy, storeFailure } from './failure.ts';
 import { refuseNetworkFilesystem } from './filesystem.ts';
 import { mirrorFile, openFit, renewEpoch } from './identity.ts';
 import { describeHolder, isLock, tryLock } from './lock.ts';
+import { dropUnsent } from './reports.ts';
 import { lastSeqOf, noteRestoredSeq } from './sequence.ts';
 import { Database } from './sqlite.ts';
 
@@ -213,6 +214,7 @@ export function noteRestore(file: string, copy: string, now: number): void {
   const connection = new Database(copy, { fileMustExist: true });
   try {
     noteRestoredSeq(connection, Math.max(now, lastSeqIn(file)));
+    dropUnsent(connection);
   } finally {
     connection.close();
   }

@@ -29,7 +29,7 @@ export function prune(connection: Connection, job: Job, keep: Keep, now: number)
  * The time to count from, in epoch milliseconds: a day after the latest call that is a day old. That is about now, unless the clock
  * has gone far ahead of the calls. Undefined where no call is so old.
  */
-function believedTime(connection: Connection, now: number): number | undefined {
+export function believedTime(connection: Connection, now: number): number | undefined {
   const dayAgo = isoTime(now - DAY_MS);
   const latest = valueIn<string>(connection, 'SELECT max(at) FROM requests WHERE at <= ?', dayAgo);
   return latest ? Date.parse(latest) + DAY_MS : undefined;

@@ -308,3 +308,79 @@ export const restores = sqliteTable('_restores', {
   /** The mirror before had no greater one; null in a backup that nobody has written to. */
   restoredSeq: integer('restored_seq'),
 });
+
+/** The saved queries of `MIRROR_REPORTS`: one row for each, with its last run. */
+export const reports = sqliteTable('_reports', {
+  /** Of its file, without `.sql`. */
+  name: text().primaryKey(),
+  /** What people read: its `title`, or else its name. */
+  title: text().notNull(),
+  /** Its file as last read: when it is edited, it is due. */
+  sql: text().notNull(),
+  /** JSON: the jobs whose datasets its last run read. */
+  reads: text({ mode: 'json' }).notNull().default([]).$type<readonly string[]>(),
+  /** `seq` of the latest change that its last run could show, see `changes`. Null before the first. */
+  seq: integer(),
+  /** When its last run began. Null before the first. */
+  ranAt: text('ran_at'),
+  /** How long its last run took, in milliseconds. */
+  durationMs: integer('duration_ms'),
+  /** Rows of its last result. */
+  rows: integer(),
+  /** Rows of it that were not told of before: all of them for a report that is no alert. */
+  newRows: integer('new_rows'),
+  /** Why it waits for a proof, in words for people. Null if it does not. */
+  waits: text(),
+  /** What is wrong with its file, in words for people. Null if nothing is. */
+  mistake: text(),
+  /** Why its last run failed, in words for people. Null if it did not. */
+  error: text(),
+  /** Of what kind that is, as in `walks`. */
+  errorKind: text('error_kind').$type<FailureKind>(),
+  /** JSON: what its last result was made of, as the receipt of `export` says it, with `file` where there is one. */
+  receipt: text(),
+});
+
+export type ReportRow = typeof reports.$inferSelect;
+
+/** The rows that alerts have told of. */
+export const reportKeys = sqliteTable(
+  '_report_keys',
+  {
+    /** The name of the report. */
+    report: text().notNull(),
+    /** JSON: the values of the watched columns, in their order. */
+    key: text().notNull(),
+    /** When it was told of. */
+    at: text().notNull(),
+    /** Since when the result does not show it. Null while it does. It is forgotten 90 days later. */
+    leftAt: text('left_at'),
+  },
+  (table) => [primaryKey({ columns: [table.report, table.key] })],
+);
+
+/** What reports tell: each message is written in the transaction that writes its keys, and sent afterwards. */
+export const reportMessages = sqliteTable('_report_messages', {
+  /** A digest of the report, the values of the watched columns, and `seq`: a message that is sent twice has the same. */
+  id: text().primaryKey(),
+  /** The name of the report. */
+  report: text().notNull(),
+  /** When it was written. */
+  at: text().notNull(),
+  /** Who gets it: `webhook` or `command`. */
+  receiver: text({ enum: ['webhook', 'command'] }).notNull(),
+  /** JSON: what is sent. */
+  body: text().notNull(),
+  /** How often it could not be sent. */
+  failures: integer().notNull().default(0),
+  /** Why it could not be sent the last time. Null if it was not tried, or was sent. */
+  error: text(),
+  /** When it is tried again. Null for at once. */
+  nextTryAt: text('next_try_at'),
+  /** When it was sent. Null until then. */
+  sentAt: text('sent_at'),
+  /** When it was given up, three days after it was written. Null otherwise. */
+  givenUpAt: text('given_up_at'),
+});
+
+export type ReportMessage = typeof reportMessages.$inferSelect;

@@ -1,7 +1,10 @@
 /** The examples of every command's help, run as they stand there. */
 
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { listenOnLoopback } from '../helpers/loopback.ts';
 import { runMain } from '../helpers/main.ts';
 import { postgres } from '../helpers/postgres.ts';
 import { CANARY, setupSync } from '../helpers/sync-bench.ts';
@@ -44,12 +47,16 @@ test('what help shows works as it is shown', async () => {
   clock.advance(THREE_HOURS_MS);
   await sync();
   const { url: MIRROR_SHIP } = await postgres();
+  const { url: MIRROR_NOTIFY, close } = await listenOnLoopback(createServer((_, answer) => answer.end()));
+  onTestFinished(close);
+  cpSync(join(home, 'deploy/reports'), 'examples', { recursive: true });
+  const others = { MIRROR_SHIP, MIRROR_LAKE: 'lake', MIRROR_REPORTS: 'examples', MIRROR_NOTIFY };
 
   for (const line of examples.flatMap(({ lines }) => lines)) {
     if ([...endless, ...besideThem].includes(line)) continue;
     // What would run on and on ends at once.
     const signal = /^model-api|--watch/.test(line) ? AbortSignal.abort() : undefined;
-    const settings = line.startsWith('init') ? {} : { ...environment, MIRROR_SHIP, MIRROR_LAKE: 'lake' };
+    const settings = line.startsWith('init') ? {} : { ...environment, ...others };
     // Another program may listen on its own port.
     const words = [...wordsOf(line), ...(line.startsWith('model-api') ? ['--port', '0'] : [])];
     const { code, stdout, stderr } = await runMain(words, settings, clock, signal);

@@ -17,6 +17,7 @@ const more = [
   'lab/soak.ts',
   'test/queue/daemon.ts',
   'test/queue/parent.ts',
+  'test/reports/life.ts',
   'test/worker-main.ts',
   // What scripts of tests import: see sources.ts.
   ...['child', 'clock', 'governor', 'load-jobs', 'log', 'process-name', 'store', 'store/read'].map(

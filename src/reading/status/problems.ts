@@ -13,6 +13,7 @@ import { LONG_LOG_BYTES } from '../../store/read.ts';
 import type { SinkNotes, SinkStatus, SinkStatuses } from './lag.ts';
 import type { ListNotes } from './notes.ts';
 import type { DatasetStatus, Doing, LastCall, Silence, Trouble } from './read.ts';
+import type { ReportStatus } from './reports.ts';
 
 export { phrase, textOf } from '../../folded-problems.ts';
 
@@ -40,6 +41,8 @@ export type Problem = {
     | 'restless-field'
     | 'long-log'
     | 'serve-down'
+    | 'report-failed'
+    | 'report-unsent'
     | `${SinkName}-behind`;
   /** Null where the problem is not of one dataset. */
   job: string | null;
@@ -67,6 +70,7 @@ export type Findings = {
   /** Of the write-ahead log. */
   logBytes: number;
   lags: SinkStatuses;
+  reports: readonly ReportStatus[];
   /** Of the API, where its latest call got no answer. */
   silence: Silence | null;
   /** Epoch milliseconds. */
@@ -81,6 +85,7 @@ export function findProblems({
   daemon,
   logBytes,
   lags,
+  reports,
   silence,
   now,
 }: Findings): Problem[] {
@@ -145,6 +150,7 @@ export function findProblems({
       ),
     );
   for (const sink of sinkNames) found.push(...behind(sink, lags[sink], daemon?.[sink]?.everySeconds));
+  for (const report of reports) found.push(...ofReport(report));
   const ofLevel = (level: Problem['level']) => found.filter((problem) => problem.level === level);
   return [...ofLevel('error'), ...ofLevel('warning')];
 }
@@ -177,6 +183,46 @@ function unreachable(job: string | null, recorded: string, since?: string): Prob
     phrase`${advice}; the next run tries again`,
     job === null ? 'unreachable' : null,
   );
+}
+
+function ofReport({ report, error, exitCode, unsent, givenUp }: ReportStatus): Problem[] {
+  const message = error?.startsWith(report) ? error : `the report ${report}: ${error}`;
+  const run = `market-mirror report ${report}`;
+  return [
+    ...(error === null
+      ? []
+      : [
+          problem(
+            'report-failed',
+            null,
+            exitCode,
+            phrase`${message}`,
+            phrase`mend it; market-mirror report --check looks at all reports`,
+          ),
+        ]),
+    ...(unsent === null
+      ? []
+      : [
+          problem(
+            'report-unsent',
+            null,
+            exitCodes.incomplete,
+            phrase`${number(unsent.messages)} ${plural(unsent.messages, 'message')} of the report ${report} not told since ${{ at: unsent.since }}: ${unsent.error}`,
+            phrase`it is tried again for three days; ${run} tries at once`,
+          ),
+        ]),
+    ...(givenUp === 0
+      ? []
+      : [
+          problem(
+            'report-unsent',
+            null,
+            exitCodes.incomplete,
+            phrase`${number(givenUp)} ${plural(givenUp, 'message')} of the report ${report} given up after three days`,
+            phrase`what they said is in the table _report_messages for three more days`,
+          ),
+        ]),
+  ];
 }
 
 function scopeMissing(job: string, call: LastCall | undefined): Problem {

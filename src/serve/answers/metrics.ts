@@ -252,7 +252,10 @@ const sampled = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
 );
 
 /** The mirror at one time. */
-type MirrorState = Pick<Health, 'daemon' | 'sinks' | 'problems' | 'datasets' | 'limits' | 'logBytes'> & {
+type MirrorState = Pick<
+  Health,
+  'daemon' | 'sinks' | 'problems' | 'datasets' | 'reports' | 'limits' | 'logBytes'
+> & {
   upstream: Status['calls'];
   readiness: DatasetReadiness[];
   lastWalks: readonly LastWalk[];
@@ -391,6 +394,22 @@ const mirrorGauges: readonly MirrorGauge[] = [
     '1 for each problem that status shows now, by its code; job is empty where it is not of one dataset.',
     ['code', 'job', 'level'],
     ({ problems }) => problems.map(({ code, job, level }) => [1, { code, job: job ?? '', level }]),
+  ),
+  gauges(
+    'report_last_run_timestamp_seconds',
+    'When the report last ran, in Unix time; absent where it never has.',
+    ['report'],
+    ({ reports }) =>
+      reports.map(({ report, lastRun }) => [
+        lastRun === null ? null : Date.parse(lastRun) / 1_000,
+        { report },
+      ]),
+  ),
+  gauges(
+    'report_unsent_messages',
+    'Messages of the report that could not be sent yet.',
+    ['report'],
+    ({ reports }) => reports.map(({ report, unsent }) => [unsent?.messages ?? 0, { report }]),
   ),
   gauge('daemon_running', '1 while a daemon works on the folder, else 0.', ({ daemon }) =>
     Number(daemon !== null),
