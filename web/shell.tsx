@@ -91,7 +91,7 @@ function Side({ path }: { path: string }) {
         {link({ view: 'problems' }, 'Problems', problems > 0 && <span class="tag warn">{problems}</span>)}
         {link({ view: 'sql' }, 'SQL')}
         <li>
-          <span class="note group" id="datasets-group">
+          <span class="note" id="datasets-group">
             Datasets
           </span>
           <ul aria-labelledby="datasets-group">
@@ -101,7 +101,7 @@ function Side({ path }: { path: string }) {
           </ul>
         </li>
         <li>
-          <span class="note group" id="reading-group">
+          <span class="note" id="reading-group">
             How it is read
           </span>
           <ul aria-labelledby="reading-group">

@@ -10,13 +10,16 @@ import { readDaemon } from '../reading/status.ts';
 import type { Call, Route } from './http/handler.ts';
 import { digestEtag, errorResponse, type HttpResponse, matchesEtag } from './http/response.ts';
 import type { Pool } from './pool.ts';
+import { QueryError } from './query/errors.ts';
 import type { Admission } from './service/admission.ts';
+import type { WatchedMirror } from './service/mirror.ts';
+import { sqlOf } from './ui/ask.ts';
 import { openAssets } from './ui/assets.ts';
 import { notFoundPage, openPageAuth, type ViewerResponder } from './ui/auth.ts';
 import { openDownloads } from './ui/downloads.ts';
 import type { OverviewRequest } from './ui/overview.ts';
 import { openQueryTurns, type QueryParts, respondToQuery } from './ui/queries.ts';
-import { BadRequest, failedResponse } from './ui/requests.ts';
+import { BadRequest, failedResponse, type Translate } from './ui/requests.ts';
 import { linkPath, openSessions } from './ui/sessions.ts';
 import type { PageAccess } from './ui/wire.ts';
 
@@ -31,6 +34,7 @@ type UiParts = {
   /** Of market-mirror. */
   version: string;
   clock: Clock;
+  mirror: Pick<WatchedMirror, 'read'>;
   /** Another number when something was committed; undefined while the mirror cannot be read. */
   mirrorVersion(): number | undefined;
   /** Called with errors that must not happen. */
@@ -82,7 +86,12 @@ export function openUi(parts: UiParts): Ui {
   const assets = openAssets(parts.folder ?? builtFolder());
   const turns = openQueryTurns(pool, admission, clock);
   const overview = { dir, jobs, datasets, spending, version, access };
-  const queries: QueryParts = { dir, tables: tablesOf(jobs), turns, clock, onError };
+  const translate: Translate = (ask, facets) => {
+    const read = parts.mirror.read(({ connection }) => sqlOf(connection, jobs, ask, facets, clock.now()));
+    if (read) return read;
+    throw new Failure('incomplete', 'the mirror cannot be read at the moment');
+  };
+  const queries: QueryParts = { dir, tables: tablesOf(jobs), turns, translate, clock, onError };
   const downloads = openDownloads(queries, `market-mirror ${version}`);
   // What changes with the process is another number in the next one.
   const start = randomUUID();
@@ -147,6 +156,10 @@ function toFailedLine(respond: Route['respond']): Route['respond'] {
     try {
       return await respond(call);
     } catch (thrown) {
+      if (thrown instanceof QueryError) {
+        const { message, hint } = thrown.body;
+        return failedResponse(400, 'usage', hint === null ? message : `${message}. ${hint}`);
+      }
       if (thrown instanceof BadRequest) return failedResponse(thrown.status, 'usage', thrown.message);
       if (!(thrown instanceof Failure) || thrown.kind === 'bug') throw thrown;
       const { kind, message } = thrown;

@@ -33,7 +33,7 @@ export function Chart(props: ChartProps) {
 function Swatch({ colour, kind, isDashed }: { colour: string; kind: Series['kind']; isDashed: boolean }) {
   const stroke = `var(${colour})`;
   return (
-    <svg class="swatch" viewBox="0 0 16 10" aria-hidden="true">
+    <svg width="16" height="10" viewBox="0 0 16 10" aria-hidden="true">
       {kind === 'bars' && <rect x="4" y="1" width="8" height="9" style={{ fill: stroke }} />}
       {kind === 'points' && <circle cx="8" cy="5" r="3" style={{ fill: stroke }} />}
       {(kind === 'line' || kind === 'steps') && (

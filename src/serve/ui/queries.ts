@@ -8,7 +8,14 @@ import type { HttpResponse, StreamedResponse } from '../http/response.ts';
 import { abortSignalOf, ClientGone } from '../http/stream.ts';
 import type { Loan, Pool } from '../pool.ts';
 import { type Admission, type Caller, isRefused, type Permit, type Refusal } from '../service/admission.ts';
-import { busyResponse, failedResponse, readJson, readLimit, readQuestion } from './requests.ts';
+import {
+  busyResponse,
+  failedResponse,
+  readJson,
+  readLimit,
+  readQuestion,
+  type Translate,
+} from './requests.ts';
 import type { Viewer } from './sessions.ts';
 import type { QueryLine } from './wire.ts';
 
@@ -18,6 +25,7 @@ export type QueryParts = {
   /** The mirrored tables with their jobs. */
   readonly tables: Readonly<Record<string, string>>;
   readonly turns: QueryTurns;
+  readonly translate: Translate;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Called with errors that must not happen. */
   onError(thrown: unknown): void;
@@ -33,14 +41,14 @@ const KEEP_ALIVE_MS = 10_000;
 export async function respondToQuery(
   call: Call,
   viewer: Viewer,
-  { dir, tables, turns, clock, onError }: QueryParts,
+  { dir, tables, turns, translate, clock, onError }: QueryParts,
   timeoutMs: number,
 ): Promise<StreamedResponse> {
   const startedAt = clock.monotonic();
   const body = await readJson(call);
   const limit = readLimit(body);
   const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': 'no-store' };
-  const question = readQuestion(body, clock.now());
+  const { whole, ...question } = readQuestion(body, clock.now(), translate);
   const turn = await turns.take(call, viewer);
   if ('status' in turn) return turn;
   return {
@@ -60,7 +68,8 @@ export async function respondToQuery(
             { signal: abortSignalOf(call), now: clock.now, timeoutMs },
             ({ columns, sources, seq, notes }) => {
               const named = columns.map(({ name, type }) => ({ name, type }));
-              return write(lineOf({ opened: { columns: named, sources, seq, notes } }));
+              const said = whole && { whole };
+              return write(lineOf({ opened: { columns: named, sources, seq, notes, ...said } }));
             },
             async (piece) => {
               isBetween = false;
