@@ -66,6 +66,7 @@ const documentPaths = [
   '/problems',
   '/quota',
   '/sql',
+  '/reports',
 ];
 
 const QUERY_MS = 60_000;

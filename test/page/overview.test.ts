@@ -171,6 +171,23 @@ test('the quota says what waits and why, and one thing alone of the plan', async
   expect(text).not.toContain('Every schedule can be kept');
 });
 
+test('reports are told with their last run and what is wrong with them', async () => {
+  const page = await overviewWith('/reports', ({ at, status }) => {
+    const report = { rows: 3, newRows: 1, file: 'a.csv', waits: null, error: null, unsent: null };
+    const ran = { lastRun: at, durationSeconds: 2, ...report };
+    Object.assign(status, {
+      reports: [
+        { report: 'a', title: 'Grade A', ...ran },
+        { report: 'b', title: 'Wrong', ...ran, file: null, error: 'b.sql, line 2: no such word' },
+      ],
+    });
+  });
+  const [, good, wrong] = await tableIn(page, 'Reports');
+  expect(good?.slice(0, 3)).toEqual(['a', 'Grade A', 'ran']);
+  expect(wrong?.[2]).toBe('b.sql, line 2: no such word');
+  expect(await page.getByRole('navigation').getByRole('link', { name: 'Reports' }).count()).toBe(1);
+});
+
 test('what changed is told walk by walk, field by field, with names as in SQL; what a first walk brought is no change', async () => {
   const window = await lived.visit('/');
   const { page } = window;

@@ -5,7 +5,7 @@ import { isoTime } from '../../src/clock.ts';
 import type { SinkNote } from '../../src/reading/status.ts';
 import { isLock, tryLock } from '../../src/store.ts';
 import { openLived } from './lived.ts';
-import { datasetLine, faultsOf, go, openSight, rowsOf, settled, tableIn } from './support.ts';
+import { datasetLine, faultsOf, go, lookAgain, openSight, rowsOf, settled, tableIn } from './support.ts';
 
 const lived = await openLived();
 afterAll(lived.close);
@@ -83,6 +83,7 @@ test('changes that come are said, and shown when they are asked for', async () =
   smartWallets.rows.unshift(...smartWallets.make(3));
   lived.bench.clock.advance(60_000);
   await lived.bench.mirror('smart-wallets');
+  await lookAgain(page);
   const button = page.getByRole('button', { name: 'Show newer changes' });
   await button.waitFor();
   expect(await rows.count()).toBe(before);
@@ -120,6 +121,7 @@ test('a version that is being read stays open when a newer one comes', async () 
   lived.bench.clock.advance(60_000);
   aiSignals.generatedAt = isoTime(lived.bench.clock.now());
   await lived.bench.mirror('ai-signals');
+  await lookAgain(page);
   await page.getByRole('heading', { name: 'Version 3: changed' }).waitFor();
   expect(await values.isVisible()).toBe(true);
 });
@@ -232,6 +234,7 @@ test('a value that is being read stays the same while rows come above it', async
     SELECT job, 'other', 'other', replace(body, key, 'other'), problems, walk_id, first_seen_at, last_seen_at, 1 FROM quarantine`);
   lived.bench.clock.advance(60_000);
   await lived.bench.mirror('smart-wallets');
+  await lookAgain(page);
   await expect.poll(() => refused.count()).toBe(2);
   expect(await whole.innerText()).toBe(before);
 });
