@@ -31,8 +31,6 @@ FROM ai_signals GROUP BY hour ORDER BY hour`;
 type Picture = {
   name: string;
   path: string;
-  /** A button to press before it is taken. */
-  press?: string;
   width?: number;
   height: number;
   colorScheme?: 'dark';
@@ -41,7 +39,7 @@ type Picture = {
 const pictures: readonly Picture[] = [
   { name: 'overview', path: '/', height: 760 },
   { name: 'overview-dark-small', path: '/', width: 390, height: 844, colorScheme: 'dark' },
-  { name: 'sql', path: `/sql#${new URLSearchParams({ sql: signalsByHour })}`, press: 'Chart', height: 920 },
+  { name: 'sql', path: `/sql#${new URLSearchParams({ sql: signalsByHour, show: 'chart' })}`, height: 920 },
 ];
 
 const jobs = await listJobs();
@@ -94,7 +92,7 @@ async function withService(
 async function take(
   browser: Browser,
   url: string,
-  { name, path, press, width = 1_280, height, colorScheme }: Picture,
+  { name, path, width = 1_280, height, colorScheme }: Picture,
 ): Promise<void> {
   const context = await browser.newContext({
     viewport: { width, height },
@@ -106,7 +104,6 @@ async function take(
     await page.goto(`${url}${path}`);
     await page.locator('.connection.live').waitFor();
     await page.locator('main .state.loading').waitFor({ state: 'hidden' });
-    if (press) await page.getByRole('button', { name: press }).click();
     // Until charts are drawn.
     await page.waitForTimeout(1_500);
     const file = join(folder, `${name}.png`);

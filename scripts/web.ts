@@ -15,7 +15,7 @@ mkdirSync(dist, { recursive: true });
 
 const { metafile } = await build({
   absWorkingDir: root,
-  entryPoints: ['web/main.tsx', 'web/theme.ts', 'web/style.css', 'web/late.css', 'web/icon.svg'],
+  entryPoints: ['web/main.tsx', 'web/theme.ts', 'web/style.css', 'web/icon.svg'],
   outdir: 'dist/web/assets',
   entryNames: '[name]-[hash]',
   chunkNames: '[name]-[hash]',

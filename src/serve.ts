@@ -108,6 +108,7 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
     admission,
     version: version(),
     clock,
+    mirror,
     mirrorVersion: () => mirror.read(({ version }) => ({ now: version() }))?.now,
     onError,
     folder: rest.pageFolder,

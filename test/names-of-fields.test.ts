@@ -10,12 +10,11 @@ import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { expect, test } from 'vitest';
 import { faults, type Row, when } from '../model-api/index.ts';
 import { isoTime } from '../src/clock.ts';
+import { listed } from '../src/job.ts';
 import { loadJobs } from '../src/load-jobs.ts';
+import { sqlOf } from '../src/serve/page/ask.ts';
 import { Database } from '../src/store/sqlite.ts';
-import type { Sql } from '../web/sql.ts';
-import { chartSql, extentSql } from '../web/views/dataset/chart-sql.ts';
-import { countSql, type Listing, pageSql, plainSql } from '../web/views/dataset/rows-sql.ts';
-import { lifeSql } from '../web/views/row/life.ts';
+import { anyContains, askOf, condition } from '../web/question.ts';
 import { changesIn, duckdb, presentIn } from './helpers/lake.ts';
 import { postgres } from './helpers/postgres.ts';
 import { serveMirror } from './helpers/serve-bench.ts';
@@ -288,34 +287,38 @@ async function expectPrinted({ run, file, cwd }: Bench, { job, table }: List): P
 }
 
 /** What the page asks of a dataset, run by the database that runs it. */
-function expectSeenOnPage(bench: Bench, list: List): void {
+async function expectSeenOnPage(bench: Bench, list: List): Promise<void> {
   const { table } = list;
+  const jobs = (await loadJobs()).map(listed);
   const database = new Database(bench.file, { readonly: true });
-  const ask = ({ sql, params }: Sql) => database.prepare<[Sql['params']], Row>(sql).all(params);
-  const columns = Object.keys(shown(bench, table)[0] ?? {});
-  const [column = ''] = columnsOf(bench, list).values();
-  const listing: Listing = {
-    table,
-    columns,
-    where: [{ anyOf: columns, contains: 'text' }],
-    order: [{ column, descending: true }],
-    identity: ['_key'],
-    isRead: true,
+  const ask = (asked: string, facets: readonly string[] | null = null) => {
+    const { sql, params, whole } = sqlOf(database, jobs, asked, facets, bench.clock.now());
+    database.prepare<[typeof whole.params], Row>(whole.sql).all(whole.params);
+    return database.prepare<[typeof params], Row>(sql).all(params);
   };
-  const rows = shown(bench, table).length;
-  expect(ask(pageSql(listing, 100, 0))).toHaveLength(rows);
-  expect(ask(countSql(listing))).toEqual([{ rows }]);
-  expect(ask(plainSql(listing))).toHaveLength(rows);
-  for (const value of columns.filter((name) => !name.startsWith('_'))) {
-    const charted = { table, time: { name: '_changed_at', clock: 'text' as const }, value, where: [] };
-    ask(chartSql(charted, 'hour'));
-    ask(extentSql({ ...charted, time: { name: value, clock: 'seconds' } }));
+  const all = shown(bench, table);
+  const names = Object.keys(all[0] ?? {});
+  const columns = [...columnsOf(bench, list).values()];
+  const rows = all.length;
+  const texts = columns
+    .filter((name) => all.every((row) => typeof row[name] === 'string'))
+    .slice(0, 90)
+    .map((name) => [name, 'text'] as const);
+  const order = [{ column: columns[0] ?? '', descending: true }];
+  const found = { table, where: [anyContains(texts)], order, select: names, limit: 100 };
+  expect(ask(askOf(found))).toHaveLength(rows);
+  for (const column of columns) {
+    const where = [condition(column, 'not null')];
+    const [counted, ...values] = ask(askOf({ table, where }), [column]);
+    const known = ask(askOf({ table, where, select: ['_key', column], order, limit: 100 }));
+    expect([column, counted?.['rows']]).toEqual([column, known.length]);
+    expect(values.every(({ facet }) => facet === undefined || facet === column)).toBe(true);
   }
   const [key = ''] = upstream(bench, list).keys();
-  const versioned = columns.filter((name) => !name.startsWith('_held_'));
-  const life = ask(lifeSql(table, `${table}_history`, versioned, key));
-  expect(life.length).toBeGreaterThan(1);
-  expect(life[0]).toMatchObject({ _key: key, _valid_to: null });
+  const where = [condition('_key', 'eq', key)];
+  expect(ask(askOf({ table, where }))).toMatchObject([{ _key: key }]);
+  expect(ask(askOf({ table: `${table}_history`, where })).length).toBeGreaterThan(0);
+  expect(ask(askOf({ table: `${table}_changes`, where })).length).toBeGreaterThan(0);
   database.close();
 }
 
@@ -402,7 +405,7 @@ test('fields named like columns of ours, words of SQL, and what is hardly a name
   for (const list of lists) {
     const past = await run('query', `SELECT * FROM ${list.table}`, '--as-of', then, '--format', 'json');
     expectMirrored(bench, list, JSON.parse(past).map(asInSql), before.get(list));
-    expectSeenOnPage(bench, list);
+    await expectSeenOnPage(bench, list);
   }
   await run('status');
   await run('backup', join(bench.cwd, 'copy.db'));

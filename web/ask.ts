@@ -67,10 +67,10 @@ type FetchState<T> = {
 };
 
 /** @param key what `get` gets: another key ends the present fetch and begins another. Null fetches nothing. */
-function useFetched<T>(
+export function useFetched<T>(
   key: string | null,
   get: (signal: AbortSignal) => Promise<Outcome<T>>,
-  { changed, isLive = true }: Refresh<T>,
+  { changed, isLive = true }: Refresh<T> = {},
 ): Query<T> {
   const [state, setState] = useState<FetchState<T>>({
     key: null,

@@ -1,7 +1,7 @@
 /** Numbers, durations and times as people read them: pure, the same in every browser. */
 
 import { exactDuration } from '../src/output/numbers.ts';
-import { parseTime, type TimeOrProblem } from '../src/time.ts';
+import { parseTime } from '../src/time.ts';
 
 export { bytes, count, decimalsOf, number, plural, shownNumber, valueText } from '../src/output/numbers.ts';
 
@@ -76,17 +76,13 @@ export function sharedZone(times: Iterable<unknown>, zone: Zone): string | null 
   return names.size === 1 ? name : null;
 }
 
-/** What was typed where a clock of this zone is shown: without a zone of its own it is by that clock. */
-export function parseTyped(text: string, zone: Zone, now: number): TimeOrProblem {
-  const time = parseTime(text, now);
-  if ('problem' in time || time.hasZone || zone === 'utc') return time;
-  return { ...time, ms: Date.parse(new Date(time.ms).toISOString().replace('Z', '')) };
-}
-
 /** A day, or a time with minutes or seconds, as clocks show it: `2026-11-22 15:20`. In epoch milliseconds; null for no time. */
 export function fromClock(text: string, zone: Zone): number | null {
-  const time = parseTyped(text, zone, Number.NaN);
-  return 'problem' in time ? null : time.ms;
+  const time = parseTime(text, Number.NaN);
+  if ('problem' in time) return null;
+  return time.hasZone || zone === 'utc'
+    ? time.ms
+    : Date.parse(new Date(time.ms).toISOString().replace('Z', ''));
 }
 
 /** A line of the service as a sentence of the page. */

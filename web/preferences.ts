@@ -11,33 +11,25 @@ type Preferences = {
 
 /** The same key as in theme.ts. */
 const KEY = 'market-mirror';
-const initial: Preferences = { theme: 'system', zone: 'utc' };
 
-export const preferences = store<Preferences>({ ...initial, ...remembered(KEY, {}) });
+export const preferences = store<Preferences>({ theme: 'system', zone: 'utc', ...kept() });
 
 export const usePreferences = (): Preferences => useStore(preferences);
 
-export function prefer(changes: Partial<Preferences>): void {
-  const next = { ...preferences.get(), ...changes };
-  remember(KEY, next);
-  const { dataset } = document.documentElement;
-  if (next.theme === 'system') delete dataset['theme'];
-  else dataset['theme'] = next.theme;
-  preferences.set(next);
-}
-
-/** What was kept under `key`; `otherwise` where there is nothing, or storage is switched off. */
-export function remembered<T>(key: string, otherwise: T): T {
+/** Storage may be switched off, or full: then it is done without. */
+function kept(): Partial<Preferences> {
   try {
-    return (JSON.parse(localStorage.getItem(key) ?? 'null') as T | null) ?? otherwise;
+    return JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Preferences>;
   } catch {
-    return otherwise;
+    return {};
   }
 }
 
-/** Full or switched off, storage is done without. */
-export function remember(key: string, value: unknown): void {
+export function prefer(changes: Partial<Preferences>): void {
+  const next = { ...preferences.get(), ...changes };
   try {
-    localStorage.setItem(key, JSON.stringify(value));
+    localStorage.setItem(KEY, JSON.stringify(next));
   } catch {}
+  document.documentElement.style.colorScheme = next.theme === 'system' ? '' : next.theme;
+  preferences.set(next);
 }

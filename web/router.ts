@@ -2,8 +2,8 @@
 
 import { parseTime } from '../src/time.ts';
 import { serviceNow } from './clock.ts';
+import { conditionsIn, type Sql, type Term } from './question.ts';
 import { type Route, routeOf } from './routes.ts';
-import type { Sql } from './sql.ts';
 import { store, useStore } from './store.ts';
 
 type PageAddress = {
@@ -31,16 +31,25 @@ export function linkTo(path: string, search: Search = {}): string {
   return addressOf(path, new URLSearchParams(), { at: pageAddress.get().at, ...search });
 }
 
-/** The editor with this in it. Behind the `#` it may be longer than addresses are allowed to be. */
-export function linkToSql({ sql, params }: Sql, at: string | null = pageAddress.get().at): string {
+/** The editor with this in it, behind the `#`, which the service never sees. @param isChart its answer is drawn. */
+export function linkToSql(
+  { sql, params }: Sql,
+  at: string | null = pageAddress.get().at,
+  isChart = false,
+): string {
   const hasParams = Object.keys(params).length > 0;
-  const hash = new URLSearchParams({ sql, ...(hasParams && { params: JSON.stringify(params) }) });
+  const hash = new URLSearchParams({
+    sql,
+    ...(hasParams && { params: JSON.stringify(params) }),
+    ...(isChart && { show: 'chart' }),
+  });
   return `${linkTo('/sql', { at })}#${hash}`;
 }
 
 /** The answer as JSON. @param asOf the moment of what is shown: another one may have been chosen since. */
-export function linkToJson({ sql, params }: Sql, asOf: string | null): string {
-  return addressOf('/page/query.json', new URLSearchParams(), { sql, params: JSON.stringify(params), asOf });
+export function linkToJson(question: Sql | { ask: string }, asOf: string | null): string {
+  const asked = 'sql' in question ? { sql: question.sql, params: JSON.stringify(question.params) } : question;
+  return addressOf('/page/query.json', new URLSearchParams(), { ...asked, asOf });
 }
 
 /** The present address with other parameters; null or undefined takes one away. The query behind the `#` stays. */
@@ -48,6 +57,15 @@ export function linkHere(search: Search): string {
   const { path, search: present, hash } = pageAddress.get();
   const address = addressOf(path, present, search);
   return `${hash}` === '' ? address : `${address}#${hash}`;
+}
+
+/** The first page of the present list with these conditions instead of its own. */
+export function linkWhere(terms: readonly Term[], changes: Search = {}): string {
+  const { path, search: present } = pageAddress.get();
+  const before = conditionsIn(present).map(([name]) => name);
+  const kept = new URLSearchParams([...present].filter(([name]) => !before.includes(name)));
+  for (const [name, value] of terms) kept.append(name, value);
+  return addressOf(path, kept, { offset: null, ...changes });
 }
 
 /** @param how `replace` where going back should not lead here. */
@@ -88,7 +106,7 @@ function readAddress(): PageAddress {
   const { pathname: path, search: query, hash } = location;
   const search = new URLSearchParams(query);
   const route = routeOf(path);
-  const wrongTime = readTimes(search, timesOf(route));
+  const wrongTime = readTimes(search);
   return {
     route,
     path,
@@ -99,15 +117,10 @@ function readAddress(): PageAddress {
   };
 }
 
-/** The parameters that are times. `from` is the first row that a dataset shows. */
-function timesOf(route: Route | null): string[] {
-  return route?.view === 'dataset' ? ['at'] : ['at', 'from', 'to'];
-}
-
 /** An address may have been written by hand. */
-function readTimes(search: URLSearchParams, names: readonly string[]): PageAddress['wrongTime'] {
+function readTimes(search: URLSearchParams): PageAddress['wrongTime'] {
   let wrong: PageAddress['wrongTime'] = null;
-  for (const name of names) {
+  for (const name of ['at', 'from', 'to']) {
     const written = search.get(name);
     if (written === null) continue;
     const time = parseTime(written, serviceNow());

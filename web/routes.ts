@@ -12,7 +12,8 @@ export type Route =
   | { view: 'calls' }
   | { view: 'problems' }
   | { view: 'quota' }
-  | { view: 'sql' };
+  | { view: 'sql' }
+  | { view: 'reports' };
 
 export type ViewName = Route['view'];
 
@@ -39,7 +40,8 @@ export function routeOf(path: string): Route | null {
     case 'problems/1':
     case 'quota/1':
     case 'sql/1':
-      return { view: room as 'changes' | 'walks' | 'calls' | 'problems' | 'quota' | 'sql' };
+    case 'reports/1':
+      return { view: room as 'changes' | 'walks' | 'calls' | 'problems' | 'quota' | 'sql' | 'reports' };
     default:
       return null;
   }

@@ -90,8 +90,9 @@ function Side({ path }: { path: string }) {
         {link({ view: 'changes' }, 'Changes')}
         {link({ view: 'problems' }, 'Problems', problems > 0 && <span class="tag warn">{problems}</span>)}
         {link({ view: 'sql' }, 'SQL')}
+        {overview && 'reports' in overview.status && link({ view: 'reports' }, 'Reports')}
         <li>
-          <span class="note group" id="datasets-group">
+          <span class="note" id="datasets-group">
             Datasets
           </span>
           <ul aria-labelledby="datasets-group">
@@ -101,7 +102,7 @@ function Side({ path }: { path: string }) {
           </ul>
         </li>
         <li>
-          <span class="note group" id="reading-group">
+          <span class="note" id="reading-group">
             How it is read
           </span>
           <ul aria-labelledby="reading-group">
@@ -218,6 +219,7 @@ const late: { [Name in Exclude<ViewName, 'overview'>]: Load<Name> } = {
   problems: async () => (await import('./views/problems.tsx')).ProblemsView,
   quota: async () => (await import('./views/quota.tsx')).QuotaView,
   sql: async () => (await import('./views/sql.tsx')).SqlView,
+  reports: async () => (await import('./views/reports.tsx')).ReportsView,
 };
 
 function View({ route }: { route: Route }) {
@@ -256,7 +258,8 @@ function Moment() {
     <div class="moment tools">
       <button type="button" ref={button} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <span class="unseen">Moment shown: </span>
-        {at === null ? 'Now' : 'As of'} {at !== null && <Time at={at} />}
+        {at === null ? 'Now' : <span class="as-of">As of </span>}
+        {at !== null && <Time at={at} />}
         <span class="arrow" aria-hidden="true">
           {isOpen ? '▴' : '▾'}
         </span>

@@ -3,5 +3,5 @@
 try {
   // The same key as in preferences.ts.
   const { theme } = JSON.parse(localStorage.getItem('market-mirror') ?? '{}');
-  if (theme === 'light' || theme === 'dark') document.documentElement.dataset['theme'] = theme;
+  if (theme === 'light' || theme === 'dark') document.documentElement.style.colorScheme = theme;
 } catch {}

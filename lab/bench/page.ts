@@ -31,14 +31,10 @@ const MANY_MS = 5_000;
 async function measureTable(browser: Browser, url: string, rows: number, runs: number): Promise<Table> {
   const asked: Record<string, Look> = {
     'the first rows': { search: '', ...ofRows },
-    'rows in the middle': { search: `?from=${Math.floor(rows / 2)}`, ...ofRows },
-    'sorted by a number': { search: '?sort=-confidence', ...ofRows },
+    'rows in the middle': { search: `?offset=${Math.floor(rows / 2)}`, ...ofRows },
+    'sorted by a number': { search: '?order=confidence.desc.nullslast', ...ofRows },
     'found by a text in any column': { search: '?q=gold', ...ofRows },
-    'filtered by a column': {
-      search: `?where=${encodeURIComponent(JSON.stringify([['action', '=', 'SELL']]))}`,
-      ...ofRows,
-    },
-    'a chart of a number by time': { search: '?show=chart&value=confidence', ...ofChart },
+    'filtered by a column': { search: '?action=eq.SELL', ...ofRows },
   };
   const context = await browser.newContext({ viewport: { width: 1_280, height: 800 } });
   try {
@@ -53,7 +49,7 @@ async function measureTable(browser: Browser, url: string, rows: number, runs: n
       lines.push([name, figure.toFixed(0), Math.max(...took).toFixed(0), ...atMost(figure, bound)]);
     }
     return {
-      about: `50 rows of ai-signals, or its chart, from asking to seeing, in milliseconds, ${runs} times`,
+      about: `50 rows of ai-signals, from asking to seeing, in milliseconds, ${runs} times`,
       heads: ['', 'median', 'most', ...targetHeads],
       rows: lines,
     };
@@ -65,18 +61,11 @@ async function measureTable(browser: Browser, url: string, rows: number, runs: n
 /** What is looked at, the question that it begins with, and where it is seen: a selector. */
 type Look = { search: string; isAsked(body: string): boolean; seen: string; boundMs: number };
 
-/** The rows are asked for with where they are cut; their columns and their number are not. */
+/** The rows are asked for with whether they are held; a sample of them and their number are not. */
 const ofRows: Omit<Look, 'search'> = {
-  isAsked: (body) => body.includes('_cut'),
+  isAsked: (body) => body.includes('_held_since') && body.includes('order='),
   seen: '[aria-label="Rows of ai-signals"] tbody tr',
   boundMs: 300,
-};
-
-/** A chart asks first from when to when it reaches. */
-const ofChart: Omit<Look, 'search'> = {
-  isAsked: (body) => body.includes('unixepoch('),
-  seen: 'main canvas',
-  boundMs: 500,
 };
 
 /** From asking to seeing, on a page that is opened anew. */

@@ -1,13 +1,10 @@
 /** What a browser loads before the overview is whole, found in the built files as a browser finds it. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-/** Parts that are loaded late, and by the overview. */
-const late = /^uPlot/;
-
-/** Scripts and styles: those that `index.html` names, what they import, and the chart. */
+/** Scripts and styles: those that `index.html` names, and what they import. The overview draws its bars without the library of charts. */
 export function firstViewOf(dist: string): string[] {
   const html = readFileSync(join(dist, 'index.html'), 'utf8');
   const named = [...html.matchAll(/(?:src|rel="stylesheet" href)="\/assets\/([^"]+)"/g)].map(
@@ -20,8 +17,7 @@ export function firstViewOf(dist: string): string[] {
     files.add(file);
     if (name.endsWith('.js')) for (const imported of importsOf(file)) add(imported);
   };
-  for (const name of [...named, ...readdirSync(join(dist, 'assets')).filter((file) => late.test(file))])
-    add(name);
+  for (const name of named) add(name);
   return [...files];
 }
 

@@ -8,15 +8,18 @@ import { type Dataset, type ListedJob, tablesOf } from '../job-list.ts';
 import { readDaemon } from '../reading/status.ts';
 import type { Admission } from './access/admission.ts';
 import { linkPath, openSessions } from './access/sessions.ts';
+import type { WatchedMirror } from './answers/mirror.ts';
+import { QueryError } from './answers/mirror-v1/errors.ts';
 import type { Pool } from './answers/pool.ts';
 import type { Call, Route } from './http/handler.ts';
 import { digestEtag, errorResponse, type HttpResponse, matchesEtag } from './http/response.ts';
+import { sqlOf } from './page/ask.ts';
 import { openAssets } from './page/assets.ts';
 import { notFoundPage, openPageAuth, type ViewerResponder } from './page/auth.ts';
 import { openDownloads } from './page/downloads.ts';
 import type { OverviewRequest } from './page/overview.ts';
 import { openQueryTurns, type QueryParts, respondToQuery } from './page/queries.ts';
-import { BadRequest, failedResponse } from './page/requests.ts';
+import { BadRequest, failedResponse, type Translate } from './page/requests.ts';
 import type { PageAccess } from './page/wire.ts';
 
 type PageParts = {
@@ -29,6 +32,7 @@ type PageParts = {
   /** Of market-mirror. */
   version: string;
   clock: Clock;
+  mirror: Pick<WatchedMirror, 'read'>;
   /** Another number when something was committed; undefined while the mirror cannot be read. */
   mirrorVersion(): number | undefined;
   /** Called with errors that must not happen. */
@@ -60,6 +64,7 @@ const documentPaths = [
   '/problems',
   '/quota',
   '/sql',
+  '/reports',
 ];
 
 const QUERY_MS = 60_000;
@@ -79,7 +84,12 @@ export function openPage(parts: PageParts): Page {
   const assets = openAssets(parts.folder ?? builtFolder());
   const turns = openQueryTurns(pool, admission, clock);
   const overview = { dir, jobs, datasets, version, access };
-  const queries: QueryParts = { dir, tables: tablesOf(jobs), turns, clock, onError };
+  const translate: Translate = (ask, facets) => {
+    const read = parts.mirror.read(({ connection }) => sqlOf(connection, jobs, ask, facets, clock.now()));
+    if (read) return read;
+    throw new Failure('incomplete', 'the mirror cannot be read at the moment');
+  };
+  const queries: QueryParts = { dir, tables: tablesOf(jobs), turns, translate, clock, onError };
   const downloads = openDownloads(queries, `market-mirror ${version}`);
   // What changes with the process is another number in the next one.
   const start = randomUUID();
@@ -144,6 +154,10 @@ function toFailedLine(respond: Route['respond']): Route['respond'] {
     try {
       return await respond(call);
     } catch (thrown) {
+      if (thrown instanceof QueryError) {
+        const { message, hint } = thrown.body;
+        return failedResponse(400, 'usage', hint === null ? message : `${message}. ${hint}`);
+      }
       if (thrown instanceof BadRequest) return failedResponse(thrown.status, 'usage', thrown.message);
       if (!(thrown instanceof Failure) || thrown.kind === 'bug') throw thrown;
       const { kind, message } = thrown;

@@ -1,14 +1,11 @@
 /** A dataset: its rows, found, chosen, charted and taken along; the life of one. */
 
 import type { Page } from 'playwright-core';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { isoTime } from '../../src/clock.ts';
-import { gate } from '../helpers/gate.ts';
-import { openLived } from './lived.ts';
-import { go, openSight, settled, tableIn } from './support.ts';
+import { expect, test } from 'vitest';
+import { sharedLived } from './lived.ts';
+import { go, settled, tableIn } from './support.ts';
 
-const lived = await openLived();
-afterAll(lived.close);
+const lived = await sharedLived();
 
 const region = 'Rows of ai-signals';
 
@@ -58,10 +55,8 @@ test('rows are all there, page by page, also those that went and those of a data
   const region = 'Removed rows of ai-signals';
   expect(await keysIn(page, region)).toEqual([lived.removed]);
   const [walk] = lived.bench.sql<{ id: number }>('SELECT id FROM walks WHERE deleted > 0');
-  const walks = page
-    .getByRole('region', { name: region })
-    .getByRole('link', { name: String(walk?.id), exact: true });
-  expect(await walks.count()).toBeGreaterThan(0);
+  const by = page.getByRole('region', { name: region }).getByText(`by walk ${walk?.id}`);
+  await by.first().waitFor();
 
   await go(window, '/datasets/news');
   const [heads = []] = await tableIn(page, 'Rows of news');
@@ -113,12 +108,13 @@ test('grade A by confidence is three clicks from the overview, and its download 
     .getByRole('link', { name: /^A/ })
     .click();
   await page.getByRole('button', { name: 'confidence' }).click();
-  await page.waitForURL('**&sort=-confidence*');
+  await page.waitForURL('**order=confidence.desc*');
 
   const sql = `SELECT * FROM ai_signals WHERE quality_grade = 'A' ORDER BY confidence DESC NULLS LAST, _key`;
   const best = lived.bench.sql<{ confidence: number; _key: string }>(sql);
   const all = lived.bench.sql('SELECT 1 FROM ai_signals').length;
   await page.getByText(`${best.length} of ${all} rows`).waitFor();
+  await settled(page);
   expect((await shownIn(page, 'confidence')).map(Number)).toEqual(
     best.slice(0, 50).map(({ confidence }) => confidence),
   );
@@ -151,7 +147,7 @@ test('grade A by confidence is three clicks from the overview, and its download 
   );
 });
 
-test('rows are found by a text, by a click on a cell or on “held”, and by the menu, which closes then', async () => {
+test('rows are found by a text, by a click on a cell, and by the menu, which closes then; a wrong value is told', async () => {
   const window = await lived.visit('/datasets/ai-signals');
   const { page } = window;
   const all = lived.bench.sql('SELECT 1 FROM ai_signals').length;
@@ -180,18 +176,8 @@ test('rows are found by a text, by a click on a cell or on “held”, and by th
   expect(await page.getByRole('combobox', { name: 'Column' }).isVisible()).toBe(false);
   await page.getByRole('link', { name: 'Clear all' }).click();
   await page.getByText('1–50 of 130').waitFor();
-
-  // Held rows are marked.
-  lived.bench.tamper(
-    `UPDATE _news_rows SET _held_since = _changed_at, _held_reason = 'unproven' WHERE rowid % 2 = 0`,
-  );
-  await go(window, '/datasets/news');
-  await page.getByRole('link', { name: 'held', exact: true }).first().click();
-  await page.waitForURL('**?where=*_held_since*');
-  const [held] = lived.bench.sql<{ n: number }>(
-    'SELECT count(*) AS n FROM news WHERE _held_since IS NOT NULL',
-  );
-  await page.getByText(`${held?.n} of 130 rows`).waitFor();
+  await go(window, '/datasets/ai-signals?confidence=gt.high');
+  await page.getByRole('alert').getByText('column confidence takes a number, not "high"').waitFor();
 });
 
 test('columns are chosen, told what they mean, and a link shows the same ones', async () => {
@@ -214,9 +200,9 @@ test('columns are chosen, told what they mean, and a link shows the same ones', 
     await settled(page);
     return (await tableIn(page, region))[0];
   };
-  await expect.poll(headsIn).toEqual(['row', 'quality_grade', 'changed▼']);
+  await expect.poll(headsIn).toEqual(['row', 'quality_grade', 'changed']);
   await page.reload();
-  expect(await headsIn()).toEqual(['row', 'quality_grade', 'changed▼']);
+  expect(await headsIn()).toEqual(['row', 'quality_grade', 'changed']);
   await page.getByText(/^Columns \d+ of/).click();
   await page.getByRole('button', { name: 'Default columns' }).click();
   await expect.poll(async () => (await headsIn())?.length).toBeGreaterThan(8);
@@ -247,66 +233,6 @@ test('cells fit what they hold: ages, rounded numbers below each other, addresse
   expect(await page.getByText('34,482.2').getAttribute('title')).toBe('34,482.1854989773');
 });
 
-test('a column of numbers is charted by day, as SQL counts it', async () => {
-  const { page } = await lived.visit(
-    '/datasets/ai-signals?show=chart&value=confidence&time=timestamp&by=day',
-  );
-  await page.getByRole('figure').getByText('Numbers').click();
-  const [, ...lines] = await tableIn(page, /: numbers$/);
-  const days = lived.bench.sql<{ avg: number; min: number; max: number }>(
-    `SELECT avg(confidence) AS avg, min(confidence) AS min, max(confidence) AS max
-     FROM ai_signals GROUP BY date(timestamp) ORDER BY date(timestamp)`,
-  );
-  expect(lines.map((line) => line.slice(1).map(Number))).toEqual(
-    days.map(({ avg, min, max }) => [avg, min, max]),
-  );
-
-  // Until the numbers of another choice are there, the chart is pale, and says what its numbers are of.
-  const held = gate();
-  await page.route('**/page/query', async (route) => {
-    await held.passed;
-    await route.continue();
-  });
-  await page.getByRole('combobox', { name: 'Show' }).selectOption('entry_price');
-  await page.getByRole('combobox', { name: 'by', exact: true }).selectOption('hour');
-  const card = page.locator('.card', { has: page.getByRole('figure') });
-  await page.locator('.card.old').waitFor();
-  expect(await card.innerText()).toContain('confidence of ai-signals by day');
-  held.open();
-  await page.getByText('entry_price of ai-signals by hour').waitFor();
-  await page.unroute('**/page/query');
-  expect(await page.locator('.card.old').count()).toBe(0);
-});
-
-test('a chart is split by a column, and what one draws across chooses its rows', async () => {
-  const { page } = await lived.visit('/datasets/ai-signals?show=chart&time=timestamp&by=hour');
-  await page.getByRole('combobox', { name: 'split by' }).selectOption('action');
-  const legend = page.getByRole('figure').locator('.legend li');
-  const actions = lived.bench.sql<{ action: string }>(
-    'SELECT action FROM ai_signals GROUP BY 1 ORDER BY count(*) DESC, 1',
-  );
-  await expect.poll(() => legend.allInnerTexts()).toEqual(actions.map(({ action }) => action));
-  await settled(page);
-  const drawing = await page.locator('.plot .u-over').boundingBox();
-  if (!drawing) throw new Error('nothing is drawn');
-  await page.mouse.move(drawing.x + 2, drawing.y + 50);
-  await page.mouse.down();
-  await page.mouse.move(drawing.x + drawing.width * 0.6, drawing.y + 60, { steps: 3 });
-  await page.mouse.up();
-  await page.waitForURL('**where=*');
-  const [from, to] = JSON.parse(new URL(page.url()).searchParams.get('where') ?? '[]') as string[][];
-  expect([from?.slice(0, 2), to?.slice(0, 2)]).toEqual([
-    ['timestamp', '>='],
-    ['timestamp', '<'],
-  ]);
-  expect([from?.[2], to?.[2]].every((time) => time?.endsWith(':00:00.000Z'))).toBe(true);
-  const [found] = lived.bench.sql<{ n: number }>(
-    `SELECT count(*) AS n FROM ai_signals WHERE timestamp >= '${from?.[2]}' AND timestamp < '${to?.[2]}'`,
-  );
-  expect(found?.n).toBeLessThan(130);
-  await page.getByRole('figure').getByText(`${found?.n} rows`, { exact: true }).waitFor();
-});
-
 test('the menu of filters offers values that it can find: neither “null” nor “empty”', async () => {
   const { page } = await lived.visit('/datasets/news');
   const values = page
@@ -326,97 +252,68 @@ test('the menu of filters offers values that it can find: neither “null” nor
   expect(offered).not.toContain('null');
 });
 
-test('removed rows are shown whatever was asked of held ones, and are sorted by what they can be sorted by', async () => {
-  const held = encodeURIComponent(JSON.stringify([['_held_since', 'not null']]));
-  const window = await lived.visit(`/datasets/ai-signals?where=${held}`);
+test('removed rows are shown whatever was asked of held ones, and are sorted by when they went; the order is in the SQL', async () => {
+  const window = await lived.visit('/datasets/ai-signals?_held_since=not.is.null');
   const { page } = window;
   const region = 'Removed rows of ai-signals';
   await page.getByText('No rows match.').waitFor();
-  await page.getByRole('link', { name: 'Removed' }).click();
-  await page.getByRole('region', { name: region }).waitFor();
-  expect(await keysIn(page, region)).toEqual([lived.removed]);
-  expect(await page.getByRole('list', { name: 'Filters' }).count()).toBe(0);
   // An address may have been written by hand.
-  await go(window, `/datasets/ai-signals?show=removed&sort=_held_since&where=${held}`);
+  await go(window, '/datasets/ai-signals?show=removed&order=_held_since.desc&_held_since=not.is.null');
   expect(await keysIn(page, region)).toEqual([lived.removed]);
-
   const heads = page.getByRole('region', { name: region }).getByRole('columnheader');
-  expect(await heads.filter({ hasText: 'by walk' }).getByRole('button').count()).toBe(0);
-  await go(window, '/datasets/ai-signals?show=removed');
   await heads.getByRole('button', { name: /^removed/ }).click();
-  await page.waitForURL('**&sort=_valid_to');
+  await page.waitForURL('**order=_valid_to.asc*');
   await settled(page);
-  expect(await heads.filter({ hasText: /^removed/ }).getAttribute('aria-sort')).toBe('ascending');
   const link = await page.getByRole('link', { name: 'Open as SQL' }).getAttribute('href');
-  expect(new URLSearchParams(link?.split('#')[1]).get('sql')).toContain('ORDER BY "_valid_to" NULLS LAST');
+  const sql = new URLSearchParams(link?.split('#')[1]).get('sql');
+  expect(sql).toMatch(
+    /^SELECT "_key", .*\nFROM "ai_signals_history"\nWHERE .*\nORDER BY "_valid_to" ASC NULLS LAST/,
+  );
 });
 
-test('every row that one proof removed names its walk, however many they were', async () => {
-  const sight = await openSight({ rows: 1_500, walked: ['ai-signals'] });
-  onTestFinished(sight.close);
-  const { bench } = sight;
-  const { aiSignals } = bench.model.data;
-  aiSignals.rows.splice(0, 1_200);
-  // So many are removed once two proofs agree.
-  for (let proof = 0; proof < 2; proof += 1) {
-    bench.clock.advance(60_000);
-    aiSignals.generatedAt = isoTime(bench.clock.now());
-    await bench.mirror('ai-signals');
-  }
-  const [removed] = bench.sql<{ rows: number; numbers: number }>(
-    `SELECT count(*) AS rows, count(DISTINCT _valid_to) AS numbers FROM ai_signals_history WHERE _ended_by = 'delete'`,
+test('a chart is a question in SQL: of a number by the hour, split by a column, and what one draws across chooses its rows', async () => {
+  const window = await lived.visit('/datasets/ai-signals?quality_grade=eq.A');
+  const { page, messages } = window;
+  await page.getByText('Chart', { exact: true }).click();
+  await page.getByRole('combobox', { name: 'split by' }).selectOption('action');
+  await page.getByRole('link', { name: 'Draw' }).click();
+  const legend = page.getByRole('figure').locator('.legend li');
+  const actions = lived.bench.sql<{ action: string }>(
+    `SELECT DISTINCT action FROM ai_signals WHERE quality_grade = 'A' ORDER BY 1`,
   );
-  expect(removed).toEqual({ rows: 1_200, numbers: 1 });
-  const [walk] = bench.sql<{ id: number }>('SELECT id FROM walks WHERE deleted > 0');
-  const { page } = await sight.visit('/datasets/ai-signals?show=removed&sort=_valid_to');
-  for (const order of ['ascending', 'descending'] as const) {
-    if (order === 'descending')
-      await page
-        .getByRole('columnheader', { name: /^removed/ })
-        .getByRole('button')
-        .click();
-    await settled(page);
-    const [heads = [], ...rows] = await tableIn(page, 'Removed rows of ai-signals');
-    const at = heads.findIndex((head) => head.startsWith('by walk'));
-    expect(rows.length).toBeGreaterThan(20);
-    expect([order, ...new Set(rows.map((row) => row[at]))]).toEqual([order, String(walk?.id)]);
-  }
+  await expect
+    .poll(async () => (await legend.allInnerTexts()).sort())
+    .toEqual(actions.map((one) => one.action));
+  await settled(page);
+  const drawing = await page.locator('.plot .u-over').boundingBox();
+  if (!drawing) throw new Error('nothing is drawn');
+  const before = await page.locator('.answer header b').innerText();
+  await page.mouse.move(drawing.x + 2, drawing.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(drawing.x + drawing.width * 0.4, drawing.y + 60, { steps: 3 });
+  await page.mouse.up();
+  await page.waitForURL(/%22until%22%3A%2220/);
+  await expect.poll(() => page.locator('.answer header b').innerText()).not.toBe(before);
+
+  const sql = `SELECT strftime('%Y-%m-%dT%H:00Z', "timestamp") AS hour, avg(confidence) AS mean,
+    min(confidence) AS smallest, max(confidence) AS largest FROM ai_signals GROUP BY 1 ORDER BY 1`;
+  await go(window, `/sql#${new URLSearchParams({ sql, show: 'chart' })}`);
+  await page.getByRole('figure').getByText('Numbers').click();
+  const [, ...lines] = await tableIn(page, /: numbers$/);
+  const days = lived.bench.sql<Record<string, number>>(sql);
+  expect(lines.map((line) => line.slice(1).map(Number))).toEqual(
+    days.map((day) => [day['mean'], day['smallest'], day['largest']]),
+  );
+  expect(messages).toEqual([]);
 });
 
-test('a version that is being read stays open when a newer one comes', async () => {
-  const { page } = await lived.visit(`/datasets/ai-signals/rows/${lived.changed}`);
-  const values = page.getByRole('region', { name: 'Values of version 2' });
-  await values.waitFor();
-  const { aiSignals } = lived.bench.model.data;
-  const at = aiSignals.rows.findIndex(({ id }) => id === lived.changed);
-  aiSignals.rows[at] = { ...aiSignals.rows[at], confidence: 0.456 } as never;
-  lived.bench.clock.advance(60_000);
-  aiSignals.generatedAt = isoTime(lived.bench.clock.now());
-  await lived.bench.mirror('ai-signals');
-  await page.getByRole('heading', { name: 'Version 3: changed' }).waitFor();
-  expect(await values.isVisible()).toBe(true);
-});
-
-test('of a row with very many versions, the number of each is true, and an early moment is not denied', async () => {
-  const key = lived.added;
-  const [row] = lived.bench.sql<{ at: string }>(
-    `SELECT _first_seen_at AS at FROM ai_signals WHERE _key = ?`,
-    key,
-  );
-  const begun = Date.parse(row?.at ?? '');
-  // The trigger keeps each version.
-  const changes = Array.from({ length: 210 }, (_, at) => isoTime(begun + (at + 1) * 1_000));
-  lived.bench.tamper(
-    changes.map((at) => `UPDATE _ai_signals_rows SET _changed_at = '${at}' WHERE _key = '${key}';`).join(''),
-  );
-  const window = await lived.visit(`/datasets/ai-signals/rows/${key}`);
+test('fields are told with their meaning, and those that were discovered with an example', async () => {
+  const window = await lived.visit('/datasets/ai-signals?show=fields');
   const { page } = window;
-  await page.getByText('Current version: 211, since').waitFor();
-  const titles = page.getByRole('heading', { name: /^Version/ });
-  expect(await titles.first().innerText()).toBe('Version 211: changed');
-  expect(await titles.last().innerText()).toBe('Version 12: oldest that is shown');
-  await go(window, `/datasets/ai-signals/rows/${key}?at=${isoTime(begun + 4_500)}`);
+  const grade = (await tableIn(page, 'Fields of ai-signals')).find(([name]) => name === 'quality_grade');
+  expect(grade?.[2]).toBe('quality.grade: A, B, C, REJECT');
+  await go(window, '/datasets/news?show=fields');
   const text = await page.locator('main').innerText();
-  expect(text).toContain('The latest 200 of its 211 versions all came after that moment');
-  expect(text).not.toContain('not there at that moment');
+  for (const { path } of lived.bench.sql<{ path: string }>(`SELECT path FROM fields WHERE job = 'news'`))
+    expect(text).toContain(path);
 });

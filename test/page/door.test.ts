@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/clock.ts';
 import { openSessions } from '../../src/serve/access/sessions.ts';
 import { applyLooks, openWindow, type Window } from '../helpers/browser.ts';
-import { faultsOf, openSight, settled } from './support.ts';
+import { faultsOf, lookAgain, openSight, settled } from './support.ts';
 
 const sight = await openSight({ walked: ['news'], settings: { page: 'token' } });
 afterAll(sight.close);
@@ -46,6 +46,7 @@ test('a link opens the page and leaves no token in the address; who signs out is
   await page.getByRole('heading', { name: closedDoor }).waitFor();
   expect(await context.cookies()).toEqual([]);
   await sight.bench.mirror('news');
+  await lookAgain(another);
   await another.getByText('not signed in').waitFor();
   await another.reload();
   expect(await heading(another)).toBe(closedDoor);
@@ -99,6 +100,7 @@ test('a session that ends while the page is open is said, with what opens it aga
   await settled(page);
   sight.bench.clock.advance(40 * DAY_MS);
   await sight.bench.mirror('news');
+  await lookAgain(page);
   await page.getByText('not signed in').waitFor();
   expect(await page.getByRole('status').first().innerText()).toContain('market-mirror keys page');
 });

@@ -1,13 +1,12 @@
 /** Everybody can use the page: on every screen, in both colours, without a mouse, and without motion. */
 
 import type { Page } from 'playwright-core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { applyLooks, obstacles, openWindow, type Window } from '../helpers/browser.ts';
-import { openLived } from './lived.ts';
+import { sharedLived } from './lived.ts';
 import { faultsToTheEye, outOfPlace, settled, sweep } from './support.ts';
 
-const lived = await openLived();
-afterAll(lived.close);
+const lived = await sharedLived();
 
 const query = new URLSearchParams({
   sql: 'SELECT date(timestamp) AS day, count(*) AS signals FROM ai_signals GROUP BY 1',
@@ -16,11 +15,11 @@ const query = new URLSearchParams({
 test('every view can be read by everybody, on every screen', async () => {
   const views = [
     ...['/', `/?at=${lived.before}`, '/datasets/ai-signals', '/datasets/news'],
-    ...['/datasets/ai-signals?show=removed', '/datasets/ai-signals?show=chart&value=confidence'],
+    ...['/datasets/ai-signals?show=removed', '/datasets/news?show=fields'],
     `/datasets/ai-signals/rows/${lived.changed}`,
     // Of a time and a range that are none.
-    ...['/changes?kind=update&to=once', '/quota?range=constructor'],
-    ...['/walks', '/walks/1', '/walks/999999', '/calls', '/problems', '/sql', `/sql#${query}`],
+    ...['/changes?kind=eq.changed&to=once', '/quota?range=constructor'],
+    ...['/walks', '/walks/1', '/walks/999999', '/calls', '/problems', '/sql', `/sql#${query}&show=chart`],
   ];
   expect(await sweep(lived, views, {}, faultsOnEveryScreen)).toEqual([]);
 });
@@ -40,7 +39,7 @@ async function faultsOnEveryScreen(window: Window): Promise<string[]> {
 }
 
 test('who asks their system for less motion sees none, where others do while an answer is waited for', async () => {
-  const paths = ['/datasets/ai-signals?show=chart&value=confidence', '/sql'];
+  const paths = ['/datasets/ai-signals', `/sql#${query}&show=chart`];
   expect(await sweep(lived, paths, { reducedMotion: 'reduce' }, ({ page }) => motionsOn(page))).toEqual([]);
   for (const [reducedMotion, expected] of [
     ['reduce', []],
@@ -86,7 +85,7 @@ describe('by the keyboard,', () => {
     await settled(page);
     await tabTo(page, /^confidence/);
     await page.keyboard.press('Enter');
-    await page.waitForURL('**?sort=-confidence');
+    await page.waitForURL('**order=confidence.desc*');
     await settled(page);
     await tabTo(page, /^next page$/);
     await page.keyboard.press('Enter');

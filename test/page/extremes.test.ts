@@ -2,6 +2,7 @@
 
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
+import { orderText } from '../../web/question.ts';
 import { faultsToTheEye, go, openSight, settled, sweep, tableIn } from './support.ts';
 
 const SCRIPT = `"><img src=x onerror="window.hit = 1"><script>window.hit = 1</script>'; DROP TABLE news; --`;
@@ -56,8 +57,12 @@ const strangeKey = encodeURIComponent(`${SCRIPT} 7`);
 
 test('every view shows markup of others as the text that it is', async () => {
   const views = [
-    ...['/', strange, `${strange}?sort=${encodeURIComponent(SCRIPT)}&q=%3Cimg`],
-    ...[`${strange}/rows/${strangeKey}`, '/walks', '/walks/1', '/problems?job=meme-signals'],
+    ...[
+      '/',
+      strange,
+      `${strange}?order=${encodeURIComponent(orderText({ column: SCRIPT, descending: false }))}&q=%3Cimg`,
+    ],
+    ...[`${strange}/rows/${strangeKey}`, '/walks', '/walks/1', '/problems?job=eq.meme-signals'],
     `/sql#${new URLSearchParams({ sql: 'SELECT * FROM meme_signals LIMIT 5' })}`,
     `/sql#${new URLSearchParams({ sql: `SELECT '${SCRIPT}` })}`,
   ];
@@ -89,7 +94,7 @@ test('a long value is opened on demand, to its last letter, and 300 columns are 
 });
 
 test('money is shown to the cent, and no digit is made up behind one that was rounded', async () => {
-  const { page } = await sight.visit('/datasets/smart-wallets?sort=address');
+  const { page } = await sight.visit('/datasets/smart-wallets?order=address');
   const [heads = [], ...lines] = await tableIn(page, 'Rows of smart-wallets');
   const shown = (name: string) => lines.map((line) => line[heads.findIndex((head) => head.startsWith(name))]);
   expect(shown('pnl')).toEqual(['800,126.23', '622,846.39', '-61,868.51', '10,588.70', '5.00', '1,234.50']);
@@ -111,14 +116,13 @@ async function keysIn(page: Page): Promise<string[]> {
 }
 
 test('rows of many are shown as SQL finds them, to the last page; a search is given up for another without a trace', async () => {
-  const few = encodeURIComponent(JSON.stringify([['reads', '<', '7']]));
   const views: Record<string, string> = {
-    '': 'LIMIT 50',
-    '?from=15000': 'LIMIT 50 OFFSET 15000',
-    [`?from=${ROWS - 50}`]: `LIMIT 50 OFFSET ${ROWS - 50}`,
-    '?sort=-reads': 'ORDER BY reads DESC LIMIT 50',
-    '?q=headline+27777': `WHERE headline LIKE '%headline 27777%' LIMIT 50`,
-    [`?where=${few}`]: 'WHERE reads < 7 ORDER BY _key LIMIT 50',
+    '?order=_changed_at.desc': 'LIMIT 50',
+    '?order=_changed_at.desc&offset=15000': 'LIMIT 50 OFFSET 15000',
+    [`?order=_changed_at.desc&offset=${ROWS - 50}`]: `LIMIT 50 OFFSET ${ROWS - 50}`,
+    '?order=reads.desc': 'ORDER BY reads DESC LIMIT 50',
+    '?order=_key&q=headline+27777': `WHERE headline LIKE '%headline 27777%' LIMIT 50`,
+    '?order=_key&reads=lt.7': 'WHERE reads < 7 ORDER BY _key LIMIT 50',
   };
   const window = await sight.visit('/', { width: 390 });
   const { page, messages } = window;

@@ -6,7 +6,7 @@ import { HOUR_MS } from '../../src/clock.ts';
 import { openWindow } from '../helpers/browser.ts';
 import { gate } from '../helpers/gate.ts';
 import { freePort, listenOnLoopback } from '../helpers/loopback.ts';
-import { datasetLine, faultsOf, openSight, rowsOf, settled, sweep } from './support.ts';
+import { datasetLine, faultsOf, lookAgain, openSight, rowsOf, settled, sweep } from './support.ts';
 
 const sight = await openSight({ rows: 130, walked: [] });
 afterAll(sight.close);
@@ -41,6 +41,7 @@ describe('a mirror that is empty', () => {
   test('shows the rows of a dataset, and values to choose from, after its first walk', async () => {
     const { page } = await sight.visit('/datasets/ai-signals');
     await bench.mirror('ai-signals');
+    await lookAgain(page);
     await page.getByRole('region', { name: 'Rows of ai-signals' }).waitFor();
     await page.getByRole('region', { name: 'Values of quality_grade' }).waitFor();
   });
@@ -60,6 +61,7 @@ describe('a mirror that is written', () => {
     news.rows.unshift(...news.make(25));
     bench.clock.advance(HOUR_MS);
     await bench.mirror('news');
+    await lookAgain(page);
     await rowsOf(page, 'news').filter({ hasText: '155' }).waitFor();
     await datasetLine(page, 'news').getByText('155 new').waitFor();
     expect(await page.evaluate(() => 'wasHere' in globalThis)).toBe(true);
@@ -87,6 +89,7 @@ describe('a mirror that is written', () => {
       await walked;
       bench.model.beforeAnswer = undefined;
     }
+    await lookAgain(page);
     await line.getByText('no daemon runs it').waitFor();
     expect(await rowsOf(page, 'meme-signals').innerText()).toBe('250');
   });
@@ -98,6 +101,7 @@ describe('a mirror that is written', () => {
     news.rows.unshift(added as never);
     bench.clock.advance(HOUR_MS);
     await bench.mirror('news');
+    await lookAgain(page);
     const link = page.getByRole('link', { name: String(added?.['id'] ?? '') });
     const button = page.getByRole('button', { name: /^Show 1 new or changed/ });
     await button.waitFor();

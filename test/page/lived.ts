@@ -2,6 +2,7 @@
 
 import { faults, when } from '../../model-api/index.ts';
 import { HOUR_MS, isoTime } from '../../src/clock.ts';
+import { cached } from '../helpers/cached.ts';
 import { openSight, type Sight } from './support.ts';
 
 export type Lived = Sight & {
@@ -12,7 +13,10 @@ export type Lived = Sight & {
   added: string;
 };
 
-/** Close it when done. */
+/** One a worker, for tests that change nothing of it. It ends with the worker. */
+export const sharedLived = cached(() => openLived()) as () => Promise<Lived>;
+
+/** For tests that change it. Close it when done. */
 export async function openLived(): Promise<Lived> {
   const sight = await openSight({ rows: 130, quota: { limit: 1_000, periodMs: HOUR_MS } });
   const { bench } = sight;

@@ -62,6 +62,9 @@ export async function settled(page: Page): Promise<void> {
   await page.waitForFunction(isSettled, waits, { polling: 50 });
 }
 
+/** The page looks for what is new by itself every few seconds; as after a connection came back, it does so at once. */
+export const lookAgain = (page: Page) => page.evaluate(() => void dispatchEvent(new Event('online')));
+
 /** Waits until what follows the size of the window, such as a chart, has followed it: it is told of it within a frame. */
 async function drawnAnew(page: Page): Promise<void> {
   await page.evaluate(

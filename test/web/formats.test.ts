@@ -9,7 +9,6 @@ import {
   fromClock,
   momentOf,
   number,
-  parseTyped,
   relative,
   sharedZone,
   zoneName,
@@ -84,20 +83,15 @@ test('what was typed as a clock shows it is a moment', () => {
 });
 
 test('what is typed where a local clock is shown is by that clock, unless it says a zone', () => {
-  const now = Date.UTC(2026, 10, 21, 20);
   inZone('America/New_York', () => {
     const typed = (text: string, zone: 'utc' | 'local') => {
-      const time = parseTyped(text, zone, now);
-      return 'problem' in time ? time.problem : new Date(time.ms).toISOString();
+      const ms = fromClock(text, zone);
+      return ms === null ? null : new Date(ms).toISOString();
     };
-    expect(typed('2026-11-21 12:30', 'local')).toBe('2026-11-21T17:30:00.000Z');
-    expect(typed('2026-11-21 12:30', 'utc')).toBe('2026-11-21T12:30:00.000Z');
+    expect(typed('2026-11-21T12:30', 'local')).toBe('2026-11-21T17:30:00.000Z');
+    expect(typed('2026-11-21T12:30', 'utc')).toBe('2026-11-21T12:30:00.000Z');
     expect(typed('2026-11-21 12:30Z', 'local')).toBe('2026-11-21T12:30:00.000Z');
-    expect(typed('2 hours ago', 'local')).toBe('2026-11-21T18:00:00.000Z');
-    for (const zone of ['utc', 'local'] as const) {
-      expect(typed('2026-02-30', zone)).toMatch(/^there is no time '2026-02-30'/);
-      expect(typed('noon', zone)).toMatch(/^cannot read 'noon' as a time/);
-    }
+    expect(typed('2026-02-30', 'local')).toBeNull();
   });
 });
 

@@ -34,7 +34,7 @@ test.each([
     '/changes?from=2026-11-20T23:30&to=1h',
     '/changes?from=2026-11-20T23:30:00.000Z&to=2026-11-21T19:00:00.000Z',
   ],
-  ['/datasets/news?from=50&at=2026-11-21', '/datasets/news?from=50&at=2026-11-21T00:00:00.000Z'],
+  ['/datasets/news?offset=50&at=2026-11-21', '/datasets/news?offset=50&at=2026-11-21T00:00:00.000Z'],
 ])('a time in an address is in UTC unless it says otherwise: %s', async (address, link) => {
   vi.stubEnv('TZ', 'America/New_York');
   const { linkHere } = await routerAt(address);

@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 import { firstViewOf, gzipKilobytes } from '../../scripts/web/first-view.ts';
 import { built } from '../helpers/built.ts';
 
-test('the first view is at most 60 kB of script and style', () => {
+test('the first view is at most 30 kB of script and style', () => {
   const files = firstViewOf(dirname(fileURLToPath(built('web/index.html'))));
-  expect(files.length).toBeGreaterThan(3);
-  expect(gzipKilobytes(files)).toBeLessThanOrEqual(60);
+  expect(files.length).toBeGreaterThan(2);
+  expect(gzipKilobytes(files)).toBeLessThanOrEqual(30);
 });

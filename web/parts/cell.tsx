@@ -21,7 +21,7 @@ export type CellLook = {
 };
 
 /** Longer texts are cut, and opened by a button beside them. */
-const MAX_LETTERS = 72;
+const MAX_LETTERS = 64;
 /** Of what has no spaces, such as an address on a chain. */
 const MAX_UNBROKEN = 24;
 const MAX_ADDRESS_LETTERS = 40;

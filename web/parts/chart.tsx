@@ -33,10 +33,10 @@ export function Chart(props: ChartProps) {
 function Swatch({ colour, kind, isDashed }: { colour: string; kind: Series['kind']; isDashed: boolean }) {
   const stroke = `var(${colour})`;
   return (
-    <svg class="swatch" viewBox="0 0 16 10" aria-hidden="true">
+    <svg width="16" height="10" viewBox="0 0 16 10" aria-hidden="true">
       {kind === 'bars' && <rect x="4" y="1" width="8" height="9" style={{ fill: stroke }} />}
       {kind === 'points' && <circle cx="8" cy="5" r="3" style={{ fill: stroke }} />}
-      {(kind === 'line' || kind === 'steps') && (
+      {kind === 'line' && (
         <line
           x1="0"
           x2="16"
@@ -51,7 +51,7 @@ function Swatch({ colour, kind, isDashed }: { colour: string; kind: Series['kind
 }
 
 function Drawing(props: ChartProps) {
-  const { x, isTime, series, height, marks, unit, brush } = props;
+  const { x, isTime, series, height, brush } = props;
   const { zone, theme } = usePreferences();
   const isDark = useMedia('(prefers-color-scheme: dark)');
   const place = useRef<HTMLDivElement>(null);
@@ -68,7 +68,6 @@ function Drawing(props: ChartProps) {
     isTime,
     zone,
     height,
-    unit,
     brush === undefined,
     series.map(({ values, ...rest }) => rest),
   ]);
@@ -105,8 +104,8 @@ function Drawing(props: ChartProps) {
     plot.current?.setData(data, !isZoomed);
     if (isZoomed) plot.current?.redraw();
   }, [data]);
-  // Colours come from the style sheet, and marks from the properties, while it is drawn.
-  useEffect(() => plot.current?.redraw(false), [theme, isDark, marks]);
+  // Colours come from the style sheet while it is drawn.
+  useEffect(() => plot.current?.redraw(false), [theme, isDark]);
 
   if (isMissing)
     return (
@@ -176,11 +175,10 @@ export type Series = {
   label: string;
   /** As many as there are of `x`. */
   values: readonly (number | null)[];
-  kind: 'line' | 'steps' | 'bars' | 'points';
+  kind: 'line' | 'bars' | 'points';
   /** A CSS variable that holds its colour; by its place unless given. */
   colour?: string;
   isDashed?: boolean;
-  isFilled?: boolean;
 };
 
 type ChartProps = {
@@ -191,20 +189,10 @@ type ChartProps = {
   xLabel: string;
   series: readonly Series[];
   height: number;
-  /** The least that the value axis reaches to. */
-  reachesTo?: number;
-  /** The least that the other axis spans; as far as `x` unless given. */
-  spans?: readonly [from: number, to: number] | undefined;
-  /** Whether the value axis begins at 0, as it must for bars and for amounts; unless given, it does. */
-  fromZero?: boolean;
-  /** What the values are of, at their axis. */
-  unit?: string;
   /** From this place on not all is there yet: it is drawn pale. */
   unfinishedFrom?: number | undefined;
   /** Called with the range that the reader draws across; unless given, the chart zooms into it. */
   brush?: ((from: number, to: number) => void) | undefined;
-  /** Upright lines: something happened there. */
-  marks?: readonly { x: number; label: string }[];
   /** What should be known of the data, such as that they are cut. */
   note?: string | undefined;
 };
@@ -223,7 +211,7 @@ function optionsOf(
   width: number,
   moved: (at: number | null) => void,
 ): uPlot.Options {
-  const { isTime, series, unit, height, brush } = props();
+  const { isTime, series, height, brush } = props();
   const aside = isTime ? 12 * 3_600 : 1;
   return {
     width,
@@ -240,45 +228,33 @@ function optionsOf(
       x: {
         time: isTime,
         range: (_, min, max) => {
-          const { spans, x } = props();
+          const { x } = props();
           const unit = isTime ? 1_000 : 1;
           const [only] = x;
           // uPlot would draw years around a single moment.
-          if (x.length === 1 && only !== undefined && !spans)
-            return [only / unit - aside, only / unit + aside];
+          if (x.length === 1 && only !== undefined) return [only / unit - aside, only / unit + aside];
           const [first = 0, last = 0] = [x[0], x.at(-1)];
           // What was drawn across to look at is no more than that.
           if (min * unit > first || max * unit < last) return [min, max];
-          const [from, to] = spans ? [Math.min(first, spans[0]), Math.max(last, spans[1])] : [first, last];
-          const margin = from === to ? 1 : spans ? 0 : barMargin(props()) / unit;
-          return [from / unit - margin, to / unit + margin];
+          const margin = first === last ? 1 : barMargin(props()) / unit;
+          return [first / unit - margin, last / unit + margin];
         },
       },
       y: {
         range: (_, min, max) => {
-          if (props().fromZero === false && min !== max)
-            return UPlot.rangeNum(min ?? 0, max ?? 1, 0.08, true);
-          const top = Math.max(max ?? 1, props().reachesTo ?? Number.NEGATIVE_INFINITY);
+          const top = max ?? 1;
           return UPlot.rangeNum(Math.min(0, min ?? 0), top <= 0 ? (min === max ? 1 : 0) : top, 0.08, true);
         },
       },
     },
     axes: [
       { ...ink(), space: 60, ...(isTime && { values: timeFormats }) },
-      {
-        ...{ ...ink(), size: 56, space: 36, values: (_, ticks) => ticks.map(axisNumber) },
-        ...(unit !== undefined && { label: unit, labelSize: 20, labelFont: '12px system-ui, sans-serif' }),
-      },
+      { ...ink(), size: 56, space: 36, values: (_, ticks) => ticks.map(axisNumber) },
     ],
     series: [{}, ...series.map((each, at) => seriesOf(UPlot, each, at))],
     hooks: {
       setCursor: [(self) => moved(self.cursor.idx ?? null)],
-      draw: [
-        (self) => {
-          paleUnfinished(self, props());
-          drawMarks(self, props());
-        },
-      ],
+      draw: [(self) => paleUnfinished(self, props())],
       setSelect: [
         (self) => {
           const { left, width } = self.select;
@@ -300,12 +276,11 @@ function barMargin({ series, x }: ChartProps): number {
   return Math.min(...steps) / 2;
 }
 
-function seriesOf(UPlot: typeof uPlot, { label, kind, colour, isDashed, isFilled }: Series, at: number) {
+function seriesOf(UPlot: typeof uPlot, { label, kind, colour, isDashed }: Series, at: number) {
   const name = colour ?? colourAt(at);
-  const { bars, stepped } = UPlot.paths;
+  const { bars } = UPlot.paths;
   const shapes = {
     line: {},
-    steps: stepped ? { paths: stepped({ align: 1 }) } : {},
     bars: bars
       ? { paths: bars({ size: [0.8, 48] }), fill: () => cssColour(name), points: { show: false } }
       : {},
@@ -317,7 +292,6 @@ function seriesOf(UPlot: typeof uPlot, { label, kind, colour, isDashed, isFilled
     width: kind === 'bars' ? 0 : 1.75,
     spanGaps: false,
     ...(isDashed && { dash: [5, 4] }),
-    ...(isFilled && { fill: () => cssColour(`${name}-soft`) }),
     ...shapes[kind],
   } satisfies uPlot.Series;
 }
@@ -373,31 +347,5 @@ function paleUnfinished(self: uPlot, { unfinishedFrom, isTime, series, x }: Char
   ctx.globalAlpha = 0.62;
   ctx.fillStyle = cssColour('--card');
   ctx.fillRect(left, bbox.top, bbox.left + bbox.width - left, bbox.height);
-  ctx.restore();
-}
-
-function drawMarks(self: uPlot, { marks = [], isTime }: ChartProps): void {
-  const { ctx, bbox } = self;
-  ctx.save();
-  ctx.strokeStyle = cssColour('--ink-soft');
-  ctx.fillStyle = cssColour('--ink-soft');
-  ctx.textAlign = 'left';
-  ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
-  ctx.lineWidth = devicePixelRatio;
-  ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
-  // The latest are named where not all can be.
-  let taken = Number.POSITIVE_INFINITY;
-  for (const { x, label } of marks.toSorted((a, b) => b.x - a.x)) {
-    const left = self.valToPos(isTime ? x / 1_000 : x, 'x', true);
-    if (left < bbox.left || left > bbox.left + bbox.width) continue;
-    ctx.beginPath();
-    ctx.moveTo(left, bbox.top);
-    ctx.lineTo(left, bbox.top + bbox.height);
-    ctx.stroke();
-    const right = left + ctx.measureText(label).width + 8 * devicePixelRatio;
-    if (right > taken) continue;
-    taken = left;
-    ctx.fillText(label, left + 4 * devicePixelRatio, bbox.top + 12 * devicePixelRatio);
-  }
   ctx.restore();
 }

@@ -1,15 +1,17 @@
 /** All rows of an answer as a file, with its receipt: what is in it, as of when, and what of it is proven. */
 
 import { useState } from 'preact/hooks';
-import type { Sql } from '../sql.ts';
+import type { Sql } from '../question.ts';
 
 const formats = { csv: 'CSV', ndjson: 'NDJSON', parquet: 'Parquet' } as const;
 type Format = keyof typeof formats;
 
+type Question = Sql | { ask: string };
+
 type DownloadMenuProps = {
-  question: Sql;
-  /** The same with the columns that are shown alone, where there are others. */
-  visible?: Sql;
+  question: Question;
+  /** The same with only the columns that are shown, where there are others. */
+  visible?: Question;
   /** How the file's name begins. */
   name?: string;
   /** The moment that is shown; null for now. */
@@ -20,10 +22,11 @@ export function DownloadMenu({ question, visible, name, asOf }: DownloadMenuProp
   const [isVisibleOnly, setVisibleOnly] = useState(false);
   const [begun, setBegun] = useState<{ format: Format; path: string } | null>(null);
   const begin = (format: Format) => {
-    const { sql, params = {} } = visible && isVisibleOnly ? visible : question;
+    const asked = visible && isVisibleOnly ? visible : question;
     const path = `/page/downloads/${crypto.randomUUID()}`;
     const query = new URLSearchParams({
-      ...{ sql, format, params: JSON.stringify(params) },
+      format,
+      ...('sql' in asked ? { sql: asked.sql, params: JSON.stringify(asked.params) } : asked),
       ...(asOf !== null && { asOf }),
       ...(name && { name }),
     });
@@ -37,9 +40,7 @@ export function DownloadMenu({ question, visible, name, asOf }: DownloadMenuProp
     <details class="menu">
       <summary class="button">Download</summary>
       <div class="menu-box">
-        <p class="note">
-          All rows that are found, not this page alone{visible && ', with all their columns'}.
-        </p>
+        <p class="note">All matching rows{visible && ', all columns'}.</p>
         {visible && (
           <label>
             <input type="checkbox" checked={isVisibleOnly} onChange={() => setVisibleOnly(!isVisibleOnly)} />{' '}

@@ -17,7 +17,6 @@ export function Late<Props extends object>({ load, props }: { load: Load<Props>;
   useEffect(() => {
     let isCurrent = true;
     setProblem(null);
-    loadStyle();
     if (!Part)
       load().then(
         (part) => {
@@ -39,11 +38,3 @@ const notLoaded: QueryProblem = {
   message:
     'this part of the page could not be loaded: the service is away, or was updated; load the page again',
 };
-
-/** The style of what is loaded late has no part in the first view. Its address is in `index.html`. */
-function loadStyle(): void {
-  const named = document.querySelector<HTMLMetaElement>('meta[name="late-style"]');
-  if (!named) return;
-  const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href: named.content });
-  named.replaceWith(link);
-}

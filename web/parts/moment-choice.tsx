@@ -1,20 +1,10 @@
 /** Choosing a moment: a while ago, a time by the clock, or a day on which something changed and one of its changes. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { PageCell } from '../../src/serve/page/wire.ts';
 import { useAnswer, useSchema } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
-import {
-  clockTime,
-  count,
-  DAY_MS,
-  fromClock,
-  HOUR_MS,
-  number,
-  parseTyped,
-  sentence,
-  type Zone,
-  zoneName,
-} from '../formats.ts';
+import { clockTime, count, DAY_MS, fromClock, HOUR_MS, number, type Zone, zoneName } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { usePreferences } from '../preferences.ts';
 import { go, linkHere, linkTo } from '../router.ts';
@@ -46,6 +36,8 @@ export function MomentChoice({ at, close }: { at: string | null; close(): void }
   const panel = useRef<HTMLDivElement>(null);
   const shown = at === null ? serviceNow() : Date.parse(at);
   const [day, setDay] = useState(() => dayOf(shown, zone));
+  const first = useAnswer({ sql: FIRST_WALK, limit: 1 }).value?.rows[0]?.[0];
+  const earliest = typeof first === 'string' ? Date.parse(first) : null;
   useCloseFromOutside(panel, close);
   useEffect(() => panel.current?.querySelector<HTMLElement>('button, input')?.focus(), []);
   const show = (ms: number | null) => {
@@ -58,45 +50,41 @@ export function MomentChoice({ at, close }: { at: string | null; close(): void }
         <button type="button" onClick={() => show(null)} aria-pressed={at === null}>
           Now
         </button>
-        {whilesAgo.map(([label, ms]) => (
-          <button key={label} type="button" onClick={() => show(serviceNow() - ms)}>
-            {label}
-          </button>
-        ))}
+        {whilesAgo
+          .filter(([, ms]) => earliest !== null && serviceNow() - ms >= earliest)
+          .map(([label, ms]) => (
+            <button key={label} type="button" onClick={() => show(serviceNow() - ms)}>
+              {label}
+            </button>
+          ))}
       </div>
       <Typed shown={shown} zone={zone} show={show} />
-      <Calendar chosen={day} zone={zone} choose={setDay} />
+      <Calendar chosen={day} zone={zone} earliest={earliest} choose={setDay} />
       <DayChanges day={day} zone={zone} at={at} show={show} />
-      <Reach />
+      {first !== undefined && <Reach first={first} />}
     </div>
   );
 }
 
 function Typed({ shown, zone, show }: { shown: number; zone: Zone; show(ms: number): void }) {
   const [complaint, setComplaint] = useState('');
-  // The clock may have been changed between what is shown and what is typed.
-  const [typed, setTyped] = useState(shown);
   const field = useRef<HTMLInputElement>(null);
   const take = (event: Event) => {
     event.preventDefault();
-    const now = serviceNow();
-    const time = parseTyped(field.current?.value ?? '', zone, now);
-    if ('problem' in time) return setComplaint(sentence(time.problem));
-    if (time.ms > now) return setComplaint('This is yet to come.');
-    show(time.ms);
+    const ms = fromClock(field.current?.value ?? '', zone);
+    if (ms === null) return setComplaint('This is no time.');
+    if (ms > serviceNow()) return setComplaint('This is yet to come.');
+    show(ms);
   };
   return (
     <form class="tools" onSubmit={take}>
       <label>
-        As of ({zoneName(typed, zone)}){' '}
+        As of ({zoneName(shown, zone)}){' '}
         <input
           ref={field}
-          type="text"
-          size={19}
-          autocomplete="off"
-          spellcheck={false}
-          defaultValue={clockTime(shown, zone)}
-          onInput={(event) => setTyped(fromClock(event.currentTarget.value, zone) ?? shown)}
+          type="datetime-local"
+          step={1}
+          defaultValue={clockTime(shown, zone).replace(' ', 'T')}
           aria-describedby="moment-complaint"
         />
       </label>
@@ -130,13 +118,22 @@ function useCloseFromOutside(panel: { current: HTMLElement | null }, close: () =
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
 /** A month. Days on which something changed are marked: the more changes, the longer the mark. */
-function Calendar({ chosen, zone, choose }: { chosen: Day; zone: Zone; choose(day: Day): void }) {
+type CalendarProps = {
+  chosen: Day;
+  zone: Zone;
+  /** When the past begins; null while that is not known. */
+  earliest: number | null;
+  choose(day: Day): void;
+};
+
+function Calendar({ chosen, zone, earliest, choose }: CalendarProps) {
   const [month, setMonth] = useState<Month>(() => monthOf(chosen));
   const { overview } = useLive();
   const lastChange = overview?.status.datasets.map((dataset) => dataset.lastChange).join();
   const { value } = useAnswer(changesOfMonth(month, zone), { changed: lastChange });
   const table = useRef<HTMLTableElement>(null);
   const today = dayOf(serviceNow(), zone);
+  const firstDay = earliest === null ? today : dayOf(earliest, zone);
   const days = value ? changesByDay(value, zone) : new Map<Day, number>();
   const most = Math.max(1, ...days.values());
   /** One of them is reached by Tab; arrows lead to the others. */
@@ -169,7 +166,7 @@ function Calendar({ chosen, zone, choose }: { chosen: Day; zone: Zone; choose(da
                       type="button"
                       class="day quiet"
                       data-day={day}
-                      disabled={day > today}
+                      disabled={day > today || day < firstDay}
                       tabIndex={day === reached ? 0 : -1}
                       aria-pressed={day === chosen}
                       aria-label={`${Number(day.slice(8))}: ${day}, ${count(days.get(day) ?? 0, 'change')}`}
@@ -260,24 +257,20 @@ function DayChanges({ day, zone, at, show }: DayChangesProps) {
   );
 }
 
-const FIRST_WALKS = `SELECT job, started_at
-FROM walks WHERE id IN (SELECT min(id) FROM walks GROUP BY job) ORDER BY job`;
+const FIRST_WALK = 'SELECT min(started_at) FROM walks';
 
 /** How far back each dataset can be shown. */
-function Reach() {
+function Reach({ first }: { first: PageCell }) {
   const { value: schema } = useSchema();
-  const { value: first } = useAnswer({ sql: FIRST_WALKS, limit: 1_000 });
-  if (!schema || !first) return <p class="note">How far back it reaches is looked up…</p>;
-  const dropped = Object.entries(schema.historyFrom).filter(([, from]) => from !== null);
-  const begun = first.rows.map(([, at]) => at).filter((at) => typeof at === 'string');
-  const earliest = begun.toSorted()[0];
+  const dropped = Object.entries(schema?.historyFrom ?? {}).filter(([, from]) => from !== null);
   return (
     <div class="note reach">
-      {earliest === undefined ? (
+      {first === null ? (
         <p>Nothing was mirrored yet: there is no past.</p>
       ) : (
         <p>
-          The past reaches back to the first walk that is known of, <Time at={earliest} exactness="minute" />
+          The past reaches back to the first walk that is known of,{' '}
+          <Time at={String(first)} exactness="minute" />
           {dropped.length > 0 && '; but older versions of rows were dropped:'}
         </p>
       )}

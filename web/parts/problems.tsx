@@ -91,7 +91,7 @@ function NextTry({
 
 /** The one link to where the page shows more. */
 function Action({ problem: { code, jobs }, overview }: { problem: ShownProblem; overview: Overview }) {
-  const job = jobs.length === 1 ? jobs[0] : null;
+  const job = jobs.length === 1 ? `eq.${jobs[0]}` : null;
   switch (code) {
     case 'quarantine':
       return <a href={linkTo('/problems', { job })}>See the rows</a>;
@@ -104,13 +104,13 @@ function Action({ problem: { code, jobs }, overview }: { problem: ShownProblem; 
     case 'key-refused':
     case 'scope-missing':
     case 'unreachable':
-      return <a href={linkTo('/calls', { job, status: 'bad' })}>See the calls</a>;
+      return <a href={linkTo('/calls', { job, error_code: 'not.is.null' })}>See the calls</a>;
     case 'stale':
     case 'never-complete':
     case 'failed':
     case 'unproven':
     case 'removal-held': {
-      const walk = overview.datasets.find((day) => day.job === job)?.walks.at(-1);
+      const walk = overview.datasets.find((day) => day.job === jobs[0])?.walks.at(-1);
       return walk ? <a href={linkTo(pathOf({ view: 'walk', id: walk.id }))}>See the walk</a> : null;
     }
     default:

@@ -83,7 +83,6 @@ export function Sparkline({ values }: { values: readonly number[] }) {
   const step = WIDTH / Math.max(1, values.length);
   return (
     <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-      <line x1="0" x2={WIDTH} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} class="base" />
       {values.map((value, at) => {
         const height = value === 0 ? 0 : Math.max(LEAST, (value / most) * (HEIGHT - 1));
         return (

@@ -6,7 +6,8 @@ import type { PageCell } from '../../src/serve/page/wire.ts';
 import { decimalsOf, number, sharedZone } from '../formats.ts';
 import { type Kind, kindOf } from '../kinds.ts';
 import { usePreferences } from '../preferences.ts';
-import type { Order } from '../sql.ts';
+import type { Order } from '../question.ts';
+import { go } from '../router.ts';
 import { Cell, type CellLook } from './cell.tsx';
 import { Scroll } from './states.tsx';
 
@@ -24,6 +25,8 @@ export type TableColumn = {
   look?: CellLook;
   /** It helps to show others. */
   isHidden?: boolean;
+  /** Whether there is nothing to see in this row: a folding table leaves out columns of nothing. Unless given, for null and 0. */
+  isNothing?(value: PageCell, row: readonly PageCell[]): boolean;
   /** Rows cannot be sorted by it, though they can by others. */
   isUnsorted?: boolean;
   /** Instead of the value alone. */
@@ -31,10 +34,6 @@ export type TableColumn = {
 };
 
 export const namesOf = (columns: readonly TableColumn[]): string[] => columns.map(({ name }) => name);
-
-/** The same columns, without those of these names to the eye. */
-export const hiding = (columns: readonly TableColumn[], ...names: readonly string[]): TableColumn[] =>
-  columns.map((column) => (names.includes(column.name) ? { ...column, isHidden: true } : column));
 
 type Props = {
   /** What the table is of, for those who do not see it. */
@@ -48,6 +47,8 @@ type Props = {
   sort?: ((order: Order) => void) | undefined;
   /** While the next rows are fetched, these stay. */
   isLoading?: boolean;
+  /** Columns without anything to see are left out. */
+  isFolding?: boolean;
   /** Called with a clicked value, where `mayPick` allows it. */
   pick?: ((column: string, value: PageCell) => void) | undefined;
   mayPick?(column: string): boolean;
@@ -55,9 +56,11 @@ type Props = {
 
 export function Table(props: Props) {
   const { caption, columns, rows, identity = [], order, sort, isLoading = false, pick, mayPick } = props;
+  const isNothing = ({ isNothing = isEmpty }: TableColumn, at: number) =>
+    at > 0 && rows.every((row) => isNothing(row[at] ?? null, row));
   const { zone } = usePreferences();
   const shown = columns.flatMap((column, at) => {
-    if (column.isHidden) return [];
+    if (column.isHidden || (props.isFolding && isNothing(column, at))) return [];
     const kind = column.kind ?? kindOf(column.type ?? null, valuesOf(rows, at));
     const decimals = kind === 'number' ? decimalsOf(valuesOf(rows, at)) : 0;
     const { times = 'clock' } = column.look ?? {};
@@ -125,6 +128,8 @@ export function Table(props: Props) {
   );
 }
 
+const isEmpty = (value: PageCell) => value === null || value === 0;
+
 /** The line of heads. @param kind the class of all but the first. */
 export const Heads = ({ names, kind }: { names: readonly ComponentChildren[]; kind?: string }) => (
   <thead>
@@ -171,37 +176,33 @@ export function NumberTable({ label, heads, lines }: NumberTableProps) {
 
 type ColumnChoiceProps = {
   columns: readonly Pick<TableColumn, 'name' | 'label' | 'about'>[];
-  hidden: ReadonlySet<string>;
-  choose(hidden: ReadonlySet<string>): void;
-  /** Back to those that are shown unless others are chosen. */
-  reset(): void;
+  shown: readonly string[];
+  /** Null for those that are shown unless others are chosen. */
+  choose(shown: readonly string[] | null): void;
 };
 
 /** A menu of the columns to show. */
-export function ColumnChoice({ columns, hidden, choose, reset }: ColumnChoiceProps) {
-  const toggle = (name: string) => {
-    const next = new Set(hidden);
-    if (!next.delete(name)) next.add(name);
-    choose(next);
-  };
-  const shown = columns.filter(({ name }) => !hidden.has(name)).length;
+export function ColumnChoice({ columns, shown, choose }: ColumnChoiceProps) {
+  const names = columns.map(({ name }) => name);
+  const toggle = (name: string) =>
+    choose(shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name]);
   return (
     <details class="menu">
       <summary class="button">
-        Columns {shown} of {columns.length}
+        Columns {shown.length} of {columns.length}
       </summary>
       <div class="menu-box columns-menu">
         <div class="tools">
-          <button type="button" onClick={() => choose(new Set())}>
+          <button type="button" onClick={() => choose(names)}>
             All
           </button>
-          <button type="button" onClick={reset}>
+          <button type="button" onClick={() => choose(null)}>
             Default columns
           </button>
         </div>
         {columns.map(({ name, label = name, about }) => (
           <label key={name} title={about || undefined}>
-            <input type="checkbox" checked={!hidden.has(name)} onChange={() => toggle(name)} /> {label}
+            <input type="checkbox" checked={shown.includes(name)} onChange={() => toggle(name)} /> {label}
             {about?.includes(': ') && <span class="note"> {about.slice(about.indexOf(': ') + 2)}</span>}
           </label>
         ))}
@@ -217,40 +218,36 @@ type PagerProps = {
   shown: number;
   /** All there are, where that is known. */
   total: number | null;
-  turn(offset: number): void;
+  /** A link to another page, where the address has it; else `turn`. */
+  linkTo?(offset: number): string;
+  turn?(offset: number): void;
 };
 
-export function Pager({ offset, limit, shown, total, turn }: PagerProps) {
+export function Pager({ offset, limit, shown, total, linkTo, turn }: PagerProps) {
   const isLast = total === null ? shown < limit : offset + shown >= total;
+  if (offset === 0 && isLast) return null;
   const range = shown === 0 ? 'no rows' : `${number(offset + 1)}–${number(offset + shown)}`;
+  const last = total === null ? null : Math.floor((total - 1) / limit) * limit;
+  const step = (sign: string, name: string, to: number | null, isOff: boolean) => (
+    <button
+      type="button"
+      aria-label={name}
+      disabled={isOff || to === null}
+      onClick={() => to !== null && (turn ? turn(to) : linkTo && go(linkTo(to)))}
+    >
+      {sign}
+    </button>
+  );
   return (
     <nav class="tools" aria-label="Pages">
-      <button type="button" disabled={offset === 0} onClick={() => turn(0)} aria-label="first page">
-        «
-      </button>
-      <button
-        type="button"
-        disabled={offset === 0}
-        onClick={() => turn(Math.max(0, offset - limit))}
-        aria-label="page before"
-      >
-        ‹
-      </button>
+      {step('«', 'first page', 0, offset === 0)}
+      {step('‹', 'page before', Math.max(0, offset - limit), offset === 0)}
       <span>
         {range}
         {total !== null && ` of ${number(total)}`}
       </span>
-      <button type="button" disabled={isLast} onClick={() => turn(offset + limit)} aria-label="next page">
-        ›
-      </button>
-      <button
-        type="button"
-        disabled={isLast || total === null}
-        onClick={() => turn(Math.floor(((total ?? 1) - 1) / limit) * limit)}
-        aria-label="last page"
-      >
-        »
-      </button>
+      {step('›', 'next page', offset + limit, isLast)}
+      {step('»', 'last page', last, isLast)}
     </nav>
   );
 }
@@ -264,21 +261,16 @@ const sortOf = (name: string, order: Order | undefined) =>
 
 /** The largest number and the latest time are what one looks for first; texts begin at their beginning. */
 function nextOrder(name: string, kind: Kind, order: Order | undefined): Order {
-  const first = kind !== 'text';
-  return { column: name, descending: order?.column === name ? !order.descending : first };
+  return { column: name, descending: order?.column === name ? !order.descending : kind !== 'text' };
 }
 
-/** Pages of rows that are all there. @returns the rows of the page shown; `pager` where there is more than one page. */
-export function usePages<Row>(
-  rows: readonly Row[],
-  limit: number,
-): { shown: readonly Row[]; pager: VNode | null } {
+/** Pages of rows that are all there. @returns the rows of the page shown; `pager` is empty where there is one page. */
+export function usePages<Row>(rows: readonly Row[], limit: number): { shown: readonly Row[]; pager: VNode } {
   const [turned, setTurned] = useState(0);
   const offset = turned < rows.length ? turned : 0;
   const shown = rows.slice(offset, offset + limit);
-  const pager =
-    rows.length > limit ? (
-      <Pager offset={offset} limit={limit} shown={shown.length} total={rows.length} turn={setTurned} />
-    ) : null;
+  const pager = (
+    <Pager offset={offset} limit={limit} shown={shown.length} total={rows.length} turn={setTurned} />
+  );
   return { shown, pager };
 }

@@ -9,19 +9,19 @@ const words: readonly (readonly [word: string, meaning: string])[] = [
   ['walk', 'a full read of a dataset, page by page'],
   ['glance', 'a quick check of its first pages, for new rows'],
   ['proof, verdict', 'how complete a walk was; the signs below tell them apart'],
-  ['fresh, stale', 'whether the last proof is younger than the age at which the schedule wants another'],
-  ['held', 'a row that the last proof did not show, and that may still be there'],
+  ['fresh, stale', 'the last full read is recent enough for its schedule, or is not'],
+  ['held', 'missing from the last full read; removed if the next one confirms it'],
   ['drift', 'a difference from the specification'],
   ['quarantine', 'rows that break it, kept with the reason'],
   ['governor', 'the rate limiter: every call to the API needs its permit'],
-  ['reserve', "calls that are kept back for the governor's own tests"],
+  ['reserve', 'calls the rate limiter keeps to test whether the quota is back'],
   ['history', 'earlier versions of rows, and rows that are gone'],
-  ['sink', 'what follows the mirror elsewhere: Postgres or Parquet files'],
+  ['sink', 'a copy kept up to date elsewhere: Postgres or Parquet files'],
 ];
 
 export const Words = ({ close }: { close(): void }) => (
   <Dialog title="What the words mean" close={close}>
-    <dl class="words lines">
+    <dl class="facts">
       {words.map(([word, meaning]) => (
         <Fact key={word} name={word}>
           {meaning}

@@ -1,216 +1,162 @@
-/** Lists that are read newest first, page by page. A page begins at a number, not at an offset: new rows move none of it. */
+/** Lists of what the mirror notes, newest first: their filters, pages and columns. The address holds all of it. */
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { PageCell, WalkMark } from '../../src/serve/page/wire.ts';
-import { type Query, useCurrentAnswer, useRequestOf } from '../ask.ts';
+import { type Query, useCurrentAnswer } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
-import { clockTime, count, duration, fromClock, zoneName } from '../formats.ts';
+import { clockTime, count, cutMiddle, duration, fromClock, zoneName } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Cell } from '../parts/cell.tsx';
 import { outcomeOf, Verdict, waitReasons } from '../parts/proof.tsx';
-import { Select } from '../parts/select.tsx';
 import { Awaited, Empty } from '../parts/states.tsx';
-import { namesOf, Table, type TableColumn } from '../parts/table.tsx';
+import { namesOf, Pager, Table, type TableColumn } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { usePreferences } from '../preferences.ts';
-import { go, linkHere, linkTo, linkToSql, type Search, usePageAddress } from '../router.ts';
+import { askOf, condition, conditionsIn, type Order, type Term } from '../question.ts';
+import { go, linkHere, linkTo, linkToSql, linkWhere, type Search, usePageAddress } from '../router.ts';
 import { pathOf } from '../routes.ts';
 import type { Answer } from '../service.ts';
-import { type Condition, type Sql, select, whereOf } from '../sql.ts';
+import { useMedia } from '../store.ts';
 
-export const PAGE = 50;
+const PAGE = 50;
 
-type Row = readonly PageCell[];
-
-type Listing = {
-  from: string;
-  /** With `id`, by which pages are cut. */
-  columns: readonly TableColumn[];
-  where: readonly Condition[];
-};
-
-type Listed = {
-  columns: readonly TableColumn[];
-  query: Query<Answer>;
-  rows: readonly Row[];
-  /** That fit the filters, on all pages. */
-  total: number | null;
-  /** Links to the pages beside this one. */
-  newer: string | null;
-  older: string | null;
-  /** All of them, for the editor. */
-  sql: Sql;
-};
-
-/** The page that the address names by `before` or `after`. */
-export function useNewestFirst({ from, columns, where }: Listing): Listed {
-  const { search } = usePageAddress();
-  const names = namesOf(columns);
-  const turn = turnOf(search);
-  const order = [{ column: 'id', descending: turn?.to !== 'newer' }];
-  const beside: Condition[] = turn
-    ? [{ column: 'id', is: turn.to === 'older' ? '<' : '>', value: turn.from }]
-    : [];
-  const query = useCurrentAnswer({
-    ...select({ columns: names, from, where: [...where, ...beside], order, limit: PAGE + 1 }),
-    limit: PAGE + 1,
-  });
-  const conditions = whereOf(where);
-  const counted = useCurrentAnswer({
-    sql: `SELECT count(*)\nFROM ${from}\n${conditions.sql}`,
-    params: conditions.params,
-    limit: 1,
-  });
-  // The rows of the page before stay in their order until those of this one are there.
-  const { rows, hasNewer, hasOlder } = pageOf(query.value?.rows ?? [], useRequestOf(query, turn));
-  const id = names.indexOf('id');
-  const linkBeside = (name: 'before' | 'after', row: Row | undefined) =>
-    linkHere({ before: null, after: null, [name]: Number(row?.[id]) });
-  return {
-    columns,
-    query,
-    rows,
-    total: Number(counted.value?.rows[0]?.[0] ?? Number.NaN) || null,
-    newer: hasNewer && rows.length > 0 ? linkBeside('after', rows[0]) : null,
-    older: hasOlder && rows.length > 0 ? linkBeside('before', rows.at(-1)) : null,
-    sql: select({ columns: names, from, where, order: [{ column: 'id', descending: true }] }),
-  };
-}
-
-type Turn = { to: 'older' | 'newer'; from: number } | null;
-
-function turnOf(search: URLSearchParams): Turn {
-  const before = numberIn(search, 'before');
-  if (before !== null) return { to: 'older', from: before };
-  const after = numberIn(search, 'after');
-  return after === null ? null : { to: 'newer', from: after };
-}
-
-/** One row more than a page tells whether another follows; pages to the newer come the other way round. */
-function pageOf(
-  rows: readonly Row[],
-  turn: Turn,
-): { rows: readonly Row[]; hasNewer: boolean; hasOlder: boolean } {
-  const hasMore = rows.length > PAGE;
-  const page = rows.slice(0, PAGE);
-  if (turn?.to === 'newer') return { rows: page.reverse(), hasNewer: hasMore, hasOlder: true };
-  return { rows: page, hasNewer: turn !== null, hasOlder: hasMore };
-}
-
-export function numberIn(search: URLSearchParams, name: string): number | null {
-  const text = search.get(name);
-  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
-}
-
-/** Another filter shows its first page. */
-export const filteredBy = (changes: Search): string =>
-  linkHere({ before: null, after: null, page: null, ...changes });
-
-/** Reads a row by the names of its columns. */
-export const reading =
-  (names: readonly string[]) =>
-  (row: Row, name: string): PageCell =>
-    row[names.indexOf(name)] ?? null;
-
-type Props = {
+type ListProps = {
   caption: string;
   /** What one row is: `walk`. */
   unit: string;
-  listed: Listed;
+  table: string;
+  columns: readonly TableColumn[];
+  /** Beside the conditions of the address. */
+  where?: readonly Term[];
+  /** The newest number first unless given. */
+  order?: readonly Order[];
+  identity?: readonly string[];
   /** Where there is none. */
   empty: ComponentChildren;
 };
 
-/** A list with its pages, or what stands in its place. */
-export function List({ caption, unit, listed, empty }: Props) {
+/** A page of a list. From the second on it holds to the rows that there were, so that new ones move none of it. */
+export function List(props: ListProps) {
+  const { caption, unit, table, columns, where = [], order = newest, identity = ['id'], empty } = props;
+  const { search } = usePageAddress();
+  const terms = conditionsIn(search);
+  const offset = Math.max(0, Number(search.get('offset')) || 0);
+  const select = namesOf(columns);
+  const list = { table, select, where: [...terms, ...where], order };
+  const query = useCurrentAnswer({ ask: askOf({ ...list, limit: PAGE, offset }), limit: PAGE });
+  const counted = useCurrentAnswer({ ask: askOf({ table, where: list.where }), facets: [], limit: 1 });
+  const rows = query.value?.rows ?? [];
+  const total = counted.isOld || !counted.value ? null : Number(counted.value.rows[0]?.[2] ?? 0);
+  const first = rows[0]?.[select.indexOf('id')];
+  const others = terms.filter(([name]) => name !== 'id');
+  const linkToPage = (next: number) => {
+    const pinned = terms.length > others.length ? terms : [...terms, condition('id', 'lte', String(first))];
+    return linkWhere(next === 0 || order !== newest ? others : pinned, { offset: next || null });
+  };
   return (
     <section class="stack" aria-label={caption}>
-      <ListPage {...listed} caption={`${caption}, newest first`} identity={['id']} empty={empty}>
-        <Turns {...listed} />
-        {listed.total !== null && <span class="note">{count(listed.total, unit)} in all</span>}
-      </ListPage>
-    </section>
-  );
-}
-
-type PageProps = Pick<Listed, 'columns' | 'query' | 'rows' | 'sql'> &
-  Pick<Props, 'caption' | 'empty'> & {
-    /** Columns that tell its rows apart. */
-    identity: readonly string[];
-    /** What stands below it. */
-    children: ComponentChildren;
-  };
-
-/** A page of a list. */
-export function ListPage({ caption, columns, query, rows, identity, sql, empty, children }: PageProps) {
-  return (
-    <>
       <Awaited query={query} />
       {query.value !== null && rows.length === 0 && <Empty>{empty}</Empty>}
       {rows.length > 0 && (
         <div class="card list">
-          <Table {...{ caption, columns, rows, identity }} isLoading={query.isOld} />
+          <Table
+            caption={`${caption}, newest first`}
+            {...{ columns, rows, identity }}
+            isFolding
+            isLoading={query.isOld}
+          />
         </div>
       )}
       <div class="tools">
-        {children}
-        <span class="spread" />
-        <a href={linkToSql(sql)}>Open as SQL</a>
+        {rows.length > 0 && (
+          <Pager offset={offset} limit={PAGE} shown={rows.length} total={total} linkTo={linkToPage} />
+        )}
+        {total !== null && total > 0 && <span class="note">{count(total, unit)} in all</span>}
+        <OpenAsSql query={query} />
       </div>
+    </section>
+  );
+}
+
+const newest: readonly Order[] = [{ column: 'id', descending: true }];
+
+/** At the end of a line of tools. */
+export function OpenAsSql({ query: { value } }: { query: Query<Answer> }) {
+  if (!value?.whole) return null;
+  return (
+    <>
+      <span class="spread" />
+      <a href={linkToSql(value.whole)}>Open as SQL</a>
     </>
   );
 }
 
-function Turns({ newer, older, query: { isOld } }: Listed) {
-  if (newer === null && older === null) return null;
+/** Reads a row by the names of its columns. */
+export const reading =
+  (names: readonly string[]) =>
+  (row: readonly PageCell[], name: string): PageCell =>
+    row[names.indexOf(name)] ?? null;
+
+/** Filters of a list, folded where there is little room. The address keeps them, so that a link shows the same. */
+export function Filters({ children }: { children: ComponentChildren }) {
+  const { search } = usePageAddress();
+  const isWide = useMedia('(min-width: 861px)');
+  const own = ['from', 'to', 'since', 'show'].filter((name) => search.has(name));
+  const set = own.length + conditionsIn(search).filter(([name]) => name !== 'id').length;
   return (
-    <nav class="tools" aria-label="Pages">
-      <ListTurn to={isOld ? null : newer}>‹ Newer</ListTurn>
-      <ListTurn to={isOld ? null : older}>Older ›</ListTurn>
-    </nav>
+    <details class="filter-fold" open={isWide}>
+      <summary class="button">Filters{set > 0 && ` (${set})`}</summary>
+      <form class="list-filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+        {children}
+        <button
+          type="button"
+          disabled={set === 0}
+          onClick={() => go(linkWhere([], { from: null, to: null, since: null, show: null }), 'replace')}
+        >
+          Clear filters
+        </button>
+      </form>
+    </details>
   );
 }
 
-/** A link that leads nowhere for now keeps the focus. */
-function ListTurn({ to, children }: { to: string | null; children: ComponentChildren }) {
-  const off = { class: 'button off', role: 'link', 'aria-disabled': true, tabIndex: -1 } as const;
-  return <a {...(to === null ? off : { class: 'button', href: to })}>{children}</a>;
-}
-
-/** Filters of a list. The address keeps them, so that a link shows the same. */
-export function Filters({ names, children }: { names: readonly string[]; children: ComponentChildren }) {
-  const { search } = usePageAddress();
-  const isFiltered = names.some((name) => search.has(name));
-  const none = Object.fromEntries(names.map((name) => [name, null]));
-  return (
-    <form class="list-filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
-      {children}
-      <button type="button" disabled={!isFiltered} onClick={() => go(filteredBy(none), 'replace')}>
-        Clear filters
-      </button>
-    </form>
+/** The terms of the address with this one instead of those of these columns. */
+function linkWith(columns: readonly string[], term: Term | null, changes: Search = {}): string {
+  const others = conditionsIn(new URLSearchParams(location.search)).filter(
+    ([name]) => name !== 'id' && !columns.includes(name),
   );
+  return linkWhere(term ? [...others, term] : others, changes);
 }
 
-type Options = Readonly<Record<string, string>>;
+type ChoiceProps = {
+  label: string;
+  /** By the name of their group, by condition: `{ Kind: { 'kind=eq.walk': 'walk' } }`. */
+  groups: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** What nothing chosen means. */
+  all?: string;
+};
 
-type ChoiceProps = { name: string; label: string; groups: Readonly<Record<string, Options>>; all?: string };
-
-/** @param groups options by the name of their group. @param all what nothing chosen means. */
-export function Choice({ name, label, groups, all = 'all' }: ChoiceProps) {
+export function Choice({ label, groups, all = 'all' }: ChoiceProps) {
   const { search } = usePageAddress();
+  const options = Object.values(groups).flatMap((group) => Object.keys(group));
+  const columns = [...new Set(options.map((option) => option.slice(0, option.indexOf('='))))];
+  const here = conditionsIn(search).map((term) => term.join('='));
+  const termOf = (option: string): Term | null => {
+    const cut = option.indexOf('=');
+    return cut < 0 ? null : [option.slice(0, cut), option.slice(cut + 1)];
+  };
   return (
     <label>
       <span class="note">{label}</span>
       <select
-        value={search.get(name) ?? ''}
-        onChange={(event) => go(filteredBy({ [name]: event.currentTarget.value || null }), 'replace')}
+        value={options.find((option) => here.includes(option)) ?? ''}
+        onChange={(event) => go(linkWith(columns, termOf(event.currentTarget.value)), 'replace')}
       >
         <option value="">{all}</option>
-        {Object.entries(groups).map(([group, options]) => (
+        {Object.entries(groups).map(([group, those]) => (
           <optgroup key={group} label={group}>
-            {Object.entries(options).map(([value, shown]) => (
+            {Object.entries(those).map(([value, shown]) => (
               <option key={value} value={value}>
                 {shown}
               </option>
@@ -223,21 +169,8 @@ export function Choice({ name, label, groups, all = 'all' }: ChoiceProps) {
 }
 
 export function DatasetChoice() {
-  const { overview } = useLive();
-  const { search } = usePageAddress();
-  const here = search.get('job');
-  const known = overview?.status.datasets.map(({ job }) => job) ?? [];
-  const jobs = here === null || known.includes(here) ? known : [here, ...known];
-  return (
-    <label>
-      <span class="note">Dataset</span>
-      <Select
-        value={here ?? ''}
-        options={[['', 'all'], ...jobs.map((job) => [job, job] as const)]}
-        choose={(job) => go(filteredBy({ job: job || null }), 'replace')}
-      />
-    </label>
-  );
+  const jobs = useLive().overview?.status.datasets.map(({ job }) => [`job=eq.${job}`, job]) ?? [];
+  return <Choice label="Dataset" groups={{ Datasets: Object.fromEntries(jobs) }} />;
 }
 
 /** Nobody wants an answer for every letter. */
@@ -256,17 +189,37 @@ export function useTyped(here: string, ask: (text: string) => void) {
   return [text, setText] as const;
 }
 
-export function TextFilter({ name, label }: { name: string; label: string }) {
+/** That a column contains a text. */
+export function TextFilter({ column, label }: { column: string; label: string }) {
   const { search } = usePageAddress();
-  const here = search.get(name) ?? '';
+  const here = /^ilike\.\*(.*)\*$/.exec(search.get(column) ?? '')?.[1]?.replace(/\\(.)/g, '$1') ?? '';
   const [text, setText] = useTyped(here, (typed) =>
-    go(filteredBy({ [name]: typed.trim() || null }), 'replace'),
+    go(
+      linkWith([column], typed.trim() === '' ? null : condition(column, 'contains', typed.trim())),
+      'replace',
+    ),
   );
   return (
     <label>
       <span class="note">{label}</span>
       <input type="search" size={26} value={text} onInput={(event) => setText(event.currentTarget.value)} />
     </label>
+  );
+}
+
+/** A condition that no field shows, such as the walk of calls: a button takes it away. */
+export function WalkFilter() {
+  const { search } = usePageAddress();
+  const walk = /^eq\.(\d+)$/.exec(search.get('walk_id') ?? '')?.[1];
+  if (walk === undefined) return null;
+  return (
+    <a
+      class="button"
+      href={linkWith(['walk_id'], null)}
+      aria-label={`of walk ${walk}: show those of all walks`}
+    >
+      of walk {walk} ×
+    </a>
   );
 }
 
@@ -280,7 +233,7 @@ export function TimeFilters() {
   );
 }
 
-function TimeFilter({ name, label }: { name: string; label: string }) {
+function TimeFilter({ name, label }: { name: 'from' | 'to'; label: string }) {
   const { search } = usePageAddress();
   const { zone } = usePreferences();
   const at = Date.parse(search.get(name) ?? '');
@@ -289,7 +242,7 @@ function TimeFilter({ name, label }: { name: string; label: string }) {
     const chosen = fromClock(text, zone);
     const time = chosen === null ? null : new Date(chosen).toISOString();
     // A span would go before it.
-    go(filteredBy({ since: null, [name]: time }), 'replace');
+    go(linkHere({ since: null, offset: null, [name]: time }), 'replace');
   };
   return (
     <label>
@@ -301,21 +254,14 @@ function TimeFilter({ name, label }: { name: string; label: string }) {
   );
 }
 
-/** Nothing of a column for a filter that is not set. */
-export const equal = (column: string, value: string | number | null): Condition[] =>
-  value === null ? [] : [{ column, is: '=', value }];
-
 /** Between the times of the address, and not after the moment that is shown. */
-export function within(column: string, search: URLSearchParams, at: string | null): Condition[] {
-  const [from, to] = ['from', 'to'].map((name) => {
-    const ms = Date.parse(search.get(name) ?? '');
-    return Number.isNaN(ms) ? null : new Date(ms).toISOString();
-  });
-  return [
-    ...(from ? [{ column, is: '>=', value: from } as const] : []),
-    ...(to ? [{ column, is: '<=', value: to } as const] : []),
-    ...(at ? [{ column, is: '<=', value: at } as const] : []),
-  ];
+export function within(column: string, search: URLSearchParams, at: string | null): Term[] {
+  const bounds = [
+    ['gte', search.get('from')],
+    ['lte', search.get('to')],
+    ['lte', at],
+  ] as const;
+  return bounds.flatMap(([is, time]) => (time === null ? [] : [condition(column, is, time)]));
 }
 
 export type Read = (column: string) => PageCell;
@@ -341,14 +287,7 @@ export const codeColumn = (name: string, label: string): TableColumn => ({
 /** Of any text, with room for it. */
 export const valueColumn = (name: string, label: string): TableColumn => ({
   ...{ name, label, kind: 'text' },
-  show: (value) =>
-    value === '' ? (
-      '–'
-    ) : (
-      <div class="wide">
-        <Cell value={value} label={label} />
-      </div>
-    ),
+  show: (value) => (value === '' ? '–' : <Cell value={value} label={label} />),
 });
 
 export function WalkLink({ id }: { id: PageCell }) {
@@ -368,20 +307,24 @@ export function JobLink({ job }: { job: PageCell }) {
 }
 
 /** The call or calls whose response had it. */
-export function RequestLink({ id }: { id: PageCell }) {
+export function RequestLink({ id, most = 20 }: { id: PageCell; most?: number }) {
   if (id === null) return <>–</>;
   return (
-    <a href={linkTo('/calls', { request: String(id) })}>
-      <Code text={String(id)} />
+    <a href={linkTo('/calls', { request_id: `eq.${id}` })} title={String(id)}>
+      <code>{cutMiddle(String(id), most)}</code>
     </a>
   );
 }
 
-/** Longer ones are broken where the column ends. */
-const MOST_UNBROKEN = 44;
+/** Longer ones are cut in the middle. */
+const MOST_LETTERS = 44;
 
 export function Code({ text }: { text: string }) {
-  return <code class={text.length <= MOST_UNBROKEN ? 'unbroken' : 'long'}>{text}</code>;
+  return (
+    <code class="unbroken" title={text.length > MOST_LETTERS ? text : undefined}>
+      {cutMiddle(text, MOST_LETTERS)}
+    </code>
+  );
 }
 
 /** A glance proves nothing, but is no walk that failed to. */
@@ -401,39 +344,39 @@ export function WalkOutcome({ read }: { read: Read }) {
   );
 }
 
+/** Whether there is nothing to remark on a walk. */
+export const isUnremarkable = (read: Read): boolean =>
+  read('error') === null &&
+  read('renewal_of') === null &&
+  anomaliesOf(read('anomalies')).length === 0 &&
+  !(read('status') === 'waiting' && read('waits_until') !== null);
+
 /** Why a walk waits or failed, what was odd, whose proof it renewed. */
 export function Remarks({ read }: { read: Read }) {
   const [error, renewalOf] = [read('error'), read('renewal_of')];
   // One that failed or ended waits for nothing, whatever it waited for before.
   const until = read('status') === 'waiting' ? read('waits_until') : null;
   const odd = anomaliesOf(read('anomalies'));
-  const remarks: ComponentChildren[] = [];
   // Where it waits, that is all that its error says.
-  if (error !== null && until === null) remarks.push(String(error));
-  else if (odd.length > 0) remarks.push(odd.map(({ kind, times }) => `${kind} ×${times}`).join(', '));
-  if (renewalOf !== null)
-    remarks.push(
-      <>
-        nothing had changed since walk <WalkLink id={renewalOf} />: one call renewed its proof
-      </>,
-    );
   if (until !== null)
-    remarks.push(
+    return (
       <>
         waits until <Time at={String(until)} /> {waitReasons[String(read('waits_for'))] ?? 'for its turn'}
-      </>,
+      </>
     );
-  if (remarks.length === 0) return <>–</>;
-  return (
-    <div class="wide">
-      {remarks.map((remark, at) => (
-        <span key={at}>
-          {at > 0 && '; '}
-          {remark}
-        </span>
-      ))}
-    </div>
-  );
+  if (error !== null)
+    return (
+      <span class="remark" title={String(error)}>
+        {String(error)}
+      </span>
+    );
+  if (renewalOf !== null)
+    return (
+      <>
+        nothing had changed since walk <WalkLink id={renewalOf} />: one call renewed its proof
+      </>
+    );
+  return <>{odd.length === 0 ? '–' : odd.map(({ kind, times }) => `${kind} ×${times}`).join(', ')}</>;
 }
 
 /** A remark that is shown with the past alone. */

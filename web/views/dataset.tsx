@@ -1,23 +1,22 @@
-/** A dataset: its rows, found, sorted, filtered and charted by the database. */
+/** A dataset: its rows, found, sorted and filtered by the database; those that were removed; and its fields. */
 
 import { useMemo } from 'preact/hooks';
 import type { DatasetStatus } from '../../src/serve/page/wire.ts';
-import { useAnswer, useSchema, whileEmpty } from '../ask.ts';
+import { useAnswer, useCurrentAnswer, useSchema, whileEmpty } from '../ask.ts';
 import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading, Tabs } from '../parts/heading.tsx';
 import { useMenus } from '../parts/menus.tsx';
 import { ProblemList, problemsOf } from '../parts/problems.tsx';
 import { DatasetProof } from '../parts/proof.tsx';
-import { Empty, Failed, Loading } from '../parts/states.tsx';
+import { Awaited, Empty, Failed, Loading } from '../parts/states.tsx';
+import { Table, type TableColumn } from '../parts/table.tsx';
 import { Ago, Time } from '../parts/time.tsx';
-import { linkHere, linkTo, usePageAddress } from '../router.ts';
-import type { ViewOf } from '../routes.ts';
-import { ChartedRows } from './dataset/chart.tsx';
-import { columnsOf, isOfHeld } from './dataset/columns.ts';
+import { askOf, condition } from '../question.ts';
+import { linkTo, linkWhere, usePageAddress } from '../router.ts';
+import { pathOf, type ViewOf } from '../routes.ts';
+import { columnsOf, type Dataset } from './dataset/columns.ts';
 import { Rows } from './dataset/rows.tsx';
-import { sampleSql } from './dataset/rows-sql.ts';
-import { type Dataset, readState, searchFor, type ViewState } from './dataset/view-state.ts';
 
 /** By so many rows it is known what columns hold. */
 const SAMPLE_ROWS = 50;
@@ -47,7 +46,7 @@ export const DatasetView: ViewOf<'dataset'> = ({ job }) => {
           There is no dataset of this name. <a href={linkTo('/')}>All datasets</a>
         </Empty>
       )}
-      {dataset && status && <DatasetContent dataset={dataset} status={status} at={at} />}
+      {dataset && status && <Content dataset={dataset} status={status} />}
     </>
   );
 };
@@ -61,10 +60,8 @@ function StatusBadge({ status }: { status: DatasetStatus }) {
       {held > 0 && (
         <a
           class="tag warn"
-          href={linkHere(
-            searchFor({ show: 'rows', filters: [{ column: '_held_since', is: 'not null', value: '' }] }),
-          )}
-          title="Rows that the last proof did not show. They stay until the next proof agrees."
+          href={linkWhere([condition('_held_since', 'not null')], { show: null })}
+          title="Missing from the last full read; removed if the next one confirms it."
         >
           {number(held)} held
         </a>
@@ -85,63 +82,50 @@ function StatusBadge({ status }: { status: DatasetStatus }) {
   );
 }
 
-function DatasetContent({
-  dataset,
-  status,
-  at,
-}: {
-  dataset: Dataset;
-  status: DatasetStatus;
-  at: string | null;
-}) {
-  const { search } = usePageAddress();
+function Content({ dataset, status }: { dataset: Dataset; status: DatasetStatus }) {
+  const { search, at } = usePageAddress();
   const { historyFrom } = useSchema().value ?? {};
-  const state = readState(search);
-  const names = dataset.declared.map(({ name }) => name);
+  const show = search.get('show') ?? 'rows';
   const query = useAnswer(
-    { ...sampleSql(dataset.table, names, SAMPLE_ROWS), limit: SAMPLE_ROWS },
+    {
+      ask: askOf({
+        table: dataset.table,
+        select: dataset.declared.map(({ name }) => name),
+        limit: SAMPLE_ROWS,
+      }),
+      limit: SAMPLE_ROWS,
+    },
     { changed: status.lastChange, isLive: whileEmpty },
   );
   const sample = query.value?.rows;
   const columns = useMemo(() => sample && columnsOf(dataset.declared, sample), [sample, dataset.declared]);
+  const tab = (to: string, text: string) => ({
+    text,
+    link: linkTo(pathOf({ view: 'dataset', job: dataset.name }), to === 'rows' ? {} : { show: to }),
+    isHere: show === to,
+  });
+  const tabs = [
+    tab('rows', 'Rows'),
+    ...(dataset.history === null ? [] : [tab('removed', 'Removed')]),
+    tab('fields', 'Fields'),
+    { text: 'Changes', link: linkTo('/changes', { job: `eq.${dataset.name}` }), isHere: false },
+  ];
   const isNew = status.rows === 0 && status.completeAsOf === null && at === null;
-  if (isNew && state.show === 'rows') return <NeverMirrored status={status} />;
+  if (isNew && show === 'rows') return <NeverMirrored status={status} />;
   const from = historyFrom?.[dataset.name];
   return (
     <>
-      <LookTabs state={state} hasHistory={dataset.history !== null} />
-      {query.problem && <Failed problem={query.problem} again={query.again} />}
-      {!columns && query.isLoading && <Loading />}
-      {columns &&
-        (state.show === 'chart' ? (
-          <ChartedRows {...{ dataset, status, columns, state, at }} />
-        ) : (
-          <Rows
-            key={state.show}
-            {...{ dataset, status, state, at }}
-            columns={state.show === 'removed' ? columns.filter(({ name }) => !isOfHeld(name)) : columns}
-          />
-        ))}
-      {from && state.show === 'removed' && (
+      <Tabs label="Looks at this dataset" tabs={tabs} />
+      <Awaited query={query} />
+      {show === 'fields' && <Fields dataset={dataset} />}
+      {columns && show !== 'fields' && <Rows key={show} {...{ dataset, status, columns }} />}
+      {from && show === 'removed' && (
         <p class="note">
           Rows removed until <Time at={from} /> are no longer in the history.
         </p>
       )}
     </>
   );
-}
-
-function LookTabs({ state, hasHistory }: { state: ViewState; hasHistory: boolean }) {
-  const tab = (show: ViewState['show'], text: string) => {
-    const filters = state.filters.filter(({ column }) => show !== 'removed' || !isOfHeld(column));
-    return {
-      text,
-      link: linkHere(searchFor({ show, filters, order: show === state.show ? state.order : null })),
-      isHere: state.show === show,
-    };
-  };
-  const tabs = [tab('rows', 'Rows'), tab('chart', 'Chart'), tab('removed', 'Removed')];
-  return <Tabs label="Looks at this dataset" tabs={hasHistory ? tabs : tabs.slice(0, 2)} />;
 }
 
 function NeverMirrored({ status: { doing, nextRun } }: { status: DatasetStatus }) {
@@ -156,5 +140,46 @@ function NeverMirrored({ status: { doing, nextRun } }: { status: DatasetStatus }
         </>
       )}
     </Empty>
+  );
+}
+
+const found = ['example', 'nullable', 'first_seen_at', 'last_seen_at'];
+const fieldColumns: readonly TableColumn[] = [
+  { name: 'name', label: 'Column', kind: 'text', show: (name) => <code>{String(name)}</code> },
+  { name: 'kind', label: 'Holds', kind: 'text' },
+  { name: 'about', label: 'Meaning', kind: 'text' },
+  { name: 'example', label: 'Example', kind: 'text' },
+  {
+    name: 'nullable',
+    label: 'May be null',
+    kind: 'text',
+    show: (nullable) => (nullable === null ? '–' : nullable === 1 ? 'yes' : 'no'),
+  },
+  { name: 'first_seen_at', label: 'First seen' },
+  { name: 'last_seen_at', label: 'Last seen' },
+];
+
+/** Each column: what it means by the specification, or what was discovered of it. */
+function Fields({ dataset: { name: job, declared, isSpecified } }: { dataset: Dataset }) {
+  const query = useCurrentAnswer(
+    isSpecified
+      ? null
+      : {
+          ask: askOf({ table: 'fields', select: ['column', ...found], where: [condition('job', 'eq', job)] }),
+          limit: 10_000,
+        },
+  );
+  const known = new Map(query.value?.rows.map(([column, ...rest]) => [column, rest]));
+  const rows = declared.map(({ name, type, kind, about = '' }) => [
+    name,
+    kind ?? type.toLowerCase(),
+    about.replaceAll('`', ''),
+    ...(known.get(name) ?? found.map(() => null)),
+  ]);
+  return (
+    <div class="card list">
+      <Awaited query={query} isThere />
+      <Table caption={`Fields of ${job}`} columns={fieldColumns} rows={rows} identity={['name']} />
+    </div>
   );
 }

@@ -30,7 +30,7 @@ export const Overview: ViewOf<'overview'> = () => {
       <>
         <Heading title="Overview" />
         <p class="card">
-          The datasets are shown as they were at <Time at={at} />. Problems and quota are known of now alone.
+          The datasets are shown as they were at <Time at={at} />. Problems and quota are only shown for now.
         </p>
         <Late key={at} load={loadPast} props={{ at, datasets: status.datasets }} />
       </>

@@ -1,33 +1,27 @@
-/** What is wrong and what to do; which rows are refused, what differs, and which fields were discovered. */
+/** What is wrong and what to do; which rows are refused, and what differs from the specification. */
 
 import type { PageCell } from '../../src/serve/page/wire.ts';
-import { useCurrentAnswer } from '../ask.ts';
-import { count, number } from '../formats.ts';
+import { number } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Cell } from '../parts/cell.tsx';
 import { Heading } from '../parts/heading.tsx';
 import { ProblemList, problemsOf } from '../parts/problems.tsx';
+import { Select } from '../parts/select.tsx';
 import { Loading } from '../parts/states.tsx';
-import { hiding, namesOf, type TableColumn, usePages } from '../parts/table.tsx';
+import { namesOf, type TableColumn } from '../parts/table.tsx';
 import { Ago } from '../parts/time.tsx';
-import { linkTo, usePageAddress } from '../router.ts';
-import type { ViewOf } from '../routes.ts';
-import { pathOf } from '../routes.ts';
-import { type Condition, type Order, select } from '../sql.ts';
+import { condition, type Term, valueIn } from '../question.ts';
+import { go, linkHere, linkTo, usePageAddress } from '../router.ts';
+import { pathOf, type ViewOf } from '../routes.ts';
 import {
-  Choice,
   Code,
   codeColumn,
   DatasetChoice,
-  equal,
   Filters,
   jobColumn,
   List,
-  ListPage,
-  PAGE,
   reading,
   requestColumn,
-  useNewestFirst,
   valueColumn,
   walkColumn,
 } from './browsing.tsx';
@@ -36,13 +30,12 @@ export const ProblemsView: ViewOf<'problems'> = () => (
   <>
     <Heading title="Problems" />
     <Present />
-    <Filters names={['job', 'state']}>
+    <Filters>
       <DatasetChoice />
       <StateChoice />
     </Filters>
     <Quarantine />
     <Drift />
-    <Fields />
   </>
 );
 
@@ -51,7 +44,7 @@ function Present() {
   const { overview } = useLive();
   const { search, at } = usePageAddress();
   if (!overview) return <Loading />;
-  const problems = problemsOf(overview, search.get('job'));
+  const problems = problemsOf(overview, valueIn(search, 'job'));
   return (
     <>
       {at !== null && <p class="note">As of now, whatever moment is shown below:</p>}
@@ -86,9 +79,9 @@ const driftColumns: readonly TableColumn[] = [
     name: 'kind',
     label: 'Difference',
     show: (kind) => (
-      <div class="wide">
+      <span title={meanings[String(kind)]}>
         <Code text={String(kind)} /> <span class="note">{meanings[String(kind)]}</span>
-      </div>
+      </span>
     ),
   },
   codeColumn('path', 'Place'),
@@ -101,107 +94,35 @@ const driftColumns: readonly TableColumn[] = [
 ];
 
 function Drift() {
+  const { at } = usePageAddress();
   return (
-    <Whole
-      table="drift"
-      title="Drift"
-      caption="Differences"
-      note="differences from what the contract or earlier rows say; the rows are kept all the same"
-      unit="difference"
-      order={[{ column: 'last_seen_at', descending: true }]}
-      identity={['job', 'kind', 'path', 'detail']}
-      columns={driftColumns}
-      empty="Everything is as it was expected."
-    />
-  );
-}
-
-const fieldColumns: readonly TableColumn[] = [
-  jobColumn,
-  codeColumn('column', 'Column'),
-  codeColumn('path', 'Place'),
-  {
-    name: 'types',
-    label: 'Types',
-    kind: 'text',
-    show: (types) => <span class="unbroken">{typesOf(types)}</span>,
-  },
-  {
-    name: 'nullable',
-    label: 'May be null',
-    kind: 'text',
-    show: (nullable) => (nullable === 1 ? 'yes' : 'no'),
-  },
-  valueColumn('example', 'Example'),
-  { name: 'first_seen_at', label: 'First seen' },
-  { name: 'last_seen_at', label: 'Last seen' },
-  walkColumn('Last in walk'),
-];
-
-function Fields() {
-  return (
-    <Whole
-      table="fields"
-      title="Discovered fields"
-      caption="Fields"
-      note="of datasets whose rows are not specified; each is a column of its table"
-      unit="field"
-      order={[{ column: 'first_seen_at', descending: true }, { column: 'job' }, { column: 'column' }]}
-      identity={['job', 'column']}
-      columns={fieldColumns}
-      empty="None: all rows here are as they were specified."
-    />
-  );
-}
-
-function typesOf(json: PageCell): string {
-  try {
-    const types = JSON.parse(String(json)) as unknown[];
-    return types.length === 0 ? 'only null so far' : types.map(String).join(', ');
-  } catch {
-    return String(json);
-  }
-}
-
-const MAX_ROWS = 10_000;
-
-type WholeProps = {
-  table: string;
-  title: string;
-  /** Of the table, for those who do not see it. */
-  caption: string;
-  note: string;
-  unit: string;
-  order: readonly Order[];
-  identity: readonly string[];
-  columns: readonly TableColumn[];
-  empty: string;
-};
-
-/** A table of a few thousand rows at most, which is read whole. */
-function Whole({ table, title, caption, note, unit, order, identity, columns, empty }: WholeProps) {
-  const { search, at } = usePageAddress();
-  const where = [...equal('job', search.get('job')), ...seenBy(at)];
-  const sql = select({ columns: namesOf(columns), from: table, where, order });
-  const query = useCurrentAnswer({ ...sql, limit: MAX_ROWS });
-  const rows = query.value?.rows ?? [];
-  const { shown, pager } = usePages(rows, PAGE);
-  return (
-    <section class="stack" aria-labelledby={table}>
+    <section class="stack" aria-labelledby="drift">
       <div class="heading">
-        <h2 id={table}>{title}</h2>
-        <span class="note">{note}</span>
+        <h2 id="drift">Drift</h2>
+        <span class="note">
+          differences from what the contract or earlier rows say; the rows are kept all the same
+        </span>
       </div>
-      <ListPage {...{ caption, columns, query, rows: shown, identity, sql, empty }}>
-        {pager}
-        {rows.length > 0 && <span class="note">{count(rows.length, unit)}</span>}
-      </ListPage>
+      <List
+        caption="Differences"
+        unit="difference"
+        table="drift"
+        order={driftOrder}
+        identity={['job', 'kind', 'path', 'detail']}
+        columns={driftColumns}
+        where={seenBy(at)}
+        empty="Everything is as it was expected."
+      />
     </section>
   );
 }
 
-const seenBy = (at: string | null): Condition[] =>
-  at === null ? [] : [{ column: 'first_seen_at', is: '<=', value: at }];
+const driftOrder = [
+  { column: 'last_seen_at', descending: true },
+  ...['job', 'kind', 'path', 'detail'].map((column) => ({ column, descending: false })),
+];
+
+const seenBy = (at: string | null): Term[] => (at === null ? [] : [condition('first_seen_at', 'lte', at)]);
 
 const quarantineColumns: readonly TableColumn[] = [
   { name: 'id', isHidden: true },
@@ -224,7 +145,7 @@ const quarantineColumns: readonly TableColumn[] = [
     label: 'Reason and place',
     kind: 'text',
     show: (problems) => (
-      <ul class="wide lines">
+      <ul class="lines">
         {faultsOf(problems).map(({ path, expected, received }, at) => (
           <li key={at}>
             <Code text={path || 'the row'} />: expected {expected}, received{' '}
@@ -248,19 +169,28 @@ const quarantineColumns: readonly TableColumn[] = [
 ];
 const value = reading(namesOf(quarantineColumns));
 
-const states = { Rows: { resolved: 'resolved', all: 'open and resolved' } };
-
 /** Unless chosen otherwise, those that stand. */
-const StateChoice = () => <Choice name="state" label="Refused rows" groups={states} all="open" />;
+function StateChoice() {
+  const { search } = usePageAddress();
+  return (
+    <label>
+      <span class="note">Refused rows</span>
+      <Select
+        value={search.get('show') ?? ''}
+        options={[
+          ['', 'open'],
+          ['resolved', 'resolved'],
+          ['all', 'open and resolved'],
+        ]}
+        choose={(show) => go(linkHere({ show: show || null, offset: null }), 'replace')}
+      />
+    </label>
+  );
+}
 
 function Quarantine() {
   const { search, at } = usePageAddress();
-  const state = search.get('state');
-  const listed = useNewestFirst({
-    from: 'quarantine',
-    columns: state === null ? hiding(quarantineColumns, 'resolved_at') : quarantineColumns,
-    where: [...equal('job', search.get('job')), ...stateOf(state, at), ...seenBy(at)],
-  });
+  const state = search.get('show');
   return (
     <section class="stack" aria-labelledby="quarantine">
       <div class="heading">
@@ -270,20 +200,22 @@ function Quarantine() {
       <List
         caption="Refused rows"
         unit="refused row"
-        listed={listed}
+        table="quarantine"
+        columns={quarantineColumns}
+        where={[...stateOf(state, at), ...seenBy(at)]}
         empty={state === null ? 'No row is refused.' : 'No row fits these filters.'}
       />
     </section>
   );
 }
 
-function stateOf(state: string | null, at: string | null): Condition[] {
+function stateOf(state: string | null, at: string | null): Term[] {
   if (state === 'all') return [];
-  const column = 'resolved_at';
   if (state === 'resolved')
-    return [at === null ? { column, is: 'not null' } : { column, is: '<=', value: at }];
-  const open: Condition = { column, is: 'null' };
-  return [at === null ? open : { either: [open, { column, is: '>', value: at }] }];
+    return [at === null ? condition('resolved_at', 'not null') : condition('resolved_at', 'lte', at)];
+  return [
+    at === null ? condition('resolved_at', 'null') : ['or', `(resolved_at.is.null,resolved_at.gt.${at})`],
+  ];
 }
 
 type Fault = { path: string; expected: string; received: string };

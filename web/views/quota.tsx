@@ -1,10 +1,10 @@
-/** The account: what may still be called, what the plan makes of it, and what was called. */
+/** The account: what may still be called, what was called, and what the plan makes of it. */
 
 import { useMemo } from 'preact/hooks';
 import type { Overview, PageQuestion } from '../../src/serve/page/wire.ts';
 import { useCurrentAnswer, useRequestOf } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
-import { count, DAY_MS, duration, HOUR_MS, MINUTE_MS, number } from '../formats.ts';
+import { DAY_MS, duration, HOUR_MS, MINUTE_MS, number } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Chart, type Series } from '../parts/chart.tsx';
 import { Fact, Heading, Tabs } from '../parts/heading.tsx';
@@ -14,6 +14,7 @@ import { Ago, Time } from '../parts/time.tsx';
 import { linkHere, linkTo, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import type { Answer } from '../service.ts';
+import { LimitFacts, whatIsEnough } from './quota/limits.tsx';
 
 /** What is shown of the past, and the time of one bar. */
 const ranges = {
@@ -21,8 +22,14 @@ const ranges = {
   '24h': { label: '24 hours', ms: DAY_MS, stepMs: 10 * MINUTE_MS, step: 'ten minutes' },
   '7d': { label: '7 days', ms: 7 * DAY_MS, stepMs: HOUR_MS, step: 'hour' },
 } as const;
-
 type Range = (typeof ranges)[keyof typeof ranges];
+
+/** The bare columns are those of the row with the greatest id: SQLite promises it for a lone max(). */
+const POINTS = `SELECT unixepoch(at) / :step AS bucket, count(*) AS calls, sum(status IS 429) AS refused,
+  max(CASE WHEN rate_remaining IS NOT NULL THEN id END) AS latest, rate_remaining AS remaining,
+  (SELECT min(at) FROM requests) AS first_known
+FROM requests WHERE at >= :from GROUP BY 1 ORDER BY 1`;
+const CALLS = 'SELECT job, status, count(*) AS calls FROM requests WHERE at >= :from GROUP BY 1, 2';
 
 export const QuotaView: ViewOf<'quota'> = () => {
   const { overview } = useLive();
@@ -31,7 +38,13 @@ export const QuotaView: ViewOf<'quota'> = () => {
   const range = Object.hasOwn(ranges, chosen) ? ranges[chosen as keyof typeof ranges] : ranges['24h'];
   // By whole steps, so that the question stays the same for a while.
   const from = Math.floor((serviceNow() - range.ms) / range.stepMs) * range.stepMs;
-  const points = useCurrentAnswer(pointsSince(from, range));
+  const since = new Date(from).toISOString();
+  const question: PageQuestion = {
+    ...{ sql: POINTS, limit: 10_000 },
+    params: { step: range.stepMs / 1_000, from: since },
+  };
+  const points = useCurrentAnswer(question);
+  const counted = useCurrentAnswer({ sql: CALLS, params: { from: since }, limit: 10_000 });
   const asked = useRequestOf(points, { range, from });
   if (!overview) return <Loading />;
   const { status, plan } = overview;
@@ -50,19 +63,23 @@ export const QuotaView: ViewOf<'quota'> = () => {
         />
         {at !== null && <span class="note">as of now, whatever moment is shown elsewhere</span>}
       </Heading>
-      <QuotaFacts status={status} />
-      <section
-        class={`card stack${asked.range === range ? '' : ' old'}`}
-        aria-label="Calls left, and calls made"
-      >
+      <section class="card" aria-label="Limits">
+        <dl class="facts">
+          <LimitFacts status={status} />
+          <Fact name="Waiting">
+            <Waits status={status} />
+          </Fact>
+        </dl>
+      </section>
+      <section class={`card stack${asked.range === range ? '' : ' old'}`} aria-label="Calls made and left">
         <Awaited query={points} />
         {points.value && begun === null && <Empty>No call was made in the last {asked.range.label}.</Empty>}
         {points.value && begun !== null && (
-          <QuotaCharts
+          <Strip
             answer={points.value}
-            plan={plan}
-            range={asked.range}
+            {...asked}
             from={Math.max(asked.from, begun)}
+            until={Date.parse(plan.at)}
           />
         )}
         {begun !== null && begun > asked.from && (
@@ -70,80 +87,15 @@ export const QuotaView: ViewOf<'quota'> = () => {
             Calls are known from <Time at={new Date(begun).toISOString()} /> on.
           </p>
         )}
+        <Awaited query={counted} />
+        {counted.value && <CallsTable rows={counted.value.rows} status={status} label={asked.range.label} />}
       </section>
       <section class="card stack" aria-labelledby="plan-title">
         <PlanTable plan={plan} />
       </section>
-      <section class="card stack" aria-labelledby="calls-title">
-        <CallsTable status={status} range={range} from={from} />
-      </section>
     </>
   );
 };
-
-/** @param from epoch milliseconds. */
-function pointsSince(from: number, { stepMs }: Range): PageQuestion {
-  return {
-    // The bare columns are those of the row with the greatest id: SQLite promises it for a lone max().
-    sql: `SELECT unixepoch(at) / :step AS bucket, count(*) AS calls, sum(status IS 429) AS refused,
-  max(CASE WHEN rate_remaining IS NOT NULL THEN id END) AS latest, rate_remaining AS remaining,
-  (SELECT min(at) FROM requests) AS first_known
-FROM requests WHERE at >= :from GROUP BY 1 ORDER BY 1`,
-    params: { step: stepMs / 1_000, from: new Date(from).toISOString() },
-    limit: 10_000,
-  };
-}
-
-/** What is known of the limits, in a line; and what waits for them. */
-function QuotaFacts({ status }: { status: Overview['status'] }) {
-  const { limit, remaining, asOf, reserve, source, resets, other } = status.quota;
-  const { rate, concurrency, notes } = status;
-  return (
-    <section class="card stack" aria-label="Limits">
-      <dl class="facts">
-        <Fact name="Calls left">
-          {remaining === null ? (
-            'not known yet: the API has not reported any'
-          ) : (
-            <>
-              <b>{number(remaining)}</b> {limit !== null && `of ${number(limit)}`}
-              {reserve > 0 && `, ${number(reserve)} of them reserved`}; {resets.says}
-              {resets.at !== null && (
-                <>
-                  , next <Ago at={resets.at} />
-                </>
-              )}{' '}
-              {asOf !== null && source !== 'set' && (
-                <span class="note">
-                  as of <Ago at={asOf} />
-                </span>
-              )}
-            </>
-          )}
-        </Fact>
-        {other !== null && other.remaining !== null && (
-          <Fact name="Of another quota">
-            {number(other.remaining)} of {number(other.limit ?? 0)}, by the header; {other.resets.says}
-          </Fact>
-        )}
-        {notes.length > 0 && <Fact name="Mind">{notes.join('; ')}</Fact>}
-        {rate && concurrency && (
-          <Fact name="Rate">
-            {rate.perSecond === null ? 'No limit was met.' : `${number(rate.perSecond, 1)} calls a second.`}{' '}
-            {rate.perSecond !== null && <span class="note">{rate.evidence}</span>}{' '}
-            {number(concurrency.allowed)} at once. <span class="note">{concurrency.evidence}</span>
-          </Fact>
-        )}
-        <Fact name="Waiting">
-          <Waits status={status} />
-        </Fact>
-        <Fact name="Processes">
-          <Processes status={status} />
-        </Fact>
-      </dl>
-    </section>
-  );
-}
 
 /** What keeps calls waiting, and the walks that wait for it. */
 function Waits({ status: { waits, datasets } }: { status: Overview['status'] }) {
@@ -172,161 +124,91 @@ function Waits({ status: { waits, datasets } }: { status: Overview['status'] }) 
   );
 }
 
-function Processes({ status: { daemon, serve } }: { status: Overview['status'] }) {
+type StripProps = { answer: Answer; range: Range; from: number; until: number };
+
+/** Calls made and calls left, step by step. A step without a call is a gap: nothing is known of the quota then. */
+function Strip({ answer: { rows }, range: { stepMs, step }, from, until }: StripProps) {
+  const { x, series } = useMemo(() => {
+    const byBegin = new Map(rows.map((row) => [Number(row[0]) * stepMs, row]));
+    const first = Math.floor(from / stepMs) * stepMs;
+    const steps = Math.max(1, Math.floor((until - first) / stepMs) + 1);
+    const x = Array.from({ length: steps }, (_, at) => first + at * stepMs);
+    const of = (at: number) =>
+      x.map((begin) => {
+        const value = byBegin.get(begin)?.[at];
+        return typeof value === 'number' ? value : null;
+      });
+    const refused = of(2).map((calls) => calls || null);
+    const series: Series[] = [
+      { label: 'calls made', kind: 'bars', colour: '--series-6', values: of(1) },
+      { label: 'calls left', kind: 'points', values: of(4) },
+      ...(refused.some(Boolean)
+        ? [{ label: 'refused (429)', kind: 'points', colour: '--bad', values: refused } as const]
+        : []),
+    ];
+    return { x, series };
+  }, [rows, stepMs, from, until]);
   return (
-    <>
-      {daemon === null ? 'No daemon is running.' : `The daemon is process ${daemon.pid}.`}{' '}
-      {serve !== null && (
-        <span class="note">
-          The service is process {serve.pid}
-          {serve.since !== null && (
-            <>
-              , since <Time at={serve.since} exactness="minute" />
-            </>
-          )}
-          .
-        </span>
-      )}
-    </>
+    <Chart
+      title={`Calls made and left, each ${step}`}
+      note="gaps: no calls"
+      isTime
+      xLabel="from"
+      height={200}
+      x={x}
+      series={series}
+    />
   );
 }
 
-type ChartsProps = { answer: Answer; plan: Overview['plan']; range: Range; from: number };
-
-/** More resets than this would hide the line. */
-const MOST_MARKS = 12;
-
-function QuotaCharts({ answer, plan, range, from }: ChartsProps) {
-  const drawn = useMemo(() => drawingOf(answer, plan, range, from), [answer, plan, range, from]);
-  const { limit } = plan.quota;
-  return (
-    <>
-      <Chart
-        title="Calls left"
-        isTime
-        xLabel="until"
-        height={220}
-        note={noteOf(drawn, plan, range)}
-        {...drawn.left}
-        marks={drawn.resets.length > MOST_MARKS ? [] : drawn.marks}
-        {...(limit !== null && { reachesTo: limit })}
-      />
-      <Chart title={`Calls made, each ${range.step}`} isTime xLabel="until" height={140} {...drawn.made} />
-    </>
-  );
-}
-
-type Lines = { x: number[]; spans: [number, number]; series: Series[] };
-type Drawing = {
-  left: Lines;
-  made: Lines;
-  resets: number[];
-  marks: { x: number; label: string }[];
-};
-
-function drawingOf({ rows }: Answer, plan: Overview['plan'], { stepMs }: Range, from: number): Drawing {
-  const now = Date.parse(plan.at);
-  const past = rows.map(([bucket, calls, refused, , remaining]) => ({
-    begin: Number(bucket) * stepMs,
-    end: Math.min(now, (Number(bucket) + 1) * stepMs),
-    calls: Number(calls),
-    refused: Number(refused),
-    remaining: typeof remaining === 'number' ? remaining : null,
-  }));
-  const x = past.map(({ end }) => end);
-  const resets = past.flatMap(({ remaining, begin }, index) => {
-    const before = past[index - 1]?.remaining ?? null;
-    return remaining !== null && before !== null && remaining > before ? [begin] : [];
-  });
-  const left: Series[] = [
-    {
-      label: 'left',
-      kind: 'steps',
-      isFilled: true,
-      values: past.map(({ remaining }) => remaining),
-    },
-  ];
-  const made: Series[] = [
-    { label: 'calls', kind: 'bars', colour: '--series-6', values: past.map(({ calls }) => calls) },
-  ];
-  if (past.some(({ refused }) => refused > 0))
-    made.push({
-      label: 'refused (429)',
-      kind: 'points',
-      colour: '--bad',
-      values: past.map(({ refused }) => refused || null),
-    });
-  // Both reach as far, so that what is above each other is of one time.
-  const spans: [number, number] = [from, x.at(-1) ?? now];
-  return {
-    left: { x, spans, series: left },
-    made: { x, spans, series: made },
-    resets,
-    marks: [...resets.map((at) => ({ x: at, label: 'reset' })), { x: now, label: 'now' }],
-  };
-}
-
-function noteOf({ resets }: Drawing, plan: Overview['plan'], range: Range): string {
-  const seen = resets.length > 0 ? `${count(resets.length, 'reset')} seen in ${range.label}. ` : '';
-  return `${seen}The plan spends ${number(plan.calls / 24, 0)} calls an hour.`;
-}
+type CallsProps = { rows: Answer['rows']; status: Overview['status']; label: string };
 
 /** The calls of that time, by dataset and by answer. */
-function CallsTable({ status, range, from }: { status: Overview['status']; range: Range; from: number }) {
-  const query = useCurrentAnswer({
-    sql: 'SELECT job, status, count(*) AS calls FROM requests WHERE at >= :from GROUP BY 1, 2',
-    params: { from: new Date(from).toISOString() },
-    limit: 10_000,
-  });
-  const asked = useRequestOf(query, range);
-  const calls = (query.value?.rows ?? []).map(([job, status, calls]) => ({
+function CallsTable({ rows, status, label }: CallsProps) {
+  const calls = rows.map(([job, code, calls]) => ({
     job: String(job),
-    status: status === null ? null : Number(status),
+    code: code === null ? null : Number(code),
     calls: Number(calls),
   }));
-  const { today, lastHour } = status.calls;
   const jobs = status.datasets.map(({ job }) => job);
-  const statuses = [...new Set(calls.map((one) => one.status))].sort((a, b) => (a ?? 999) - (b ?? 999));
+  const codes = [...new Set(calls.map(({ code }) => code))].sort((a, b) => (a ?? 999) - (b ?? 999));
   const sumOf = (job: string | null, of?: number | null) =>
     calls
-      .filter((one) => (job === null || one.job === job) && (of === undefined || one.status === of))
+      .filter((one) => (job === null || one.job === job) && (of === undefined || one.code === of))
       .reduce((sum, one) => sum + one.calls, 0);
+  const cell = (sum: number) => (sum === 0 ? '–' : number(sum));
+  const { today, lastHour } = status.calls;
   return (
     <>
-      <h2 id="calls-title">Calls of the last {asked.label}</h2>
-      <Awaited query={query} />
-      {calls.length === 0 ? (
-        query.value && <p>None was made.</p>
-      ) : (
+      {calls.length > 0 && (
         <NumberTable
-          label={`Calls of the last ${asked.label} by dataset and answer`}
-          heads={['dataset', ...statuses.map((one) => String(one ?? 'none')), 'all']}
+          label={`Calls of the last ${label} by dataset and answer`}
+          heads={['dataset', ...codes.map((one) => String(one ?? 'none')), 'all']}
           lines={[...jobs, null].map((job) => [
-            job === null ? 'all' : <a href={linkTo('/calls', { job })}>{job}</a>,
-            ...statuses.map((one) => (
-              <span key={one} class={job === null || isWell(one) ? undefined : 'toned bad'}>
-                {cellOf(sumOf(job, one))}
-              </span>
-            )),
-            cellOf(sumOf(job)),
+            job === null ? 'all' : <a href={linkTo('/calls', { job: `eq.${job}` })}>{job}</a>,
+            ...codes.map((code) => {
+              const sum = sumOf(job, code);
+              const isBad = job !== null && sum > 0 && (code === null || code >= 400);
+              return <span class={isBad ? 'toned bad' : undefined}>{cell(sum)}</span>;
+            }),
+            cell(sumOf(job)),
           ])}
         />
       )}
       <p class="note">
-        {statuses.includes(null) && 'None: no answer came. '}
+        {codes.includes(null) && 'None: no answer came. '}
         {number(lastHour)} in the last hour, {number(today)} since midnight UTC.
       </p>
     </>
   );
 }
 
-const cellOf = (calls: number) => (calls === 0 ? '–' : number(calls));
-const isWell = (status: number | null) => status !== null && status < 400;
+const words = { off: 'off', forbidden: 'refused to the key', unknown: 'unknown' } as const;
+const span = (seconds: number | null) => (seconds === null ? '–' : duration(seconds));
 
-type Plan = Overview['plan'];
-
-function PlanTable({ plan }: { plan: Plan }) {
+function PlanTable({ plan }: { plan: Overview['plan'] }) {
   const { datasets, calls, available, unknown } = plan;
+  const hasGlances = datasets.some(({ glanceEverySeconds }) => glanceEverySeconds !== null);
   return (
     <>
       <h2 id="plan-title">Plan of the next 24 hours</h2>
@@ -336,7 +218,7 @@ function PlanTable({ plan }: { plan: Plan }) {
       </p>
       <NumberTable
         label="Plan of the next 24 hours by dataset"
-        heads={['dataset', 'schedule', 'walk every', 'glance every', 'held to', 'calls']}
+        heads={['dataset', 'schedule', 'walk every', ...(hasGlances ? ['glance every'] : []), 'calls']}
         lines={datasets.map((dataset) => [
           <>
             {dataset.job} {dataset.state !== 'planned' && <span class="tag">{words[dataset.state]}</span>}
@@ -344,8 +226,7 @@ function PlanTable({ plan }: { plan: Plan }) {
           </>,
           span(dataset.targetSeconds),
           span(dataset.everySeconds),
-          span(dataset.glanceEverySeconds),
-          span(dataset.heldToSeconds),
+          ...(hasGlances ? [span(dataset.glanceEverySeconds)] : []),
           dataset.calls === null ? '–' : number(dataset.calls, 0),
         ])}
       />
@@ -362,15 +243,3 @@ function PlanTable({ plan }: { plan: Plan }) {
     </>
   );
 }
-
-const words = { off: 'off', forbidden: 'refused to the key', unknown: 'unknown' } as const;
-const span = (seconds: number | null) => (seconds === null ? '–' : duration(seconds));
-
-/** One sentence, so that none contradicts another. */
-const whatIsEnough = ({ schedules }: Plan): string =>
-  ({
-    unknown: 'Whether so many may be made is not known yet.',
-    kept: 'Every schedule can be kept.',
-    scarce: 'Calls are scarce: the longer intervals are what the quota allows.',
-    starved: 'Calls are so scarce that not every dataset is walked once a day.',
-  })[schedules];

@@ -1,7 +1,8 @@
 /** A row and its whole life: each version with what it changed, and the walk and the call that brought it. */
 
-import { useMemo, useState } from 'preact/hooks';
-import { useAnswer, useSchema } from '../ask.ts';
+import { useState } from 'preact/hooks';
+import type { PageCell } from '../../src/serve/page/wire.ts';
+import { useAnswer, useFetched, useSchema } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
 import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';
@@ -9,27 +10,26 @@ import { Cell, Copy } from '../parts/cell.tsx';
 import { Fact, Heading } from '../parts/heading.tsx';
 import { whilesAgo } from '../parts/moment-choice.tsx';
 import { DatasetProof, Sources } from '../parts/proof.tsx';
-import { Empty, Failed, Loading, Running, Scroll } from '../parts/states.tsx';
+import { Awaited, Empty, Failed, Scroll } from '../parts/states.tsx';
 import { Heads } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { linkHere, linkTo, linkToSql, usePageAddress } from '../router.ts';
-import type { ViewOf } from '../routes.ts';
-import { pathOf } from '../routes.ts';
-import { name } from '../sql.ts';
+import { askOf } from '../question.ts';
+import { linkHere, linkTo, usePageAddress } from '../router.ts';
+import { pathOf, type ViewOf } from '../routes.ts';
 import { RequestLink, WalkLink } from './browsing.tsx';
-import { isBookkeeping } from './dataset/columns.ts';
 import {
   type Change,
-  type Leaf,
-  type Leaves,
+  changesBetween,
   type Life,
-  lifeOf,
-  lifeSql,
   MAX_VERSIONS,
   type Marked,
   markDifference,
+  readLife,
   type Version,
 } from './row/life.ts';
+
+/** Of the columns of the dataset. */
+type Kinds = { booleans: ReadonlySet<string>; volatile: ReadonlySet<string> };
 
 export const RowView: ViewOf<'row'> = ({ job, key }) => {
   const { at } = usePageAddress();
@@ -38,24 +38,24 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
   const dataset = schema.value?.jobs.find(({ name }) => name === job);
   const status = overview?.status.datasets.find((each) => each.job === job);
   const declared = schema.value?.tables.find(({ name }) => name === dataset?.table)?.columns ?? [];
-  const own = dataset?.isSpecified
-    ? declared.map(({ name }) => name).filter((name) => !isBookkeeping(name))
-    : ['_body'];
-  const question = dataset && status ? lifeSql(dataset.table, dataset.history, own, key) : null;
   // Always of the present, which holds every version: what was at a moment is found among them.
-  const query = useAnswer(question && { ...question, limit: MAX_VERSIONS }, {
-    changed: status?.lastChange,
-    isLive: at === null,
-  });
-  const then = useAnswer(
-    dataset && at !== null ? { sql: provenSql(dataset.table), asOf: at, limit: 1 } : null,
+  const query = useFetched<Life>(
+    dataset ? JSON.stringify([dataset.table, key]) : null,
+    (signal) => readLife({ ...dataset, declared } as Parameters<typeof readLife>[0], key, signal),
+    { changed: status?.lastChange, isLive: at === null },
   );
-  const booleans = new Set(declared.filter(({ kind }) => kind === 'boolean').map(({ name }) => name));
-  const volatile = new Set(dataset?.volatile);
-  const life = useMemo(() => query.value && lifeOf(query.value, at, booleans), [query.value, at]);
-  const failed = schema.value ? query.problem : schema.problem;
-  // Until it is told, nobody knows whether anything is known of that moment.
-  const isUnread = dataset !== undefined && at !== null && then.value === null && then.problem === null;
+  // What was proven of the dataset then; nothing is claimed of a time of which nothing is known.
+  const then = useAnswer(
+    dataset && at !== null
+      ? { ask: askOf({ table: dataset.table, select: ['_key'], limit: 1 }), asOf: at, limit: 1 }
+      : null,
+  );
+  const kinds: Kinds = {
+    booleans: new Set(declared.flatMap(({ name, kind }) => (kind === 'boolean' ? [name] : []))),
+    volatile: new Set(dataset?.volatile),
+  };
+  const isUnread = at !== null && dataset !== undefined && then.value === null && then.problem === null;
+  const isFound = (query.value?.versions.length ?? 0) > 0;
   return (
     <>
       <p class="note">
@@ -63,106 +63,118 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
       </p>
       <Heading title={key}>
         <Copy text={key} what="the key" />
-        {status && at === null && <DatasetProof dataset={status} />}
+        {status && at === null && isFound && <DatasetProof dataset={status} />}
       </Heading>
       {then.value && <Sources sources={then.value.sources} isPast />}
-      {then.problem && <Failed problem={then.problem} />}
-      <Running query={query} />
-      {failed && <Failed problem={failed} again={schema.value ? query.again : schema.again} />}
+      {schema.problem && <Failed problem={schema.problem} again={schema.again} />}
       {schema.value && !dataset && <Empty>There is no dataset named {job}.</Empty>}
-      {(!life || isUnread) && !failed && (query.isLoading || !schema.value || isUnread) && (
-        <Loading what="Reading its life" />
-      )}
-      {life && !isUnread && (
-        <>
-          <State life={life} at={at} isKnown={at === null || then.value !== null} />
-          {query.value?.isCut && life.state !== 'cut' && (
-            <p class="note">
-              Only the latest {count(MAX_VERSIONS, 'version')} are shown; "Open as SQL" has them all.
-            </p>
-          )}
-          {life.toNow && <ToNow changes={life.toNow} volatile={volatile} />}
-          {/* Which versions are open is another question at another moment. */}
-          <ol key={at} class="stack" reversed>
-            {life.versions.toReversed().map((version, index) => (
-              <VersionCard key={version.from} version={version} volatile={volatile} isOpen={index === 0} />
-            ))}
-          </ol>
-          {question && (
-            <p class="tools">
-              <a href={linkToSql(question)}>Open as SQL</a>
-            </p>
-          )}
-        </>
+      <Awaited query={query} loading="Reading its life" />
+      {then.problem ? (
+        <Empty>
+          {then.problem.message} <a href={linkHere({ at: null })}>Back to now</a>
+        </Empty>
+      ) : (
+        query.value && !isUnread && <LifeOf key={at} life={query.value} at={at} kinds={kinds} />
       )}
     </>
   );
 };
 
-/** Every answer tells what was proven of its dataset then; the rows are not wanted. */
-const provenSql = (table: string) => `SELECT 1 FROM ${name(table)} LIMIT 1`;
-
-type StateProps = {
+function LifeOf({
+  life: { versions, unread, firstSeenAt },
+  at,
+  kinds,
+}: {
   life: Life;
   at: string | null;
-  /** Whether the mirror knows what was there at that moment. */
-  isKnown: boolean;
-};
-
-/** In one sentence, what became of it. */
-function State({ life: { state, versions, all, later, firstSeenAt }, at, isKnown }: StateProps) {
-  const last = versions.at(-1);
-  const toNow = later > 0 && (
-    <>
-      {' '}
-      {count(later, 'version')} came later: <a href={linkHere({ at: null })}>back to now</a>.
-    </>
-  );
-  if (state === 'not yet')
-    return (
+  kinds: Kinds;
+}) {
+  const shown =
+    at === null ? versions : versions.filter(({ from }) => from <= at).map((one) => asOf(one, at));
+  const later = versions.length - shown.length;
+  const last = shown.at(-1);
+  const now = versions.at(-1);
+  const back = <a href={linkHere({ at: null })}>Back to now</a>;
+  if (!last) {
+    if (versions.length === 0)
+      return (
+        <Empty>
+          No row of this key is there, and none is in the history: it may have been dropped from it.
+        </Empty>
+      );
+    return unread > 0 ? (
       <Empty>
-        {isKnown
-          ? 'This row was not there at that moment: '
-          : 'Whether this row was there at that moment is not known: '}
+        The latest {number(later)} of its {number(later + unread)} versions all came after that moment. {back}
+      </Empty>
+    ) : (
+      <Empty>
+        This row was not there at that moment:{' '}
         {firstSeenAt !== null && (
           <>
             it was first seen at <Time at={firstSeenAt} />.
           </>
-        )}
-        {toNow}
+        )}{' '}
+        {back}
       </Empty>
     );
-  if (state === 'cut')
-    return (
-      <Empty>
-        The latest {number(later)} of its {number(all)} versions all came after that moment: "Open as SQL" has
-        those before. <a href={linkHere({ at: null })}>Back to now</a>.
-      </Empty>
-    );
-  if (!last)
-    return (
-      <Empty>
-        No row of this key is there, and none is in the history: it may have been dropped from it.
-      </Empty>
-    );
+  }
+  const isGone = last.endedBy === 'delete';
+  const toNow =
+    later > 0 && now && now.to === null
+      ? changesBetween(
+          last.values,
+          now.values,
+          [...last.values.keys()].filter((name) => !kinds.volatile.has(name)),
+        )
+      : null;
   return (
-    <p class={state === 'removed' ? 'state' : undefined} role="status">
-      {state === 'removed' && last.to !== null && (
-        <>
-          This row is gone: it was removed at <Time at={last.to} /> after {count(last.number, 'version')}.
-        </>
+    <>
+      <p class={isGone ? 'state' : undefined} role="status">
+        {isGone && last.to !== null ? (
+          <>
+            This row is gone: it was removed at <Time at={last.to} /> after {count(last.number, 'version')}.
+          </>
+        ) : (
+          <>
+            {at === null ? 'Current version' : 'Version at this moment'}: {last.number}, since{' '}
+            <Time at={last.from} />.
+          </>
+        )}{' '}
+        {later > 0 && (
+          <>
+            {count(later, 'version')} came later. {back}
+          </>
+        )}
+        {at === null && <Before firstSeenAt={firstSeenAt} />}
+      </p>
+      {unread > 0 && <p class="note">Only the latest {count(MAX_VERSIONS + 1, 'version')} are shown.</p>}
+      {toNow && (
+        <section class="card stack" aria-labelledby="to-now">
+          <h2 id="to-now">Compared with now</h2>
+          {toNow.length === 0 ? (
+            <p class="note">All values are the same again.</p>
+          ) : (
+            <ChangeTable
+              label="What differs from now"
+              heads={['Then', 'Now']}
+              changes={toNow}
+              kinds={kinds}
+            />
+          )}
+        </section>
       )}
-      {state === 'there' && (
-        <>
-          {at === null ? 'Current version' : 'Version at this moment'}: {last.number}, since{' '}
-          <Time at={last.from} />.
-        </>
-      )}
-      {toNow}
-      {at === null && <Before firstSeenAt={firstSeenAt} />}
-    </p>
+      <ol class="stack" reversed>
+        {shown.toReversed().map((version, index) => (
+          <VersionCard key={version.from} version={version} kinds={kinds} isOpen={index === 0} />
+        ))}
+      </ol>
+    </>
   );
 }
+
+/** What ended a version later was not known then. */
+const asOf = (version: Version, at: string): Version =>
+  version.to === null || version.to <= at ? version : { ...version, to: null, endedBy: null, closedBy: null };
 
 /** Links to the row as it was, as far back as it was there. */
 function Before({ firstSeenAt }: { firstSeenAt: string | null }) {
@@ -172,7 +184,6 @@ function Before({ firstSeenAt }: { firstSeenAt: string | null }) {
   if (whiles.length === 0) return null;
   return (
     <>
-      {' '}
       As it was:{' '}
       {whiles.map(([label, then], index) => (
         <span key={label}>
@@ -185,48 +196,29 @@ function Before({ firstSeenAt }: { firstSeenAt: string | null }) {
   );
 }
 
-/** What has become of the row since the moment that is shown. */
-function ToNow({ changes, volatile }: { changes: readonly Change[]; volatile: ReadonlySet<string> }) {
-  return (
-    <section class="card stack" aria-labelledby="to-now">
-      <h2 id="to-now">Compared with now</h2>
-      {changes.length === 0 ? (
-        <p class="note">All values are the same again.</p>
-      ) : (
-        <ChangeTable
-          label="What differs from now"
-          heads={['Then', 'Now']}
-          changes={changes}
-          volatile={volatile}
-        />
-      )}
-    </section>
-  );
-}
-
 const came: Readonly<Record<Version['came'], string>> = {
-  first: 'First seen',
-  oldest: 'Oldest that is kept',
-  cut: 'Oldest that is shown',
-  changed: 'Changed',
-  returned: 'Came back',
+  first: 'first seen',
+  oldest: 'oldest that is kept',
+  cut: 'oldest that is shown',
+  changed: 'changed',
+  returned: 'came back',
 };
 
-type VersionCardProps = { version: Version; volatile: ReadonlySet<string>; isOpen: boolean };
+type VersionCardProps = { version: Version; kinds: Kinds; isOpen: boolean };
 
-function VersionCard({ version, volatile, isOpen }: VersionCardProps) {
-  const { number, from, to, endedBy, walkId, requestId, closedBy, changes, leaves, json } = version;
+function VersionCard({ version, kinds, isOpen }: VersionCardProps) {
+  const { number, from, to, endedBy, walkId, requestId, closedBy, changes, values } = version;
   const isGone = endedBy === 'delete';
   return (
     <li class={`life card stack${to === null ? ' good' : ''}${isGone ? ' bad' : ''}`}>
       <div class="heading">
         <h2>
-          Version {number}: {came[version.came].toLowerCase()}
+          Version {number}: {came[version.came]}
         </h2>
         {to === null && <span class="tag good">current</span>}
         {isGone && <span class="tag bad">removed</span>}
         <span class="spread" />
-        <Copy text={json} what={`of version ${number}`} label="Copy as JSON" />
+        <Copy text={jsonOf(values, kinds)} what={`of version ${number}`} label="Copy as JSON" />
       </div>
       <dl class="facts">
         <Fact name="Valid from">
@@ -241,8 +233,7 @@ function VersionCard({ version, volatile, isOpen }: VersionCardProps) {
             <span class="null">not kept</span>
           ) : (
             <>
-              <RequestLink id={requestId} />
-              <Copy text={requestId} what="the X-Request-ID" />
+              <RequestLink id={requestId} most={64} /> <Copy text={requestId} what="the X-Request-ID" />
             </>
           )}
         </Fact>
@@ -258,45 +249,55 @@ function VersionCard({ version, volatile, isOpen }: VersionCardProps) {
           </Fact>
         )}
       </dl>
-      {changes && <Changes changes={changes} number={number} volatile={volatile} />}
-      <AllValues leaves={leaves} number={number} volatile={volatile} isOpen={isOpen} />
+      {changes?.length === 0 && (
+        <p class="note">No value differs from the version before: only its text was written otherwise.</p>
+      )}
+      {changes && changes.length > 0 && (
+        <ChangeTable
+          label={`What version ${number} changed`}
+          heads={['Before', 'After']}
+          changes={changes}
+          kinds={kinds}
+        />
+      )}
+      <AllValues values={values} number={number} kinds={kinds} isOpen={isOpen} />
     </li>
   );
 }
 
-type ChangesProps = { changes: readonly Change[]; number: number; volatile: ReadonlySet<string> };
-
-function Changes({ changes, number, volatile }: ChangesProps) {
-  if (changes.length === 0)
-    return <p class="note">No value differs from the version before: only its text was written otherwise.</p>;
-  return (
-    <ChangeTable
-      label={`What version ${number} changed`}
-      heads={['Before', 'After']}
-      changes={changes}
-      volatile={volatile}
-    />
-  );
+/** An object of its columns, with lists, objects and words as such. */
+function jsonOf(values: Version['values'], { booleans }: Kinds): string {
+  const members = [...values].map(([column, value]) => {
+    const isWord = booleans.has(column) && (value === 0 || value === 1);
+    const text = isWord
+      ? String(value === 1)
+      : typeof value === 'string' && /^[[{]/.test(value)
+        ? value
+        : typeof value === 'object' && value !== null
+          ? 'integer' in value
+            ? value.integer
+            : 'null'
+          : JSON.stringify(value);
+    return `${JSON.stringify(column)}: ${text}`;
+  });
+  return `{\n  ${members.join(',\n  ')}\n}`;
 }
 
 type ChangeTableProps = {
   label: string;
   heads: readonly [before: string, after: string];
   changes: readonly Change[];
-  /** Values that make no version: they change with every walk, so they come last, and are grey. */
-  volatile: ReadonlySet<string>;
+  kinds: Kinds;
 };
 
-function ChangeTable({ label, heads, changes, volatile }: ChangeTableProps) {
-  const isVolatile = ({ place }: Change) => volatile.has(place);
-  const inOrder = changes.toSorted((one, other) => Number(isVolatile(one)) - Number(isVolatile(other)));
+function ChangeTable({ label, heads, changes, kinds }: ChangeTableProps) {
   return (
     <Scroll label={label}>
       <table class="changes">
         <Heads names={['Value', ...heads]} />
         <tbody>
-          {inOrder.map((change) => (
-            <ChangeRow key={change.place} change={change} isVolatile={isVolatile(change)} />
+          {changes.map((change) => (
+            <ChangeRow key={change.column} change={change} kinds={kinds} />
           ))}
         </tbody>
       </table>
@@ -307,32 +308,32 @@ function ChangeTable({ label, heads, changes, volatile }: ChangeTableProps) {
 /** Longer texts are shown by their beginning, and opened. */
 const MAX_MARKED_LETTERS = 600;
 
-type ChangeRowProps = { change: Change; isVolatile: boolean };
-
-function ChangeRow({ change: { place, before, after }, isVolatile }: ChangeRowProps) {
+function ChangeRow({ change: { column, before, after }, kinds }: { change: Change; kinds: Kinds }) {
   const isMarkable =
-    before?.kind === 'text' &&
-    after?.kind === 'text' &&
-    Math.max(before.text.length, after.text.length) <= MAX_MARKED_LETTERS;
-  const marked = isMarkable ? markDifference(before.text, after.text) : null;
+    typeof before === 'string' &&
+    typeof after === 'string' &&
+    Math.max(before.length, after.length) <= MAX_MARKED_LETTERS;
+  const marked = isMarkable ? markDifference(before, after) : null;
   return (
-    <tr class={isVolatile ? 'volatile' : undefined}>
-      <th scope="row">{place || 'the row'}</th>
+    <tr>
+      <th scope="row">{column}</th>
       <td class="text before">
-        {before === null ? (
-          <span class="null">not there</span>
-        ) : (
-          <del>
-            {marked ? <MarkedText parts={marked.before} /> : <LeafText leaf={before} label={place} />}
-          </del>
-        )}
+        <del>
+          {marked ? (
+            <MarkedText parts={marked.before} />
+          ) : (
+            <Value value={before} column={column} kinds={kinds} />
+          )}
+        </del>
       </td>
       <td class="text after">
-        {after === null ? (
-          <span class="null">gone</span>
-        ) : (
-          <ins>{marked ? <MarkedText parts={marked.after} /> : <LeafText leaf={after} label={place} />}</ins>
-        )}
+        <ins>
+          {marked ? (
+            <MarkedText parts={marked.after} />
+          ) : (
+            <Value value={after} column={column} kinds={kinds} />
+          )}
+        </ins>
       </td>
     </tr>
   );
@@ -348,33 +349,33 @@ function MarkedText({ parts: [head, middle, tail] }: { parts: Marked }) {
   );
 }
 
-/** A number is shown as it was received, to the last digit. */
-function LeafText({ leaf: { kind, text }, label }: { leaf: Leaf; label: string }) {
-  if (kind === 'text') return <Cell value={text} label={label} />;
-  return kind === 'literal' ? <span class="null">{text}</span> : <span>{text}</span>;
+/** A number is shown to the last digit. */
+function Value({ value, column, kinds }: { value: PageCell; column: string; kinds: Kinds }) {
+  if (typeof value === 'number' && !kinds.booleans.has(column)) return <>{String(value)}</>;
+  return <Cell value={value} label={column} look={{ isBoolean: true }} />;
 }
 
 const MAX_VALUES = 400;
 
-/** Made when it is opened: versions may be many, and their values, too. @param isOpen at first: a newer version closes none. */
-type AllValuesProps = { leaves: Leaves; number: number; volatile: ReadonlySet<string>; isOpen: boolean };
+type AllValuesProps = { values: Version['values']; number: number; kinds: Kinds; isOpen: boolean };
 
-function AllValues({ leaves, number, volatile, isOpen }: AllValuesProps) {
+/** Made when it is opened: versions may be many, and their values, too. */
+function AllValues({ values, number, kinds, isOpen }: AllValuesProps) {
   const [isShown, setShown] = useState(isOpen);
   const [isWhole, setWhole] = useState(false);
-  const values = [...leaves];
+  const all = [...values];
   return (
     <details open={isShown} onToggle={(event) => setShown(event.currentTarget.open)}>
-      <summary>All {count(values.length, 'value')}</summary>
+      <summary>All {count(all.length, 'value')}</summary>
       {isShown && (
         <Scroll label={`Values of version ${number}`}>
           <table class="values">
             <tbody>
-              {(isWhole ? values : values.slice(0, MAX_VALUES)).map(([place, leaf]) => (
-                <tr key={place} class={volatile.has(place) ? 'volatile' : undefined}>
-                  <th scope="row">{place || 'the row'}</th>
+              {(isWhole ? all : all.slice(0, MAX_VALUES)).map(([column, value]) => (
+                <tr key={column} class={kinds.volatile.has(column) ? 'volatile' : undefined}>
+                  <th scope="row">{column}</th>
                   <td class="text">
-                    <LeafText leaf={leaf} label={place} />
+                    <Value value={value} column={column} kinds={kinds} />
                   </td>
                 </tr>
               ))}
@@ -382,9 +383,9 @@ function AllValues({ leaves, number, volatile, isOpen }: AllValuesProps) {
           </table>
         </Scroll>
       )}
-      {isShown && !isWhole && values.length > MAX_VALUES && (
+      {isShown && !isWhole && all.length > MAX_VALUES && (
         <button type="button" onClick={() => setWhole(true)}>
-          Show all {values.length}
+          Show all {all.length}
         </button>
       )}
     </details>

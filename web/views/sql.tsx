@@ -1,36 +1,23 @@
-/** Asking in SQL: an editor, its parameters, the answer as table and chart, and what was asked before. */
+/** Asking in SQL: an editor, its parameters, and the answer as table and chart. The address holds what was run. */
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Schema } from '../../src/serve/page/wire.ts';
 import { useSchema } from '../ask.ts';
-import { localNow, serviceNow } from '../clock.ts';
+import { localNow } from '../clock.ts';
 import type { Editor } from '../editor.ts';
 import { count, number } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
-import { closeMenu, useMenus } from '../parts/menus.tsx';
+import { useMenus } from '../parts/menus.tsx';
 import { Select } from '../parts/select.tsx';
-import { go, linkTo, linkToSql, usePageAddress } from '../router.ts';
+import type { Sql } from '../question.ts';
+import { go, linkToSql, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
-import type { Sql } from '../sql.ts';
 import { useMedia } from '../store.ts';
 import { AnswerOf } from './sql/answer.tsx';
-import {
-  type Draft,
-  draftOf,
-  keepDraft,
-  keptDraft,
-  linkedQuery,
-  MAX_ADDRESS_LETTERS,
-  past,
-  saved,
-  useKept,
-  withoutQuery,
-  withQuery,
-  withSaved,
-} from './sql/kept.ts';
-import { Examples, History, Saved, Tables, withoutParams } from './sql/library.tsx';
-import { parametersOf, paramsOf, type Typed, typedValue } from './sql/parameters.ts';
+import { Examples, Tables, withoutParams } from './sql/library.tsx';
+import { linkedQuery, parametersOf, paramsOf, type Typed, typedOf, typedValue } from './sql/parameters.ts';
+import { AsReport } from './sql/report.tsx';
 import { type Run, useRunner } from './sql/run.ts';
 
 /** How fresh the mirror is; as of an earlier time, what had been proven by then. */
@@ -43,19 +30,21 @@ GROUP BY job`;
 const FIRST_LIMIT = 1_000;
 const LIMITS = [FIRST_LIMIT, 10_000, 100_000];
 
+type Draft = { text: string; typed: Typed };
+
+/** What was being written when the view was left. */
+let left: Draft | null = null;
+
 export const SqlView: ViewOf<'sql'> = () => {
   useMenus();
   const { hash, at } = usePageAddress();
   const schema = useSchema();
   const linked = linkedQuery(hash);
-  const first = at === null ? FIRST : FIRST_OF_THEN;
-  const [draft, setDraft] = useState(
-    () => (linked ? draftOf(linked) : keptDraft()) ?? draftOf(withoutParams(first)),
-  );
+  const isChart = hash.get('show') === 'chart';
+  const first = withoutParams(at === null ? FIRST : FIRST_OF_THEN);
+  const [draft, setDraft] = useState(() => (linked ? draftOf(linked) : (left ?? draftOf(first))));
   const [version, setVersion] = useState(0);
   const [limit, setLimit] = useState(FIRST_LIMIT);
-  const [pastQueries, changePast] = useKept(past);
-  const [savedQueries, changeSaved] = useKept(saved);
   const isWide = useMedia('(min-width: 1100px)');
   const { run, start, stop } = useRunner();
   // The answer before stays until the next one is there.
@@ -67,36 +56,31 @@ export const SqlView: ViewOf<'sql'> = () => {
 
   // Keys come faster than the view is drawn, and the latest text is run.
   const latest = useRef(draft);
-  const edit = (changes: Partial<typeof draft>) => {
+  const edit = (changes: Partial<Draft>) => {
     latest.current = { ...latest.current, ...changes };
     setDraft(latest.current);
-    keepDraft(latest.current);
+    left = latest.current;
   };
   const open = (query: Sql) => {
     edit(draftOf(query));
     setVersion((before) => before + 1);
   };
-  useEffect(() => {
-    if (linked === null && [FIRST, FIRST_OF_THEN].includes(latest.current.text)) open(withoutParams(first));
-  }, [first]);
-  async function answer(question: Sql): Promise<void> {
+  const answer = (question: Sql) => {
     asked.current = { query: question, key: keyOf(question, at) };
-    const done = await start(question, at, limit);
-    if (done.end?.problem?.kind === 'stopped' && done.count === 0) return;
-    const ranAt = new Date(serviceNow()).toISOString();
-    changePast((list) => withQuery(list, { ...question, ranAt, rows: rowsOf(done) }));
-  }
-  function runDraft(): void {
-    const question = questionOf(latest.current);
-    const isAgain = linked !== null && keyOf(question, at) === keyOf(linked, at);
-    void answer(question);
-    if (isAgain) return;
-    const address = linkToSql(question);
-    go(address.length <= MAX_ADDRESS_LETTERS ? address : linkTo('/sql'));
-  }
+    void start(question, at, limit);
+  };
+  const runQuery = (question: Sql, drawn = isChart) => {
+    answer(question);
+    if (linked === null || keyOf(question, null) !== keyOf(linked, null))
+      go(linkToSql(question, undefined, drawn));
+  };
+  const runDraft = () => runQuery(questionOf(latest.current));
+  useEffect(() => {
+    if (linked === null && [FIRST, FIRST_OF_THEN].includes(latest.current.text)) open(first);
+  }, [first.sql]);
 
-  // A link to a query, going back to one and another moment run it. One that is too long for a link is the last that ran.
-  const wanted = linked ?? asked.current?.query ?? null;
+  // A link to a query, going back to one and another moment run it; where there is none, the first one is run.
+  const wanted = linked ?? (left === null || left.text === first.sql ? first : asked.current?.query) ?? null;
   const key = wanted && keyOf(wanted, at);
   useEffect(() => {
     const before = asked.current;
@@ -105,8 +89,22 @@ export const SqlView: ViewOf<'sql'> = () => {
     // Another moment is not another query: what is being typed stays.
     if (before === null || keyOf(wanted, null) !== keyOf(before.query, null)) open(wanted);
     // Missing values are typed first.
-    if (parametersOf(wanted.sql).every((name) => name in wanted.params)) void answer(wanted);
+    if (parametersOf(wanted.sql).every((name) => name in wanted.params)) answer(wanted);
   }, [key]);
+
+  /** What one draws across fills the parameters `:from` and `:until`, where the query has them. */
+  const brush =
+    shown && 'from' in shown.question.params && 'until' in shown.question.params
+      ? (from: number, until: number) => {
+          const [begin, end] = [from, until].map((ms) => new Date(ms).toISOString()) as [string, string];
+          const question = {
+            sql: shown.question.sql,
+            params: { ...shown.question.params, from: begin, until: end },
+          };
+          open(question);
+          runQuery(question, true);
+        }
+      : undefined;
 
   return (
     <>
@@ -127,24 +125,22 @@ export const SqlView: ViewOf<'sql'> = () => {
             run={runDraft}
           />
           <RunBar run={run} limit={limit} choose={setLimit} start={runDraft} stop={stop}>
-            <SaveMenu
-              save={(name) =>
-                changeSaved((list) => withSaved(list, [{ name, ...questionOf(latest.current) }]))
-              }
-            />
+            <AsReport sql={draft.text} />
           </RunBar>
-          {shown && <AnswerOf run={shown} isOld={shown !== run} />}
+          {shown && (
+            <AnswerOf
+              run={shown}
+              isOld={shown !== run}
+              isChart={isChart}
+              choose={(drawn) => go(linkToSql(shown.question, undefined, drawn), 'replace')}
+              brush={brush}
+            />
+          )}
         </div>
         <details class="pane" open={isWide || shown === null}>
-          <summary>Queries and tables</summary>
+          <summary>Examples and tables</summary>
           <div class="stack">
             <Examples tables={tables} isPast={at !== null} open={open} />
-            <Saved saved={savedQueries} open={open} change={changeSaved} />
-            <History
-              past={pastQueries}
-              open={open}
-              forget={(query) => changePast((list) => (query ? withoutQuery(list, query) : []))}
-            />
             <Tables tables={tables} open={open} />
           </div>
         </details>
@@ -153,9 +149,12 @@ export const SqlView: ViewOf<'sql'> = () => {
   );
 };
 
+const draftOf = ({ sql, params }: Sql): Draft => ({
+  text: sql,
+  typed: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, typedOf(value)])),
+});
 const questionOf = ({ text, typed }: Draft): Sql => ({ sql: text, params: paramsOf(text, typed) });
 const keyOf = ({ sql, params }: Sql, at: string | null) => JSON.stringify([sql, params, at]);
-const rowsOf = ({ end, count }: Run) => (end?.problem ? null : count);
 
 type Props = {
   run: Run | null;
@@ -190,36 +189,6 @@ function RunBar({ run, limit, choose, start, stop, children }: Props) {
         {isRunning ? 'The query runs' : run?.end ? `${endOf(run)}` : ''}
       </span>
     </div>
-  );
-}
-
-/** Keeps the query under a name. */
-function SaveMenu({ save }: { save(name: string): void }) {
-  const menu = useRef<HTMLDetailsElement>(null);
-  const [name, setName] = useState('');
-  const submit = (event: Event) => {
-    event.preventDefault();
-    if (name.trim() === '') return;
-    save(name.trim());
-    setName('');
-    closeMenu(menu.current);
-  };
-  return (
-    <details class="menu" ref={menu}>
-      <summary class="button">Save</summary>
-      <form class="menu-box" onSubmit={submit}>
-        <input
-          aria-label="Name of the query"
-          placeholder="name"
-          maxLength={80}
-          value={name}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-        <button type="submit" class="main">
-          Save
-        </button>
-      </form>
-    </details>
   );
 }
 

@@ -1,51 +1,41 @@
 /** One walk: its evidence, every call it made, and every row it changed. */
 
+import type { ComponentChildren } from 'preact';
 import type { PageCell } from '../../src/serve/page/wire.ts';
 import { useCurrentAnswer } from '../ask.ts';
 import { count, number } from '../formats.ts';
 import { Cell } from '../parts/cell.tsx';
 import { Fact, Heading } from '../parts/heading.tsx';
 import { Awaited, Empty } from '../parts/states.tsx';
-import { hiding, namesOf, Table } from '../parts/table.tsx';
+import { namesOf, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { linkTo, linkToSql } from '../router.ts';
+import { askOf, condition } from '../question.ts';
+import { linkTo } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
-import { select } from '../sql.ts';
 import {
   anomaliesOf,
+  isUnremarkable,
   JobLink,
   meanings,
+  OpenAsSql,
   type Read,
   Remarks,
-  reading,
   tookOf,
   WalkOutcome,
 } from './browsing.tsx';
 import { callColumns } from './calls.tsx';
 
-const columns = `
-  id job kind status verdict started_at finished_at pages rows distinct_keys total_first total generated_at
-  inserted updated deleted held quarantined unkeyed drifted api_calls renewal_of restarts
-  steps_back anomalies error next_offset waits_until waits_for new_in_head new_at_tail new_elsewhere glanced
-  first_seq last_seq
-`
-  .trim()
-  .split(/\s+/);
-const value = reading(columns);
-
 export const WalkView: ViewOf<'walk'> = ({ id }) => {
-  const sql = select({ columns, from: 'walks', where: [{ column: 'id', is: '=', value: id }] });
-  const query = useCurrentAnswer({ ...sql, limit: 1 });
+  const where = [condition('id', 'eq', String(id))];
+  const query = useCurrentAnswer({ ask: askOf({ table: 'walks', where }), limit: 1 });
   const row = query.value?.rows[0];
-  const read = (name: string) => (row ? value(row, name) : null);
+  const names = query.value?.columns.map(({ name }) => name) ?? [];
+  const read = (name: string) => row?.[names.indexOf(name)] ?? null;
   return (
     <>
       <Heading title={row && read('kind') === 'glance' ? `Glance ${id}` : `Walk ${id}`}>
         {row && <WalkOutcome read={read} />}
-        <span class="tools">
-          <a href={linkTo('/walks', row ? { job: String(read('job')) } : {})}>All its walks</a>
-          <a href={linkToSql(sql)}>Open as SQL</a>
-        </span>
+        <a href={linkTo('/walks', row ? { job: `eq.${read('job')}` } : {})}>All its walks</a>
       </Heading>
       <Awaited query={query} />
       {query.value !== null && !row && (
@@ -61,13 +51,20 @@ export const WalkView: ViewOf<'walk'> = ({ id }) => {
   );
 };
 
-/** What a walk found, and what of it makes its verdict. */
+/** What a walk found, and what of it makes its verdict: of what can be none, only what there was. */
 function Evidence({ read }: { read: Read }) {
   const odd = anomaliesOf(read('anomalies'));
-  const remarks = ['error', 'renewal_of', 'waits_until'].some((name) => read(name) !== null);
+  const of = (name: string) => Number(read(name) ?? 0);
+  const changed = of('inserted') + of('updated') + of('deleted');
+  const some = (names: readonly string[], name: string, children: ComponentChildren) =>
+    names.some((one) => of(one) > 0) && <Fact name={name}>{children}</Fact>;
   return (
     <section class="card stack" aria-label="Evidence">
-      {remarks && <Remarks read={read} />}
+      {!isUnremarkable(read) && (
+        <p>
+          <Remarks read={read} />
+        </p>
+      )}
       <dl class="facts">
         <Fact name="Dataset">
           <JobLink job={read('job')} />
@@ -77,7 +74,7 @@ function Evidence({ read }: { read: Read }) {
         </Fact>
         <Fact name="Ended">
           {read('finished_at') === null ? (
-            <>not yet; it goes on at offset {number(Number(read('next_offset')))}</>
+            <>not yet; it goes on at offset {number(of('next_offset'))}</>
           ) : (
             <>
               <Time at={String(read('finished_at'))} exactness="millisecond" />, after{' '}
@@ -86,54 +83,61 @@ function Evidence({ read }: { read: Read }) {
           )}
         </Fact>
         <Fact name="Read">
-          {count(Number(read('rows')), 'row')} on {count(Number(read('pages')), 'page')}
+          {of('pages') === 0
+            ? 'no page came'
+            : `${count(of('rows'), 'row')} on ${count(of('pages'), 'page')}`}
+          {read('distinct_keys') !== read('rows') && `, ${number(of('distinct_keys'))} of them different`}
         </Fact>
-        <Fact name="Different rows">{number(Number(read('distinct_keys')))}</Fact>
-        <Fact name="The API said there are">
-          {totalsOf(read('total_first'), read('total')) ?? (
-            <span class="null">{Number(read('pages')) > 0 ? 'it gives no total' : 'not known yet'}</span>
-          )}
-        </Fact>
-        <Fact name="Snapshot generated">
-          <Cell value={read('generated_at')} label="generatedAt" />
-        </Fact>
+        {of('pages') > 0 && (
+          <Fact name="The API said there are">
+            {totalsOf(read('total_first'), read('total')) ?? <span class="null">it gives no total</span>}
+          </Fact>
+        )}
+        {read('generated_at') !== null && (
+          <Fact name="Snapshot generated">
+            <Cell value={read('generated_at')} label="generatedAt" />
+          </Fact>
+        )}
         <Fact name="Changed">
-          {number(Number(read('inserted')))} new, {number(Number(read('updated')))} changed,{' '}
-          {number(Number(read('deleted')))} gone
-          {read('last_seq') !== null && (
+          {changed === 0 ? (
+            'nothing'
+          ) : (
             <>
-              {' '}
-              · <a href={linkTo('/changes', { walk: Number(read('id')) })}>field by field</a>
+              {number(of('inserted'))} new, {number(of('updated'))} changed, {number(of('deleted'))} gone ·{' '}
+              <a href={linkTo('/changes', { walk_id: `eq.${read('id')}` })}>field by field</a>
             </>
           )}
         </Fact>
-        <Fact name="Held">
-          {count(Number(read('held')), 'row')}
-          {Number(read('held')) > 0 && ' that it did not show: the next proof decides'}
-        </Fact>
-        <Fact name="Refused">
-          {count(Number(read('quarantined')), 'row')}
-          {Number(read('unkeyed')) > 0 && `, ${number(Number(read('unkeyed')))} of them without a key`}
-        </Fact>
-        <Fact name="Differences from what was expected">{number(Number(read('drifted')))}</Fact>
-        <Fact name="Calls">{number(Number(read('api_calls')))}</Fact>
-        <Fact name="New rows stood">
-          {number(Number(read('new_in_head')))} in the head, {number(Number(read('new_at_tail')))} at the
-          tail, {number(Number(read('new_elsewhere')))} elsewhere
-          {Number(read('glanced')) > 0 && `; glances had brought ${number(Number(read('glanced')))} before`}
-        </Fact>
-        <Fact name="Read again">
-          {count(Number(read('restarts')), 'new beginning')}, {count(Number(read('steps_back')), 'step')} back
-        </Fact>
-        <Fact name="Anomalies">
-          {odd.length === 0
-            ? 'none'
-            : odd.map(({ kind, times }) => (
-                <div key={kind}>
-                  <code>{kind}</code> ×{number(times)} <span class="note">{meanings[kind]}</span>
-                </div>
-              ))}
-        </Fact>
+        {some(
+          ['held'],
+          'Held',
+          `${count(of('held'), 'row')} that it did not show: the next full read decides`,
+        )}
+        {some(
+          ['quarantined', 'unkeyed'],
+          'Refused',
+          `${count(of('quarantined'), 'row')}${of('unkeyed') > 0 ? `, ${number(of('unkeyed'))} of them without a key` : ''}`,
+        )}
+        {some(['drifted'], 'Differences from what was expected', number(of('drifted')))}
+        {some(
+          ['new_in_head', 'new_at_tail', 'new_elsewhere', 'glanced'],
+          'New rows found on',
+          `first pages ${number(of('new_in_head'))}, last ${number(of('new_at_tail'))}, others ${number(of('new_elsewhere'))}${of('glanced') > 0 ? `; quick checks had brought ${number(of('glanced'))} before` : ''}`,
+        )}
+        {some(
+          ['restarts', 'steps_back'],
+          'Read again',
+          `${count(of('restarts'), 'restart')}, ${count(of('steps_back'), 'page')} re-read`,
+        )}
+        {odd.length > 0 && (
+          <Fact name="Anomalies">
+            {odd.map(({ kind, times }) => (
+              <div key={kind}>
+                <code>{kind}</code> ×{number(times)} <span class="note">{meanings[kind]}</span>
+              </div>
+            ))}
+          </Fact>
+        )}
       </dl>
     </section>
   );
@@ -148,28 +152,32 @@ function totalsOf(first: PageCell, last: PageCell): string | null {
 /** A walk of more calls is read in the list of all calls, page by page. */
 const MOST = 500;
 /** Of one walk they are all the same. */
-const walkCallColumns = hiding(callColumns, 'job', 'walk_id');
+const walkCallColumns = callColumns.filter(({ name }) => name !== 'job' && name !== 'walk_id');
 
 /** Every call of a walk, in the order in which they were sent. */
 function Calls({ walk }: { walk: number }) {
-  const sql = select({
-    columns: namesOf(walkCallColumns),
-    from: 'requests',
-    where: [{ column: 'walk_id', is: '=', value: walk }],
-    order: [{ column: 'id' }],
+  const query = useCurrentAnswer({
+    ask: askOf({
+      table: 'requests',
+      select: namesOf(walkCallColumns),
+      where: [condition('walk_id', 'eq', String(walk))],
+      order: [{ column: 'id', descending: false }],
+      limit: MOST,
+    }),
+    limit: MOST,
   });
-  const query = useCurrentAnswer({ ...sql, limit: MOST });
   const { value } = query;
   return (
     <section class="card stack list" aria-labelledby="calls">
       <div class="tools">
         <h2 id="calls">Calls</h2>
         {value && (
-          <span class="note">{value.isCut ? `the first ${MOST}` : count(value.rows.length, 'call')}</span>
+          <span class="note">
+            {value.rows.length === MOST ? `the first ${MOST}` : count(value.rows.length, 'call')}
+          </span>
         )}
-        <span class="spread" />
-        <a href={linkTo('/calls', { walk })}>Among all calls</a>
-        <a href={linkToSql(sql)}>Open as SQL</a>
+        <a href={linkTo('/calls', { walk_id: `eq.${walk}` })}>Among all calls</a>
+        <OpenAsSql query={query} />
       </div>
       <Awaited query={query} />
       {value && value.rows.length === 0 && <Empty>Its calls are forgotten: only their number is kept.</Empty>}
@@ -178,6 +186,7 @@ function Calls({ walk }: { walk: number }) {
           caption={`Calls of walk ${walk}`}
           columns={walkCallColumns}
           rows={value.rows}
+          isFolding
           isLoading={query.isOld}
         />
       )}

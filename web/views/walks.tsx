@@ -4,12 +4,11 @@ import { Heading } from '../parts/heading.tsx';
 import { namesOf, type TableColumn } from '../parts/table.tsx';
 import { usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
-import type { Condition } from '../sql.ts';
 import {
   Choice,
   DatasetChoice,
-  equal,
   Filters,
+  isUnremarkable,
   jobColumn,
   List,
   Past,
@@ -17,46 +16,49 @@ import {
   reading,
   TimeFilters,
   tookOf,
-  useNewestFirst,
   WalkLink,
   WalkOutcome,
   within,
 } from './browsing.tsx';
 
-const kinds = { Kind: { walk: 'walk', glance: 'glance', renewed: 'renewed by one call' } };
+const kinds = {
+  Kind: {
+    'kind=eq.walk': 'walk',
+    'kind=eq.glance': 'glance',
+    'renewal_of=not.is.null': 'renewed by one call',
+  },
+};
 const outcomes = {
-  'It proves': { snapshot: 'snapshot', verified: 'verified', union: 'union: nothing' },
-  'It is': { running: 'running', waiting: 'waiting', complete: 'complete', failed: 'failed' },
+  'It proves': {
+    'verdict=eq.snapshot': 'snapshot',
+    'verdict=eq.verified': 'verified',
+    'verdict=eq.union': 'union: nothing',
+  },
+  'It is': Object.fromEntries(
+    ['running', 'waiting', 'complete', 'failed'].map((status) => [`status=eq.${status}`, status]),
+  ),
 };
 
 export const WalksView: ViewOf<'walks'> = () => {
   const { search, at } = usePageAddress();
-  const listed = useNewestFirst({
-    from: 'walks',
-    columns,
-    where: [
-      ...equal('job', search.get('job')),
-      ...kindOf(search.get('kind')),
-      ...outcomeOf(search.get('outcome')),
-      ...within('started_at', search, at),
-    ],
-  });
   return (
     <>
       <Heading title="Walks">
-        <span class="note">each pass over a dataset, and what it proves</span>
+        <span class="note">each full read or quick check of a dataset, and what it proves</span>
       </Heading>
       <Past what="Walks that had begun by then, as they are known now." />
-      <Filters names={['job', 'kind', 'outcome', 'from', 'to']}>
+      <Filters>
         <DatasetChoice />
-        <Choice name="kind" label="Kind" groups={kinds} />
-        <Choice name="outcome" label="Outcome" groups={outcomes} />
+        <Choice label="Kind" groups={kinds} />
+        <Choice label="Outcome" groups={outcomes} />
         <TimeFilters />
       </Filters>
       <List
         caption="Walks"
         unit="walk"
-        listed={listed}
+        table="walks"
+        columns={columns}
+        where={within('started_at', search, at)}
         empty="No walk fits these filters. Walks that changed nothing are forgotten after some time."
       />
     </>
@@ -75,6 +77,7 @@ const columns: readonly TableColumn[] = [
     name: 'error',
     label: 'Remarks',
     kind: 'text',
+    isNothing: (_, row) => isUnremarkable((name) => value(row, name)),
     show: (_, row) => <Remarks read={(name) => value(row, name)} />,
   },
   {
@@ -92,18 +95,9 @@ const columns: readonly TableColumn[] = [
   { name: 'quarantined', label: 'Refused' },
   { name: 'pages', label: 'Pages' },
   { name: 'api_calls', label: 'Calls' },
-  { name: 'generated_at', label: 'Generated', show: (at) => (at === null ? '–' : undefined) },
   ...['anomalies', 'renewal_of', 'waits_until', 'waits_for'].map(hidden),
 ];
 const value = reading(namesOf(columns));
-
-function kindOf(kind: string | null): Condition[] {
-  return kind === 'renewed' ? [{ column: 'renewal_of', is: 'not null' }] : equal('kind', kind);
-}
-
-function outcomeOf(outcome: string | null): Condition[] {
-  return equal(outcome !== null && outcome in outcomes['It proves'] ? 'verdict' : 'status', outcome);
-}
 
 /** Where the API said how many there are, and other ones came. */
 function rowsOf(rows: unknown, total: unknown) {

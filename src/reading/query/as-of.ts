@@ -1,10 +1,10 @@
 /** The mirror as it stood at some time: temporary views that take the place of its tables. */
 
 import { Failure } from '../../errors.ts';
+import { tokenize, unquoted } from '../../sql-tokens.ts';
 import { type Connection, PROOF, quoted } from '../../store/read.ts';
 import { describeBeginning } from '../../time.ts';
 import { rowsAt } from '../moment.ts';
-import { tokenize, unquoted } from './statement.ts';
 
 /**
  * Of the tables that the mirror keeps about itself, those whose rows say from when on they are there. All others have only their

@@ -5,10 +5,11 @@ import { ageOf, describeAhead, describeSeenAhead, isTooOld } from '../../clock.t
 import { Failure } from '../../errors.ts';
 import type { Column, Rows } from '../../output/answer.ts';
 import { count } from '../../output/numbers.ts';
+import { tokenize, unquoted } from '../../sql-tokens.ts';
 import { type Connection, PROOF, quoted, SEEN } from '../../store/read.ts';
 import { describeBeginning } from '../../time.ts';
 import { isHeldColumn } from '../columns.ts';
-import { type Params, tokenize, unquoted } from './statement.ts';
+import type { Params } from './statement.ts';
 
 /** `seq` numbers the latest change that the answer can show, see the view `changes`. */
 export type Opened = { columns: Column[]; sources: Source[]; seq: number };

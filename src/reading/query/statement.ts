@@ -2,6 +2,7 @@
 
 import { Failure } from '../../errors.ts';
 import { didYouMean, nearest } from '../../near.ts';
+import { parameterNames, type Token, tokenize, unquoted } from '../../sql-tokens.ts';
 import { type Connection, statementError } from '../../store/read.ts';
 
 type Param = string | number | bigint | null;
@@ -104,33 +105,6 @@ const word = (token: Token | undefined): string =>
   token?.kind === 'name' ? token.text.toUpperCase() : (token?.text ?? '');
 
 const refusal = (message: string) => new Failure('usage', message);
-
-export type Token = { kind: 'name' | 'text' | 'param' | 'other'; text: string; at: number };
-
-const pattern =
-  /(?<gap>\s+|--[^\n]*|\/\*.*?(?:\*\/|$))|(?<text>'(?:[^']|'')*')|(?<name>"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\p{L}_][\p{L}\p{N}_$]*)|(?<param>[:@$][\p{L}\p{N}_]+|\?\d*)|(?<other>\d[\p{L}\p{N}_.]*|.)/gsu;
-
-/** The tokens without white space and comments; `at` counts UTF-16 units from the beginning. */
-export function tokenize(sql: string): Token[] {
-  const tokens: Token[] = [];
-  for (const { groups = {}, 0: text, index: at } of sql.matchAll(pattern)) {
-    const kind = (['name', 'text', 'param', 'other'] as const).find((name) => groups[name] !== undefined);
-    if (kind) tokens.push({ kind, text, at });
-  }
-  return tokens;
-}
-
-/** A name without its quotes. */
-export function unquoted(name: string): string {
-  const quote = name[0] ?? '';
-  if (quote === '[') return name.slice(1, -1);
-  return '"`'.includes(quote) ? name.slice(1, -1).replaceAll(quote + quote, quote) : name;
-}
-
-/** The names of the parameters, without `:`, `@` or `$`. */
-export function parameterNames(tokens: readonly Token[]): Set<string> {
-  return new Set(tokens.filter(({ kind }) => kind === 'param').map(({ text }) => text.slice(1)));
-}
 
 const complaints = {
   syntax: /^near "(.+)": syntax error$/s,

@@ -29,13 +29,13 @@ const mediaTypes: Readonly<Record<DownloadFormat, string>> = {
 };
 
 /** @param by name and version of the program, for receipts. */
-export function openDownloads({ dir, tables, turns, clock, onError }: QueryParts, by: string) {
+export function openDownloads({ dir, tables, turns, translate, clock, onError }: QueryParts, by: string) {
   const receipts = new LRUCache<string, { file: string; state: 'running' | Failure | Receipt }>({
     max: MAX_RECEIPTS,
   });
 
   /**
-   * `?sql=…&params={…}&asOf=…`, and what is fixed of it.
+   * `?sql=…&params={…}&asOf=…`, or `?ask=…&asOf=…`, and what is fixed of it.
    * @param name how the file's name begins; null where a browser shows it.
    * @throws BadRequest, and Failure for SQL that is wrong.
    */
@@ -46,8 +46,12 @@ export function openDownloads({ dir, tables, turns, clock, onError }: QueryParts
     name: string | null,
   ): Promise<StreamedResponse> {
     const now = clock.now();
-    const { sql, params = '{}', asOf = null } = Object.fromEntries(call.query);
-    const query = readQuestion({ sql, params: parseObject(params), asOf }, now);
+    const { sql, params = '{}', asOf = null, ask } = Object.fromEntries(call.query);
+    const { whole: _, ...query } = readQuestion(
+      { sql, params: parseObject(params), asOf, ask },
+      now,
+      translate,
+    );
     const question: Question = { dir, tables, ...query, survey: format === 'parquet' };
     const exportedAt = isoTime(now);
     const file = `${name ?? 'answer'}-${exportedAt.replace(/[-:]|\.\d+/g, '')}.${format}`;

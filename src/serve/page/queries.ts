@@ -10,7 +10,14 @@ import type { Call } from '../http/handler.ts';
 import { ClientGone } from '../http/request.ts';
 import type { HttpResponse, StreamedResponse } from '../http/response.ts';
 import { abortSignalOf } from '../http/response.ts';
-import { busyResponse, failedResponse, readJson, readLimit, readQuestion } from './requests.ts';
+import {
+  busyResponse,
+  failedResponse,
+  readJson,
+  readLimit,
+  readQuestion,
+  type Translate,
+} from './requests.ts';
 import type { QueryLine } from './wire.ts';
 
 /** What queries and downloads share. */
@@ -19,6 +26,7 @@ export type QueryParts = {
   /** The mirrored tables with their jobs. */
   readonly tables: Readonly<Record<string, string>>;
   readonly turns: QueryTurns;
+  readonly translate: Translate;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Called with errors that must not happen. */
   onError(thrown: unknown): void;
@@ -34,14 +42,14 @@ const KEEP_ALIVE_MS = 10_000;
 export async function respondToQuery(
   call: Call,
   viewer: Viewer,
-  { dir, tables, turns, clock, onError }: QueryParts,
+  { dir, tables, turns, translate, clock, onError }: QueryParts,
   timeoutMs: number,
 ): Promise<StreamedResponse> {
   const startedAt = clock.monotonic();
   const body = await readJson(call);
   const limit = readLimit(body);
   const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': 'no-store' };
-  const question = readQuestion(body, clock.now());
+  const { whole, ...question } = readQuestion(body, clock.now(), translate);
   const turn = await turns.take(call, viewer);
   if ('status' in turn) return turn;
   return {
@@ -61,7 +69,8 @@ export async function respondToQuery(
             { signal: abortSignalOf(call), now: clock.now, timeoutMs },
             ({ columns, sources, seq, notes }) => {
               const named = columns.map(({ name, type }) => ({ name, type }));
-              return write(lineOf({ opened: { columns: named, sources, seq, notes } }));
+              const said = whole && { whole };
+              return write(lineOf({ opened: { columns: named, sources, seq, notes, ...said } }));
             },
             async (piece) => {
               isBetween = false;

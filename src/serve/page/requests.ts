@@ -7,6 +7,7 @@ import { parsePastTime } from '../../time.ts';
 import type { Call } from '../http/handler.ts';
 import { readBody } from '../http/request.ts';
 import { type HttpResponse, jsonResponse, retryAfter } from '../http/response.ts';
+import type { AskedSql } from './ask.ts';
 
 const MAX_BODY_BYTES = 256 * 1_024;
 
@@ -39,11 +40,27 @@ export async function readJson(call: Call): Promise<Readonly<Record<string, unkn
   throw new BadRequest('The body must be an object in JSON.');
 }
 
-/** A query of the mirror. @throws BadRequest */
+/** A query of the mirror. `whole`: see `AskedSql`. */
+export type ReadQuestion = {
+  sql: string;
+  params: Params;
+  asOf: string | null;
+  whole?: AskedSql['whole'];
+};
+
+/** Makes SQL of a question in the grammar of `/mirror/v1`. */
+export type Translate = (ask: string, facets: readonly string[] | null) => AskedSql;
+
+/** @throws BadRequest, and what `translate` throws. */
 export function readQuestion(
-  { sql, params = {}, asOf = null }: Readonly<Record<string, unknown>>,
+  { sql, params = {}, asOf = null, ask, facets = null }: Readonly<Record<string, unknown>>,
   now: number,
-): { sql: string; params: Params; asOf: string | null } {
+  translate: Translate,
+): ReadQuestion {
+  if (typeof ask === 'string') {
+    const names = Array.isArray(facets) ? facets.map(String) : null;
+    return { ...translate(ask, names), asOf: readTime(asOf, now) };
+  }
   if (typeof sql !== 'string') throw new BadRequest('sql must be a text.');
   if (typeof params !== 'object' || params === null || Array.isArray(params))
     throw new BadRequest('params must be an object.');

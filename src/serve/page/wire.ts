@@ -78,15 +78,18 @@ export type Schema = {
   historyFrom: Readonly<Record<string, string | null>>;
 };
 
-/** `POST /page/query`: in the cage of `market-mirror query`, in a process of its own that ends with the connection. */
-export type PageQuestion = {
-  sql: string;
-  params?: Readonly<Record<string, string | number | null>>;
+/**
+ * `POST /page/query`: in the cage of `market-mirror query`, in a process of its own that ends with the connection. In SQL, or as
+ * `<table>?<question>` in the grammar of `/mirror/v1`; with `facets` the rows are counted, see `sqlOf` in `ask.ts`.
+ */
+export type PageQuestion = (PageSql | { ask: string; facets?: readonly string[] }) & {
   /** The time to look back to; null for now. */
   asOf?: string | null;
   /** At most so many rows are sent. */
   limit: number;
 };
+
+export type PageSql = { sql: string; params?: Readonly<Record<string, string | number | null>> };
 
 /**
  * The answer, one line of JSON each: `opened`, some `rows`, `end`; or `failed` at any place. An empty line says that it goes
@@ -106,15 +109,17 @@ export type OpenedQuery = {
   /** The latest change that the answer can show: as of its time the same is answered again. */
   seq: number;
   notes: readonly string[];
+  /** Of what was not asked in SQL: all rows that fit, in SQL. */
+  whole?: Required<PageSql>;
 };
 
 /** A large integer keeps its digits; bytes are shown as their number; an infinite number is a text. A text is cut at a megabyte, and says so. */
 export type PageCell = string | number | null | { integer: string } | { bytes: number };
 
-/** `GET /page/query.json?sql=…&params=…&asOf=…`: the same as a list of JSON, an object a row. */
+/** `GET /page/query.json?sql=…&params=…&asOf=…`, or `?ask=…&asOf=…`: the same as a list of JSON, an object a row. */
 
 /**
- * `GET /page/downloads/<id>?sql=…&params=…&asOf=…&format=…&name=…`: as a file, cut off where it breaks. `name`: how the file's name
+ * `GET /page/downloads/<id>?sql=…&params=…&asOf=…&format=…&name=…`, or with `ask` for `sql`: as a file, cut off where it breaks. `name`: how the file's name
  * begins. The browser makes up the id; behind it, `/receipt` is 409 before the file is whole, and 410 where it broke off.
  */
 export type DownloadFormat = ExportFormat;

@@ -41,6 +41,34 @@ describe('a question', () => {
     expect((await fetch(`${url}/page/query.json?${search}`)).status).toBe(401);
   });
 
+  test('is asked in the grammar of /mirror/v1 as well, and told in SQL that everybody can run', async () => {
+    const { ask, get, bench } = await openedPage();
+    const [some] = bench.sql<{ headline: string }>('SELECT headline FROM news ORDER BY _key');
+    const word = some?.headline.split(' ')[0] ?? '';
+    const question = `news?select=_key,headline&headline=ilike.${word}*&order=_key.desc&limit=1`;
+    const lines = await ask({ ask: question });
+    const expected = bench
+      .sql(`SELECT _key, headline FROM news WHERE headline LIKE '${word}%' ORDER BY _key DESC`)
+      .map(Object.values);
+    expect(rowsIn(lines)).toEqual(expected.slice(0, 1));
+    const [opened] = lines;
+    const whole = opened && 'opened' in opened ? opened.opened.whole : undefined;
+    expect(rowsIn(await ask(whole ?? {}))).toEqual(expected);
+    expect(
+      await (await get(`/page/query.json?${new URLSearchParams({ ask: question })}`)).json(),
+    ).toHaveLength(1);
+
+    const [counted, ...values] = rowsIn(await ask({ ask: 'walks?job=eq.news', facets: ['verdict', 'job'] }));
+    expect(counted).toEqual([null, null, 1]);
+    expect(values).toContainEqual(['job', 'news', 1]);
+    for (const [wrong, said] of [
+      ['nothing?x=eq.1', "there is no table or view 'nothing'"],
+      ['news?headlin=eq.1', 'column headlin does not exist. Did you mean headline?'],
+      ['news?headline=is.it', 'failed to parse filter'],
+    ] as const)
+      expect(JSON.stringify(await ask({ ask: wrong }))).toContain(said);
+  });
+
   test('keeps the digits of large integers, tells of bytes how many there are, and of infinity that it is', async () => {
     const { ask } = await openedPage();
     const lines = await ask({ sql: "SELECT 9007199254740993, x'0102', 9e999, NULL, 'é', 1.5, 42" });

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, onTestFinished } from 'vitest';
 import { openSessions } from '../../../src/serve/access/sessions.ts';
-import type { PageQuestion, QueryLine } from '../../../src/serve/page/wire.ts';
+import type { PageSql, QueryLine } from '../../../src/serve/page/wire.ts';
 import { memory, removeFolder } from '../../helpers/folder.ts';
 import { openServeBench, type ServeBenchOptions } from '../../helpers/serve-bench.ts';
 
@@ -66,7 +66,14 @@ async function openPage({ settings, ...options }: ServeBenchOptions) {
       redirect: 'manual',
       ...(signal && { signal }),
     });
-  const ask = async (question: Partial<PageQuestion>) => {
+  const ask = async (
+    question: Partial<PageSql> & {
+      ask?: string;
+      facets?: readonly string[];
+      limit?: number;
+      asOf?: string | null;
+    },
+  ) => {
     const answer = await post('/page/query', { limit: 1_000, ...question });
     return linesIn(await answer.text());
   };

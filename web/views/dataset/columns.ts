@@ -6,6 +6,8 @@ import { isIdentity } from '../../kinds.ts';
 
 export type DeclaredColumn = Schema['tables'][number]['columns'][number];
 
+export type Dataset = Schema['jobs'][number] & { declared: readonly DeclaredColumn[] };
+
 export type Column = {
   name: string;
   /** What it means, as plain text; may be empty. */
@@ -114,6 +116,18 @@ export function shownColumns(columns: readonly Column[], preferred: readonly str
   return own.filter((column) => chosen.has(column)).map(({ name }) => name);
 }
 
+/** Those that tell rows apart at a glance, by their names alone: what, what of it, for how much. */
+export function leadingColumns(declared: readonly DeclaredColumn[], preferred: readonly string[]): string[] {
+  const named = declared.map(({ name }) => name).filter((name) => !isBookkeeping(name));
+  const rank = (name: string) => ranks.findIndex((pattern) => pattern.test(name));
+  const known = (preferred.length > 0 ? named.filter((name) => preferred.includes(name)) : named)
+    .filter((name) => rank(name) > 0)
+    .sort((one, other) => rank(one) - rank(other));
+  return (known.length > 0 ? known : named.slice(1)).slice(0, MAX_LEADING);
+}
+
+const MAX_LEADING = 3;
+
 /** Columns whose values are counted beside the rows, for a click on one of them. */
 export const facetColumns = (columns: readonly Column[]): Column[] =>
   columns.filter(({ hasFewValues, isKey }) => hasFewValues && !isKey).slice(0, MAX_FACETS);
@@ -123,8 +137,11 @@ export function searchedColumns(columns: readonly Column[]): string[] {
   const texts = columns.filter(
     ({ isBookkeeping, kind }) => !isBookkeeping && kind !== 'number' && kind !== 'boolean',
   );
-  return ['_key', ...texts.map(({ name }) => name)];
+  return ['_key', ...texts.map(({ name }) => name)].slice(0, MAX_SEARCHED);
 }
+
+/** A question has a hundred conditions at most. */
+const MAX_SEARCHED = 90;
 
 export const numberColumns = (columns: readonly Column[]): Column[] =>
   columns.filter(

@@ -6,23 +6,26 @@ import { number } from '../../formats.ts';
 import { closeMenu } from '../../parts/menus.tsx';
 import { Select } from '../../parts/select.tsx';
 import { prefer, usePreferences } from '../../preferences.ts';
-import { go, linkHere } from '../../router.ts';
-import type { Comparison } from '../../sql.ts';
+import {
+  type Comparison,
+  comparisons,
+  condition,
+  conditionBy,
+  conditionText,
+  needsValue,
+  type Term,
+  withTerm,
+} from '../../question.ts';
+import { go, linkHere, linkWhere, usePageAddress } from '../../router.ts';
 import { useMedia } from '../../store.ts';
 import { useTyped } from '../browsing.tsx';
 import type { Column } from './columns.ts';
-import {
-  comparisons,
-  type Filter,
-  filterText,
-  needsValue,
-  searchFor,
-  type ViewState,
-  withFilter,
-} from './view-state.ts';
 
-export function SearchBox({ state }: { state: ViewState }) {
-  const [text, setText] = useTyped(state.search, (search) => go(linkHere(searchFor({ search })), 'replace'));
+export function SearchBox() {
+  const { search } = usePageAddress();
+  const [text, setText] = useTyped(search.get('q') ?? '', (q) =>
+    go(linkHere({ q: q || null, offset: null }), 'replace'),
+  );
   return (
     <input
       type="search"
@@ -35,22 +38,19 @@ export function SearchBox({ state }: { state: ViewState }) {
   );
 }
 
-type FilterMenuProps = { state: ViewState; columns: readonly Column[]; facets: readonly Facet[] };
+type FilterMenuProps = { terms: readonly Term[]; columns: readonly Column[]; facets: readonly Facet[] };
 
-export function FilterMenu({ state, columns, facets }: FilterMenuProps) {
+export function FilterMenu({ terms, columns, facets }: FilterMenuProps) {
   const menu = useRef<HTMLDetailsElement>(null);
   const values = useId();
   const [column, setColumn] = useState(columns.find(({ kind }) => kind === 'text')?.name ?? '_key');
-  const [is, setIs] = useState<Comparison>('=');
+  const [is, setIs] = useState<Comparison>('eq');
   const [value, setValue] = useState('');
-  const known = (facets.find((facet) => facet.column.name === column)?.values ?? []).filter(
-    // What is offered is what is looked for: the words for nothing are not.
-    ({ filter }) => filter.value !== '',
-  );
+  const kind = columns.find(({ name }) => name === column)?.kind;
+  const hasText = kind !== 'number' && kind !== 'boolean';
   const add = (event: Event) => {
     event.preventDefault();
-    const filter = { column, is, value: needsValue(is) ? value : '' };
-    go(linkHere(searchFor({ filters: withFilter(state.filters, filter) })));
+    go(linkWhere(withTerm(terms, condition(column, is, value))));
     setValue('');
     // What was asked for lies below it.
     closeMenu(menu.current);
@@ -68,7 +68,9 @@ export function FilterMenu({ state, columns, facets }: FilterMenuProps) {
         <Select
           name="Comparison"
           value={is}
-          options={Object.entries(comparisons) as [Comparison, string][]}
+          options={(Object.entries(comparisons) as [Comparison, string][]).filter(
+            ([each]) => hasText || (each !== 'contains' && each !== 'starts'),
+          )}
           choose={(next) => setIs(next)}
         />
         {needsValue(is) && (
@@ -81,9 +83,13 @@ export function FilterMenu({ state, columns, facets }: FilterMenuProps) {
           />
         )}
         <datalist id={values}>
-          {known.map((each) => (
-            <option key={each.text} value={each.text} label={`${each.text} (${number(each.rows)})`} />
-          ))}
+          {facets
+            .find((facet) => facet.column.name === column)
+            // What is offered is what is looked for: the words for nothing are not.
+            ?.values.filter(({ isNothing }) => !isNothing)
+            .map(({ text, rows }) => (
+              <option key={text} value={text} label={`${text} (${number(rows)})`} />
+            ))}
         </datalist>
         <button type="submit" class="main">
           Add
@@ -94,67 +100,50 @@ export function FilterMenu({ state, columns, facets }: FilterMenuProps) {
 }
 
 /** The conditions that choose the rows shown, each with a link that takes it away. */
-export function Filters({ state: { filters } }: { state: ViewState }) {
-  if (filters.length === 0) return null;
+export function Conditions({ terms }: { terms: readonly Term[] }) {
+  if (terms.length === 0) return null;
   return (
-    <ul class="filters tools" aria-label="Filters">
-      {filters.map((filter) => (
-        <li key={JSON.stringify(filter)}>
-          {filterText(filter)}{' '}
+    <ul class="tools" aria-label="Filters">
+      {terms.map((term) => (
+        <li key={term.join('=')} class="tag accent">
+          {conditionText(term)}{' '}
           <a
-            href={linkHere(searchFor({ filters: filters.filter((other) => other !== filter) }))}
-            aria-label={`take away: ${filterText(filter)}`}
+            href={linkWhere(terms.filter((other) => other !== term))}
+            aria-label={`take away: ${conditionText(term)}`}
           >
             ×
           </a>
         </li>
       ))}
-      {filters.length > 1 && (
-        <li class="plain">
-          <a href={linkHere(searchFor({ filters: [] }))}>Clear all</a>
+      {terms.length > 1 && (
+        <li>
+          <a href={linkWhere([])}>Clear all</a>
         </li>
       )}
     </ul>
   );
 }
 
+type FacetValue = { text: string; isNothing: boolean; term: Term; rows: number };
 type Facet = { column: Column; values: readonly FacetValue[] };
-type FacetValue = { text: string; filter: Filter; rows: number };
 
-/** @param rows of an answer to `facetSql` over these columns. */
+/** @param rows of an answer that counts the values of these columns. */
 export function facetsOf(columns: readonly Column[], rows: readonly (readonly PageCell[])[]): Facet[] {
-  return columns.map((column, at) => ({
+  return columns.map((column) => ({
     column,
     values: rows
-      .filter(([facet]) => facet === at)
-      .map(([, value = null, count]) => {
-        const filter = filterBy(column, value);
-        const text = value === null ? 'null' : filter.value === '' ? 'empty' : filter.value;
-        return { text, filter, rows: Number(count) };
+      .filter(([facet]) => facet === column.name)
+      .map(([, value = null, count]): FacetValue => {
+        const term = conditionBy(column.name, value, column.kind === 'boolean');
+        const isNothing = value === null || value === '';
+        const text = value === null ? 'null' : value === '' ? 'empty' : term[1].replace(/^eq\./, '');
+        return { text, isNothing, term, rows: Number(count) };
       }),
   }));
 }
 
-/** The condition that a row has this value. */
-export function filterBy({ name: column, kind }: Pick<Column, 'name' | 'kind'>, value: PageCell): Filter {
-  if (value === null) return { column, is: 'null', value: '' };
-  const isFlag = kind === 'boolean' && (value === 0 || value === 1);
-  const plain = typeof value === 'object' ? ('integer' in value ? value.integer : '') : String(value);
-  return { column, is: '=', value: isFlag ? String(value === 1) : plain };
-}
-
-const FIRST_VALUES = 6;
-
 /** The values of columns that have few, with how many rows have each: beside the rows where there is room for both. */
-export function Facets({
-  state,
-  facets,
-  isCut,
-}: {
-  state: ViewState;
-  facets: readonly Facet[];
-  isCut: boolean;
-}) {
+export function Facets({ terms, facets }: { terms: readonly Term[]; facets: readonly Facet[] }) {
   const isWide = useMedia('(min-width: 1100px)');
   const { facets: isWanted = true } = usePreferences();
   // Their place is kept while they are counted, so that the rows do not move.
@@ -169,35 +158,32 @@ export function Facets({
       }}
     >
       <summary class="note">Filter by value</summary>
-      {isCut && <p class="note">Counted in the first 100,000 rows.</p>}
       <div class="facet-lists">
         {facets.map((facet) => (
-          <FacetList key={facet.column.name} facet={facet} filters={state.filters} />
+          <FacetList key={facet.column.name} facet={facet} terms={terms} />
         ))}
       </div>
     </details>
   );
 }
 
-function FacetList({ facet: { column, values }, filters }: { facet: Facet; filters: readonly Filter[] }) {
+const FIRST_VALUES = 6;
+
+function FacetList({ facet: { column, values }, terms }: { facet: Facet; terms: readonly Term[] }) {
   const [isWhole, setWhole] = useState(false);
-  const shown = isWhole ? values : values.slice(0, FIRST_VALUES);
-  const isOn = (one: Filter) =>
-    filters.some(({ column, is, value }) => column === one.column && is === one.is && value === one.value);
+  const same = (one: Term) => (other: Term) => one[0] === other[0] && one[1] === other[1];
   return (
     <section aria-label={`Values of ${column.name}`}>
       <h2 class="ellipsis" title={column.about || column.name}>
         {column.name}
       </h2>
       <ul>
-        {shown.map(({ text, filter, rows }) => {
-          const isChosen = isOn(filter);
-          const next = isChosen
-            ? filters.filter((other) => filterText(other) !== filterText(filter))
-            : withFilter(filters, filter);
+        {(isWhole ? values : values.slice(0, FIRST_VALUES)).map(({ text, term, rows }) => {
+          const isChosen = terms.some(same(term));
+          const next = isChosen ? terms.filter((other) => !same(term)(other)) : withTerm(terms, term);
           return (
             <li key={text}>
-              <a href={linkHere(searchFor({ filters: next }))} aria-current={isChosen ? 'true' : undefined}>
+              <a href={linkWhere(next)} aria-current={isChosen ? 'true' : undefined}>
                 <span class="ellipsis" title={text}>
                   {text}
                 </span>

@@ -1,162 +1,184 @@
 /** The rows of a dataset, or those that were removed from it, a page at a time. */
 
-import { useRef, useState } from 'preact/hooks';
-import type { PageCell, PageQuestion } from '../../../src/serve/page/wire.ts';
+import { useRef } from 'preact/hooks';
+import type { DatasetStatus, PageCell } from '../../../src/serve/page/wire.ts';
 import { type Query, useAnswer, whileEmpty } from '../../ask.ts';
-import { bytes, count, cutMiddle, duration, number } from '../../formats.ts';
+import { count, cutMiddle, number } from '../../formats.ts';
 import { isIdentity } from '../../kinds.ts';
-import { WholeText } from '../../parts/cell.tsx';
 import { DownloadMenu } from '../../parts/download.tsx';
 import { Sources } from '../../parts/proof.tsx';
-import { Empty, Failed, Loading, Running } from '../../parts/states.tsx';
+import { Awaited, Empty } from '../../parts/states.tsx';
 import { ColumnChoice, Pager, Table, type TableColumn } from '../../parts/table.tsx';
-import { go, linkHere, linkTo, linkToJson, linkToSql } from '../../router.ts';
+import { Time } from '../../parts/time.tsx';
+import {
+  anyContains,
+  askOf,
+  columnsIn,
+  condition,
+  conditionBy,
+  conditionsIn,
+  conditionText,
+  type Order,
+  orderIn,
+  orderText,
+  selectText,
+  type Term,
+  withTerm,
+} from '../../question.ts';
+import { go, linkHere, linkTo, linkToJson, linkToSql, linkWhere, usePageAddress } from '../../router.ts';
 import { pathOf } from '../../routes.ts';
-import { type Answer, answerTo, type QueryProblem } from '../../service.ts';
-import { type Order, removerSql } from '../../sql.ts';
-import { type Column, facetColumns, shownColumns } from './columns.ts';
-import { Facets, FilterMenu, Filters, facetsOf, filterBy, SearchBox } from './filters.tsx';
+import type { Answer } from '../../service.ts';
+import { ChartMenu } from './chart-menu.tsx';
 import {
-  countSql,
-  cutsOf,
-  differenceSql,
-  facetSql,
-  type Listing,
-  MAX_FACET_ROWS,
-  newerSql,
-  pageSql,
-  plainSql,
-  wholeSql,
-} from './rows-sql.ts';
-import {
-  type ContentProps,
-  conditionsOf,
+  type Column,
   type Dataset,
-  fileNameOf,
-  searchFor,
-  type ViewState,
-  withFilter,
-} from './view-state.ts';
+  facetColumns,
+  isOfHeld,
+  searchedColumns,
+  shownColumns,
+  timeColumns,
+} from './columns.ts';
+import { Conditions, Facets, FilterMenu, facetsOf, SearchBox } from './filters.tsx';
 
 const PAGE_ROWS = 50;
 
-export function Rows({ dataset, status, columns, state, at }: ContentProps) {
-  const isRemoved = state.show === 'removed';
-  // What rows are sorted by stands first, unless one chooses.
-  const shown = state.columns ?? [
-    ...(isRemoved ? [] : ['_changed_at']),
-    ...shownColumns(columns, dataset.shown),
+type Props = { dataset: Dataset; status: DatasetStatus; columns: readonly Column[] };
+
+export function Rows({ dataset, status, columns: all }: Props) {
+  const { search, at } = usePageAddress();
+  const { name: job, history } = dataset;
+  const isRemoved = search.get('show') === 'removed' && history !== null;
+  const table = isRemoved ? history : dataset.table;
+  const columns = isRemoved ? all.filter(({ name }) => !isOfHeld(name)) : all;
+  const [time] = timeColumns(columns);
+  const identity = isRemoved ? ['_key', '_valid_to'] : ['_key'];
+  const beside = isRemoved ? [] : ['_held_since'];
+  const isKnown = (name: string) => columns.some((column) => column.name === name);
+  const shown = (columnsIn(search) ?? [...shownColumns(columns, dataset.shown), '_changed_at']).filter(
+    (name) => isKnown(name) && (!isRemoved || name !== '_changed_at'),
+  );
+  const terms = conditionsIn(search).filter(([name]) => !isRemoved || !isOfHeld(name));
+  const text = search.get('q') ?? '';
+  const asked = orderIn(search);
+  const order =
+    asked && (isKnown(asked.column) || identity.includes(asked.column))
+      ? asked
+      : { column: isRemoved ? '_valid_to' : (time?.name ?? '_changed_at'), descending: true };
+  const offset = Math.max(0, Number(search.get('offset')) || 0);
+  const where = [
+    ...terms,
+    ...(text === '' ? [] : textTerms(text, dataset, columns)),
+    ...(isRemoved ? [condition('_ended_by', 'eq', 'delete')] : []),
   ];
-  const listing = listingOf(dataset, columns, state, shown);
-  const isAll = listing.where.length === 0 && !isRemoved && at === null;
+  const list = { table, where, order: [order] };
+  const isAll = where.length === 0 && at === null;
   // Rows under the pointer do not move: new rows are counted, and a button shows them.
+  const select = [...new Set([...identity, ...beside, ...shown])];
   const page = useAnswer(
-    { ...pageSql(listing, PAGE_ROWS, state.offset), asOf: at, limit: PAGE_ROWS },
+    { ask: askOf({ ...list, select, limit: PAGE_ROWS, offset }), asOf: at, limit: PAGE_ROWS },
     { changed: status.lastChange, isLive: at === null && whileEmpty },
   );
-  const refresh = { changed: page.value?.seq };
+  const removers = useRemovers(dataset, isRemoved ? (page.value?.rows ?? []) : []);
   // Rows come first: to count all that are found takes as long as to find them.
-  const count = { ...countSql(listing), asOf: at, limit: 1 };
-  const mayCount = useOnce(page.isAnswered && !page.problem, JSON.stringify(count));
-  const counted = useAnswer(isAll || !mayCount ? null : count, refresh);
-  const total = isAll ? status.rows : totalOf(counted);
   const faceted = facetColumns(columns);
-  const facetNames = faceted.map(({ name }) => name);
-  const values = useAnswer(
-    mayCount && facetNames.length > 0 ? { ...facetSql(listing, facetNames), asOf: at, limit: 1_000 } : null,
-    refresh,
-  );
-  const facets = facetsOf(faceted, values.value?.rows ?? []);
-  const hasCutFacets = facets.some(
-    ({ values }) => values.reduce((sum, { rows }) => sum + rows, 0) >= MAX_FACET_ROWS,
-  );
-  const order = state.order ?? listing.order[0];
-  const sort = (order: Order) => go(linkHere(searchFor({ order })), 'replace');
+  const question = { ask: askOf({ table, where }), facets: faceted.map(({ name }) => name), limit: 1_000 };
+  const mayCount = useOnce(page.isAnswered && !page.problem, JSON.stringify([question, at]));
+  const counted = useAnswer(mayCount ? { ...question, asOf: at } : null, { changed: page.value?.seq });
+  const total = isAll ? status.rows : totalOf(counted);
+  const facets = facetsOf(faceted, counted.value?.rows ?? []);
   const columnNamed = (name: string) => columns.find((column) => column.name === name);
   const pick = (name: string, value: PageCell) => {
-    const column = columnNamed(name);
-    if (column) go(linkHere(searchFor({ filters: withFilter(state.filters, filterBy(column, value)) })));
+    const term = conditionBy(name, value, columnNamed(name)?.kind === 'boolean');
+    go(linkWhere(withTerm(terms, term)));
   };
-  const onePage = { limit: PAGE_ROWS, offset: state.offset };
+  const show = (chosen: readonly string[] | null) =>
+    go(linkHere({ select: chosen && selectText(chosen) }), 'replace');
+  const onePage = { ...list, limit: PAGE_ROWS, offset };
   return (
     <div class="stack">
       <div class="tools">
-        <SearchBox state={state} />
-        <FilterMenu state={state} columns={columns} facets={facets} />
-        <ChosenColumns columns={columns} shown={shown} state={state} />
+        <SearchBox />
+        <FilterMenu terms={terms} columns={columns} facets={facets} />
+        <ColumnChoice
+          columns={columns
+            .filter(({ name }) => name !== '_key')
+            .map(({ name, about }) => ({ name, label: labelOf(name), about }))}
+          shown={shown}
+          choose={show}
+        />
+        {!isRemoved && page.value?.whole && <ChartMenu columns={columns} whole={page.value.whole} />}
         <DownloadMenu
-          question={plainSql(listing)}
-          visible={plainSql(listing, listing.columns)}
-          name={fileNameOf(isRemoved ? `${dataset.name}_removed` : dataset.name, state)}
+          question={{ ask: askOf(list) }}
+          visible={{ ask: askOf({ ...list, select: [...new Set([...identity, ...shown])] }) }}
+          name={fileNameOf(isRemoved ? `${job}_removed` : job, terms, text)}
           asOf={at}
         />
-        <a href={linkToJson(plainSql(listing, undefined, onePage), at)} target="_blank" rel="noopener">
+        <a href={linkToJson({ ask: askOf(onePage) }, at)} target="_blank" rel="noopener">
           JSON
         </a>
-        <a href={linkToSql(plainSql(listing, listing.columns))}>Open as SQL</a>
+        {page.value?.whole && <a href={linkToSql(page.value.whole)}>Open as SQL</a>}
       </div>
-      {(!isAll || counted.problem) && (
+      {!isAll && (
         <div class="tools">
-          <Found
-            page={page}
-            counted={counted}
-            total={total}
-            of={at === null && !isRemoved ? status.rows : undefined}
-          />
-          <Filters state={state} />
+          <b role="status">
+            {counted.problem
+              ? 'not counted'
+              : total === null
+                ? 'counting…'
+                : at !== null || isRemoved || total === status.rows
+                  ? count(total, 'row')
+                  : `${number(total)} of ${number(status.rows)} rows`}
+          </b>
+          <Conditions terms={terms} />
         </div>
       )}
       {at === null && page.value && !page.isLoading && (
         <Newer
-          job={dataset.name}
-          listing={listing}
-          page={page.value}
-          lastChange={status.lastChange}
-          show={page.again}
+          list={{ table, where, at: isRemoved ? '_valid_to' : '_changed_at' }}
+          page={page}
+          status={status}
         />
       )}
       {at !== null && page.value && (
         <div class="tools">
           <Sources sources={page.value.sources} isPast />
-          <ComparedWithNow job={dataset.name} at={at} />
+          <ComparedWithNow dataset={dataset} at={at} />
         </div>
       )}
-      <Running query={page.isLoading ? page : counted} what={page.isLoading ? 'Reading' : 'Counting'} />
-      {page.problem && <Failed problem={page.problem} again={page.again} />}
-      {!page.value && page.isLoading && <Loading what="Reading rows" />}
+      <Awaited query={page} loading="Reading rows" />
       <div class="faceted">
-        <Facets state={state} facets={facets} isCut={hasCutFacets} />
+        <Facets terms={terms} facets={facets} />
         <div class="listing stack">
-          {page.value && (page.value.rows.length > 0 || state.offset > 0) && (
+          {page.value && (page.value.rows.length > 0 || offset > 0) && (
             <>
               <Table
-                caption={`${isRemoved ? 'Removed rows' : 'Rows'} of ${dataset.name}`}
-                columns={tableColumns(page.value, dataset, columns, listing, at)}
+                caption={`${isRemoved ? 'Removed rows' : 'Rows'} of ${job}`}
+                columns={tableColumns(page.value, { job, known: columns, at, isRemoved, removers })}
                 rows={page.value.rows}
-                identity={listing.identity}
+                identity={identity}
                 order={order}
-                sort={sort}
+                sort={(next: Order) => go(linkHere({ order: orderText(next), offset: null }), 'replace')}
                 isLoading={page.isLoading}
                 pick={pick}
                 mayPick={(name) => isPicked(columnNamed(name))}
               />
-              <div class="tools between">
-                <Pager
-                  offset={state.offset}
-                  limit={PAGE_ROWS}
-                  shown={page.value.rows.length}
-                  total={total}
-                  turn={(offset) => go(linkHere(searchFor({ offset })))}
-                />
-                <span class="note">read in {readingTime(page.value.ms)}</span>
-              </div>
+              <Pager
+                offset={offset}
+                limit={PAGE_ROWS}
+                shown={page.value.rows.length}
+                total={total}
+                linkTo={(next) => linkHere({ offset: next || null })}
+              />
             </>
           )}
-          {page.value?.rows.length === 0 && state.offset === 0 && !page.isLoading && (
+          {page.value?.rows.length === 0 && offset === 0 && !page.isLoading && (
             <Empty>
-              {noRows(state, page.value, at)}{' '}
-              {isNarrowed(state) && (
-                <a href={linkHere(searchFor({ filters: [], search: '' }))}>Show all rows</a>
+              {terms.length > 0 || text !== '' ? (
+                <>
+                  No rows match. <a href={linkWhere([], { q: null })}>Show all rows</a>
+                </>
+              ) : (
+                noRows(page.value, at, isRemoved)
               )}
             </Empty>
           )}
@@ -166,48 +188,107 @@ export function Rows({ dataset, status, columns, state, at }: ContentProps) {
   );
 }
 
+/** Whose letters JSON may write in one way only, or as `\\u`: no quotes, no spaces between values, no slashes. */
+const plainText = /^[\p{L}\p{N} ._@#$&+'()-]*\p{L}[\p{L}\p{N} ._@#$&+'()-]*$/u;
+
+/** A text in a discovered column is also in the body: that is searched first, since each column is read out of it. */
+function textTerms(text: string, { isSpecified }: Dataset, columns: readonly Column[]): Term[] {
+  const inColumns = anyContains(searchedColumns(columns).map((name) => [name, text]));
+  if (isSpecified || !plainText.test(text)) return [inColumns];
+  const inBody = anyContains([
+    ['_key', text],
+    ['_body', text],
+    ['_body', '\\u'],
+  ]);
+  return [inBody, inColumns];
+}
+
 type NewerProps = {
-  job: string;
-  listing: Listing;
-  page: Answer;
-  lastChange: string | null;
-  show(): void;
+  list: { table: string; where: readonly Term[]; at: string };
+  page: Query<Answer>;
+  status: DatasetStatus;
 };
 
-/** What has changed since the rows were read, as a button that reads them again. */
-function Newer({ job, listing, page: { seq }, lastChange, show }: NewerProps) {
+/** How many rows have come or changed since these were read, as a button that reads them again. */
+function Newer({ list: { table, where, at }, page, status: { lastChange } }: NewerProps) {
+  const seq = page.value?.seq ?? 0;
   const isBehind = lastChange !== null && Date.parse(lastChange) > seq;
-  const { value } = useAnswer(isBehind ? { ...newerSql(listing, job, seq), limit: 1 } : null, {
-    changed: lastChange,
-  });
-  const [came, gone] = (value?.rows[0] ?? []).map(Number);
-  const isRemoved = listing.identity.includes('_valid_to');
-  const parts = [
-    ...(came ? [`${number(came)} ${isRemoved ? 'more' : 'new or changed'}`] : []),
-    ...(gone && !isRemoved ? [`${number(gone)} gone`] : []),
-  ];
-  if (parts.length === 0) return null;
+  const since = condition(at, 'gt', new Date(seq).toISOString());
+  const { value } = useAnswer(
+    isBehind ? { ask: askOf({ table, where: [...where, since] }), facets: [], limit: 1 } : null,
+    { changed: lastChange },
+  );
+  if (!isBehind || !value) return null;
+  const came = Number(value.rows[0]?.[2] ?? 0);
   return (
     <div class="tools">
-      <button type="button" class="main" onClick={show}>
-        Show {parts.join(', ')}
+      <button type="button" class="main" onClick={page.again}>
+        {came === 0
+          ? 'Show what is left'
+          : `Show ${number(came)} ${at === '_valid_to' ? 'more' : 'new or changed'}`}
       </button>
     </div>
   );
 }
 
+/** Of the removed rows of a page: the walk that proved it, by key and time. */
+function useRemovers({ table }: Dataset, rows: Answer['rows']): ReadonlyMap<string, PageCell> {
+  const keys = [...new Set(rows.map(([key]) => String(key)))];
+  const { value } = useAnswer(
+    keys.length === 0
+      ? null
+      : {
+          ask: askOf({
+            table: `${table}_changes`,
+            select: ['_key', 'at', 'walk_id'],
+            where: [
+              condition('kind', 'eq', 'gone'),
+              ['_key', `in.(${keys.map((key) => JSON.stringify(key)).join(',')})`],
+            ],
+          }),
+          limit: 10_000,
+        },
+  );
+  return new Map(value?.rows.map(([key, at, walk]) => [`${key} ${at}`, walk ?? null]));
+}
+
+const MOST_COMPARED = 50_000;
+
 /** How many rows differ from now, and a link to them. */
-function ComparedWithNow({ job, at }: { job: string; at: string }) {
-  const { value } = useAnswer({ ...differenceSql(job, at), limit: 3 });
+function ComparedWithNow({ dataset: { table, name: job }, at }: { dataset: Dataset; at: string }) {
+  const { value } = useAnswer({
+    ask: askOf({
+      table: `${table}_changes`,
+      select: ['_key', 'kind'],
+      where: [condition('at', 'gt', at)],
+      order: [{ column: 'seq', descending: false }],
+      limit: MOST_COMPARED,
+    }),
+    limit: MOST_COMPARED,
+  });
   if (!value) return null;
-  const counts = value.rows.map(([kind, rows]) => `${number(Number(rows))} ${kind}`);
+  const ends = new Map<PageCell, [first: PageCell, last: PageCell]>();
+  for (const [key = null, kind = null] of value.rows) ends.set(key, [ends.get(key)?.[0] ?? kind, kind]);
+  const kinds = [...ends.values()].map(([first, last]) =>
+    first === 'new' || first === 'first'
+      ? last === 'gone'
+        ? null
+        : 'new'
+      : last === 'gone'
+        ? 'gone'
+        : 'changed',
+  );
+  const counts = ['new', 'gone', 'changed'].flatMap((kind) => {
+    const rows = kinds.filter((one) => one === kind).length;
+    return rows === 0 ? [] : [`${number(rows)} ${kind}`];
+  });
   return (
     <span>
       Compared with now:{' '}
       {counts.length === 0 ? (
         'the same'
       ) : (
-        <a href={linkTo('/changes', { at: null, job, from: at })}>{counts.join(', ')}</a>
+        <a href={linkTo('/changes', { at: null, job: `eq.${job}`, from: at })}>{counts.join(', ')}</a>
       )}
     </span>
   );
@@ -224,59 +305,10 @@ function useOnce(isDue: boolean, what: string): boolean {
   return done.current === what;
 }
 
-type ChosenColumnsProps = Pick<ContentProps, 'columns' | 'state'> & { shown: readonly string[] };
+const totalOf = ({ value, isOld }: Query<Answer>): number | null =>
+  isOld || !value ? null : Number(value.rows[0]?.[2] ?? 0);
 
-function ChosenColumns({ columns, shown, state }: ChosenColumnsProps) {
-  const choices = columns
-    .filter(({ name }) => name !== '_key')
-    .map(({ name, about }) => ({ name, label: labelOf(name), about }));
-  const hidden = new Set(choices.map(({ name }) => name).filter((name) => !shown.includes(name)));
-  const show = (chosen: readonly string[] | null) =>
-    go(linkHere(searchFor({ columns: chosen, offset: state.offset })), 'replace');
-  return (
-    <ColumnChoice
-      columns={choices}
-      hidden={hidden}
-      choose={(next) => show(choices.map(({ name }) => name).filter((name) => !next.has(name)))}
-      reset={() => show(null)}
-    />
-  );
-}
-
-type FoundProps = {
-  page: Query<Answer>;
-  counted: Query<Answer>;
-  total: number | null;
-  /** How many there are in all, where that is known. */
-  of: number | undefined;
-};
-
-/** `139 of 450 rows`. */
-function Found({ page, counted, total, of }: FoundProps) {
-  const isStopped = [page, counted].some(({ problem }) => problem?.kind === 'stopped');
-  const text = isStopped
-    ? 'not counted'
-    : counted.problem
-      ? `not counted: ${counted.problem.message}`
-      : total === null
-        ? 'counting…'
-        : of === undefined || of === total
-          ? count(total, 'row')
-          : `${number(total)} of ${number(of)} rows`;
-  return <b role="status">{text}</b>;
-}
-
-const totalOf = ({ value, isLoading }: Query<Answer>): number | null => {
-  const [rows] = value?.rows[0] ?? [];
-  return isLoading || typeof rows !== 'number' ? null : rows;
-};
-
-const isNarrowed = ({ search, filters }: ViewState) => search !== '' || filters.length > 0;
-
-function noRows(state: ViewState, { sources }: Answer, at: string | null): string {
-  const isRemoved = state.show === 'removed';
-  if (isNarrowed(state)) return isRemoved ? 'No removed rows match.' : 'No rows match.';
-  const [source] = sources;
+function noRows({ sources: [source] }: Answer, at: string | null, isRemoved: boolean): string {
   if (at !== null && source && (source.firstWalkAt === null || source.firstWalkAt > at))
     return 'Nothing had been mirrored yet at that moment.';
   if (isRemoved) return 'No row has been removed, as far as history is kept.';
@@ -284,100 +316,67 @@ function noRows(state: ViewState, { sources }: Answer, at: string | null): strin
   return 'No rows have come yet, and no walk has proven that there are none.';
 }
 
-const readingTime = (ms: number) => (ms < 1_000 ? `${number(ms)} ms` : duration(ms / 1_000));
+/** What the service takes. */
+const MAX_NAME = 64;
 
-/** @param shown the names of the columns to show; those that there are not are left out. */
-function listingOf(
-  { table, history, isSpecified }: Dataset,
-  columns: readonly Column[],
-  state: ViewState,
-  shown: readonly string[],
-): Listing {
-  const isKnown = (column: string) => columns.some(({ name }) => name === column);
-  const where = conditionsOf(state, columns);
-  const isRemoved = state.show === 'removed' && history !== null;
-  const { order } = state;
-  const chosen =
-    order && (isKnown(order.column) || (isRemoved && order.column === '_valid_to')) ? [order] : null;
-  const listed = { columns: shown.filter(isKnown), isRead: !isSpecified };
-  if (!isRemoved)
-    return {
-      ...listed,
-      beside: ['"_held_since" AS "_held"'],
-      table,
-      where,
-      order: chosen ?? [{ column: '_changed_at', descending: true }],
-      identity: ['_key'],
-    };
-  return {
-    ...listed,
-    table: history,
-    where: [...where, { column: '_ended_by', is: '=', value: 'delete' }],
-    order: chosen ?? [{ column: '_valid_to', descending: true }],
-    identity: ['_key', '_valid_to'],
-    beside: [`${removerSql(table)} AS "_removed_by"`],
-  };
+/** A name such as `ai-signals_quality_grade-A`. */
+function fileNameOf(dataset: string, terms: readonly Term[], text: string): string {
+  const parts = [...terms.map((term) => conditionText(term).replace(' is ', '-')), text];
+  return [dataset, ...parts]
+    .map((part) => part.replace(/[^A-Za-z0-9_]+/g, '-').replace(/^-+|-+$/g, ''))
+    .filter(Boolean)
+    .join('_')
+    .slice(0, MAX_NAME);
 }
 
-/** The columns of an answer to `pageSql`. */
-function tableColumns(
-  { columns, rows }: Answer,
-  { name: job }: Dataset,
-  known: readonly Column[],
-  { table, identity }: Listing,
-  at: string | null,
-): TableColumn[] {
-  const names = columns.map(({ name }) => name);
-  const cut = names.indexOf('_cut');
-  const isRemoved = identity.includes('_valid_to');
-  const ahead = cut + 2;
-  const cuts = new Set(rows.flatMap((row) => [...cutsOf(row[cut]).keys()]));
-  const showLong = (name: string, place: number) => (value: PageCell, row: readonly PageCell[]) => {
-    const size = cutsOf(row[cut]).get(place);
-    if (size === undefined || typeof value !== 'string') return undefined;
-    const whole = wholeSql(table, name, identityOf(identity, row));
-    return (
-      <LongValue beginning={value} label={name} size={size} question={{ ...whole, asOf: at, limit: 1 }} />
-    );
-  };
-  return columns.map(({ name, type }, place): TableColumn => {
+type Shown = {
+  job: string;
+  known: readonly Column[];
+  at: string | null;
+  isRemoved: boolean;
+  removers: ReadonlyMap<string, PageCell>;
+};
+
+function tableColumns({ columns }: Answer, { job, known, at, isRemoved, removers }: Shown): TableColumn[] {
+  return columns.map(({ name, type }): TableColumn => {
     const { about, kind } = known.find((column) => column.name === name) ?? {};
     const times = at === null ? 'relative' : 'clock';
     const look = { times, isBoolean: kind === 'boolean', isIdentity: isIdentity(name) } as const;
-    if (place === 0)
+    if (name === '_key')
       return {
         ...{ name, about, label: 'row', kind: 'text' },
         show: (key, row) => (
           <>
             <RowLink job={job} rowKey={String(key)} />
-            {!isRemoved && row[cut + 1] !== null && <Held since={String(row[cut + 1])} />}
+            {!isRemoved && typeof row[1] === 'string' && <Held since={row[1]} />}
           </>
         ),
       };
-    if (place === cut) return { name, isHidden: true };
-    if (place < cut) return { name, about, look, label: 'removed' };
-    if (place < ahead && !isRemoved) return { name, isHidden: true };
-    if (place < ahead) return { name, label: 'by walk', isUnsorted: true, show: walkLink };
+    if (name === '_valid_to')
+      return {
+        ...{ name, label: 'removed', look },
+        show: (removed, [key]) => {
+          const walk = removers.get(`${key} ${removed}`);
+          return walk === undefined ? undefined : <RemovedBy at={String(removed)} walk={walk} />;
+        },
+      };
     return {
       ...{ name, about, type, look, label: labelOf(name) },
       ...(kind === 'boolean' && { kind: 'text' }),
+      ...(name === '_held_since' && { isHidden: true }),
       ...(name === '_walk_id' && { show: walkLink }),
-      ...(cuts.has(place - ahead) && { show: showLong(name, place - ahead) }),
     };
   });
 }
 
-const identityOf = (identity: readonly string[], row: readonly PageCell[]) =>
-  Object.fromEntries(identity.map((column, at) => [column, String(row[at])]));
-
-/** The last proof did not show the row. */
+/** The last full read did not show the row. */
 const Held = ({ since }: { since: string }) => (
   <>
     {' '}
     <a
       class="tag warn"
-      href={linkHere(searchFor({ filters: [{ column: '_held_since', is: 'not null', value: '' }] }))}
-      title={`The proof of ${since} did not show this row. It stays until the next proof agrees. Show all held rows.`}
+      href={linkWhere([condition('_held_since', 'not null')])}
+      title={`Missing from the full read of ${since}; removed if the next one confirms it. Show all held rows.`}
     >
       held
     </a>
@@ -387,12 +386,18 @@ const Held = ({ since }: { since: string }) => (
 /** A key may be a digest: its whole stands on the row's page. */
 const RowLink = ({ job, rowKey }: { job: string; rowKey: string }) => (
   <a class="unbroken" href={linkTo(pathOf({ view: 'row', job, key: rowKey }))} title={rowKey}>
-    {cutMiddle(rowKey, 20).toWellFormed() || 'empty'}
+    {cutMiddle(rowKey, 24).toWellFormed() || 'empty'}
   </a>
 );
 
 const walkLink = (walk: PageCell) =>
   typeof walk === 'number' ? <a href={linkTo(pathOf({ view: 'walk', id: walk }))}>{walk}</a> : undefined;
+
+const RemovedBy = ({ at, walk }: { at: string; walk: PageCell }) => (
+  <>
+    <Time at={at} /> <span class="note">by walk</span> {walkLink(walk) ?? '–'}
+  </>
+);
 
 const labels: Readonly<Record<string, string>> = {
   _changed_at: 'changed',
@@ -405,47 +410,3 @@ const labels: Readonly<Record<string, string>> = {
 };
 
 const labelOf = (name: string) => labels[name] ?? name;
-
-const MAX_BEGINNING = 72;
-
-type LongValueProps = {
-  beginning: string;
-  label: string;
-  /** How many bytes the whole has. */
-  size: number;
-  /** What asks for the whole. */
-  question: PageQuestion;
-};
-
-/** A long value, of which only the beginning was sent: a button fetches the whole. */
-function LongValue({ beginning, label, size, question }: LongValueProps) {
-  const [whole, setWhole] = useState<string | null>(null);
-  const [problem, setProblem] = useState<QueryProblem | null>(null);
-  const [isLoading, setLoading] = useState(false);
-  const open = async () => {
-    setLoading(true);
-    const { value, problem: failed } = await answerTo(question);
-    setLoading(false);
-    setProblem(failed ?? (value.rows.length === 0 ? gone : null));
-    if (value?.rows[0]) setWhole(String(value.rows[0][0] ?? ''));
-  };
-  return (
-    <>
-      {beginning.replace(/\s+/g, ' ').slice(0, MAX_BEGINNING).toWellFormed()}…{' '}
-      <button
-        type="button"
-        class="small"
-        disabled={isLoading}
-        onClick={open}
-        aria-label={`${bytes(size)}: show all of ${label}`}
-        title={bytes(size)}
-      >
-        {isLoading ? 'reading…' : 'Show all'}
-      </button>
-      {problem && <span role="alert"> {problem.message}</span>}
-      {whole !== null && <WholeText text={whole} label={label} close={() => setWhole(null)} />}
-    </>
-  );
-}
-
-const gone: QueryProblem = { kind: 'incomplete', message: 'this row has changed or gone meanwhile' };

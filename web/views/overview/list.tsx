@@ -78,13 +78,17 @@ export function DatasetLine({ job, verdict, rows, held, day, at, state, age, chi
           <span>
             {rows === null ? '–' : number(rows)}
             {held > 0 && (
-              <span class="note" title="The last proof did not show them; they stay until another agrees.">
+              <span
+                class="note"
+                title="Missing from the last full read; removed if the next one confirms it."
+              >
                 {' '}
                 ({number(held)} held)
               </span>
             )}
           </span>
-          <span class="note delta" title="more or fewer rows than 24 hours before">
+          <span class="note" title="more or fewer rows than 24 hours before">
+            {' '}
             {day && (added === 0 ? '±0' : `${added > 0 ? '+' : '−'}${number(Math.abs(added))}`)}
           </span>
         </td>
@@ -114,7 +118,7 @@ export function DatasetLine({ job, verdict, rows, held, day, at, state, age, chi
 const sumOf = ({ changes }: Pick<DatasetDay, 'changes'>, of: 'inserted' | 'updated' | 'deleted') =>
   changes.reduce((sum, hour) => sum + hour[of], 0);
 
-const changesLink = (job: string) => linkTo('/changes', { job, since: '24h' });
+const changesLink = (job: string) => linkTo('/changes', { job: `eq.${job}`, since: '24h' });
 
 /** The changes of a day, hour by hour: they lead to what changed. */
 function DayChanges({ job, day, at }: { job: string; day: Pick<DatasetDay, 'changes'>; at: string | null }) {
@@ -206,8 +210,8 @@ function AgeBar({ dataset }: { dataset: DatasetStatus }) {
       <span>
         {duration(age)} <span class="note">of {duration(staleAfterSeconds)}</span>
       </span>
-      <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
-        <rect class="all" width="100" height="4" />
+      <svg viewBox="0 0 100 4" height="4" preserveAspectRatio="none" aria-hidden="true">
+        <rect style={{ fill: 'var(--line)' }} width="100" height="4" />
         <rect class="part" width={Math.min(1, age / staleAfterSeconds) * 100} height="4" />
       </svg>
     </span>
@@ -273,15 +277,17 @@ function Counts({ dataset: { job, quarantined, drifts, held, goneUpstream } }: {
     <Fact name="Worth a look">
       <span class="tools">
         {quarantined > 0 && (
-          <a href={linkTo('/problems', { job })}>{count(quarantined, 'row')} in quarantine</a>
+          <a href={linkTo('/problems', { job: `eq.${job}` })}>{count(quarantined, 'row')} in quarantine</a>
         )}
-        {drifts > 0 && <a href={linkTo('/problems', { job })}>{count(drifts, 'difference')} of fields</a>}
+        {drifts > 0 && (
+          <a href={linkTo('/problems', { job: `eq.${job}` })}>{count(drifts, 'difference')} of fields</a>
+        )}
         {held > 0 && (
           <a
             href={linkTo(pathOf({ view: 'dataset', job }), {
-              where: JSON.stringify([['_held_since', 'not null']]),
+              _held_since: 'not.is.null',
             })}
-            title="The last proof did not show them; they stay until another agrees."
+            title="Missing from the last full read; removed if the next one confirms it."
           >
             {count(held, 'row')} held
           </a>

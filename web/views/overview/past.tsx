@@ -1,4 +1,4 @@
-/** The datasets as they stood at a moment of the past: all of it asked for in SQL. */
+/** The datasets as they stood at a moment of the past. */
 
 import type { DatasetDay, DatasetStatus, PageQuestion, WalkMark } from '../../../src/serve/page/wire.ts';
 import { SHOWN_WALKS } from '../../../src/shown-walks.ts';
@@ -7,13 +7,12 @@ import { duration, HOUR_MS } from '../../formats.ts';
 import { Fact } from '../../parts/heading.tsx';
 import { Failed } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
+import { askOf } from '../../question.ts';
 import type { Answer } from '../../service.ts';
-import { name } from '../../sql.ts';
 import { DatasetLine, DatasetTable } from './list.tsx';
 
 export function PastDatasets({ at, datasets }: { at: string; datasets: readonly DatasetStatus[] }) {
-  const jobs = datasets.map(({ job }) => job);
-  const walks = useAnswer(walksBefore(jobs, at));
+  const walks = useAnswer({ sql: WALKS, params: { at }, limit: datasets.length * SHOWN_WALKS });
   const changes = useAnswer(changesBefore(at));
   const failed = walks.problem ? walks : changes;
   return (
@@ -47,9 +46,12 @@ type PastProps = {
 
 /** Each asks for itself: the past of one may be dropped while that of another is there. */
 function PastDataset({ job, table, at, day }: PastProps) {
-  const sql = `SELECT count(*) AS "rows", count(_held_since) AS held FROM ${name(table)}`;
-  const { value, problem, isLoading } = useAnswer({ sql, asOf: at, limit: 1 });
-  const [rows, held] = value?.rows[0] ?? [];
+  const ask = askOf({ table });
+  const { value, problem, isLoading } = useAnswer({ ask, facets: ['_held_reason'], asOf: at, limit: 100 });
+  const rows = value?.rows[0]?.[2];
+  const held = value?.rows
+    .slice(1)
+    .reduce((sum, [, reason, some]) => sum + (reason === null ? 0 : Number(some)), 0);
   const source = value?.sources.find((one) => one.job === job);
   const completeAsOf = source?.completeAsOf ?? null;
   return (
@@ -57,12 +59,12 @@ function PastDataset({ job, table, at, day }: PastProps) {
       job={job}
       verdict={source?.proof?.verdict ?? null}
       rows={typeof rows === 'number' ? rows : null}
-      held={Number(held ?? 0)}
+      held={held ?? 0}
       day={day}
       at={at}
       state={
         <span class="note" role={problem ? 'alert' : undefined} aria-busy={isLoading}>
-          {problem?.message ?? value?.notes.join('; ')}
+          {problem?.message ?? (completeAsOf === null ? 'never complete by then' : 'complete by then')}
         </span>
       }
       age={completeAsOf === null ? '–' : duration((Date.parse(at) - Date.parse(completeAsOf)) / 1_000)}
@@ -77,21 +79,12 @@ function PastDataset({ job, table, at, day }: PastProps) {
 const HOURS = 24;
 
 /** A walk that ended later was under way then. */
-function walksBefore(jobs: readonly string[], at: string): PageQuestion {
-  const ofJob = jobs.map(
-    (_, place) => `SELECT * FROM (
-  SELECT job, id, CASE WHEN finished_at > :at THEN 'running' ELSE status END AS status, verdict, started_at,
-    CASE WHEN finished_at <= :at THEN finished_at END AS finished_at, "rows", api_calls,
-    CASE WHEN finished_at <= :at THEN error END AS error
-  FROM walks WHERE job = :job${place} AND kind = 'walk' AND started_at <= :at ORDER BY id DESC LIMIT ${SHOWN_WALKS})`,
-  );
-  const names = Object.fromEntries(jobs.map((job, place) => [`job${place}`, job]));
-  return {
-    sql: `${ofJob.join('\nUNION ALL\n')}\nORDER BY id`,
-    params: { at, ...names },
-    limit: jobs.length * SHOWN_WALKS,
-  };
-}
+const WALKS = `SELECT job, id, CASE WHEN finished_at > :at THEN 'running' ELSE status END AS status, verdict, started_at,
+  CASE WHEN finished_at <= :at THEN finished_at END AS finished_at, "rows", api_calls,
+  CASE WHEN finished_at <= :at THEN error END AS error
+FROM (SELECT *, row_number() OVER (PARTITION BY job ORDER BY id DESC) AS place
+  FROM walks WHERE kind = 'walk' AND started_at <= :at)
+WHERE place <= ${SHOWN_WALKS} ORDER BY id`;
 
 function walksFrom({ rows }: Answer, job: string): WalkMark[] {
   return rows

@@ -1,6 +1,6 @@
 /** The answer to a query: as of when and how far proven, its rows, its chart, and ways to take it along. */
 
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { OpenedQuery, Source } from '../../../src/serve/page/wire.ts';
 import { count, number } from '../../formats.ts';
 import { isIdentity } from '../../kinds.ts';
@@ -19,8 +19,17 @@ const PAGE = 100;
 /** So many rows decide what a column holds. */
 const SAMPLED_ROWS = 1_000;
 
-/** @param isOld another query is under way. */
-export function AnswerOf({ run, isOld }: { run: Run; isOld: boolean }) {
+type Props = {
+  run: Run;
+  /** Another query is under way. */
+  isOld: boolean;
+  isChart: boolean;
+  choose(isChart: boolean): void;
+  /** Called with the range that one draws across, in epoch milliseconds; unless given, the chart zooms into it. */
+  brush: ((from: number, until: number) => void) | undefined;
+};
+
+export function AnswerOf({ run, isOld, ...rest }: Props) {
   const { end, opened } = run;
   if (!end) return null;
   const isStopped = end.problem?.kind === 'stopped';
@@ -33,7 +42,9 @@ export function AnswerOf({ run, isOld }: { run: Run; isOld: boolean }) {
           is kept as it was.
         </p>
       )}
-      {opened && (!end.problem || (isStopped && run.count > 0)) && <Rows run={run} opened={opened} />}
+      {opened && (!end.problem || (isStopped && run.count > 0)) && (
+        <Rows run={run} opened={opened} {...rest} />
+      )}
     </section>
   );
 }
@@ -48,13 +59,12 @@ function Mistake({ message }: { message: string }) {
   );
 }
 
-type Shown = 'table' | 'chart';
+type RowsProps = Omit<Props, 'isOld'> & { opened: OpenedQuery };
 
-function Rows({ run, opened }: { run: Run; opened: OpenedQuery }) {
+function Rows({ run, opened, isChart, choose, brush }: RowsProps) {
   const { rows, at, end } = run;
   const { columns, sources } = opened;
   const notes = [...opened.notes, ...(end?.notes ?? [])];
-  const [shown, setShown] = useState<Shown>('table');
   const kinds = useMemo(() => kindsOf(columns, rows.slice(0, SAMPLED_ROWS)), [rows, columns]);
   const cut = end?.isCut ? `Cut: the first ${count(rows.length, 'row')} of more are shown.` : undefined;
   return (
@@ -63,7 +73,7 @@ function Rows({ run, opened }: { run: Run; opened: OpenedQuery }) {
         <b>{end?.isCut ? `first ${count(rows.length, 'row')}` : count(rows.length, 'row')}</b>
         <span class="note">{number((end?.ms ?? 0) / 1_000, 2)} s</span>
         <span class="spread" />
-        {rows.length > 0 && <View shown={shown} choose={setShown} />}
+        {rows.length > 0 && <View isChart={isChart} choose={choose} />}
         <DownloadMenu question={run.question} asOf={at} />
         <a href={linkToJson(run.question, at)} target="_blank" rel="noopener">
           JSON
@@ -80,13 +90,15 @@ function Rows({ run, opened }: { run: Run; opened: OpenedQuery }) {
       {cut !== undefined && <p class="tag warn">{cut} Choose a greater limit, or download all of them.</p>}
       {rows.length === 0 ? (
         <Empty>No row fits this query.</Empty>
-      ) : shown === 'chart' ? (
+      ) : isChart ? (
         <AnswerChart
           key={columns.map(({ name }, at) => `${name} ${kinds[at]}`).join('\n')}
           columns={columns}
           kinds={kinds}
           rows={rows}
           cut={cut}
+          brush={brush}
+          asOf={at}
         />
       ) : (
         <Paged key={run.begunAt} run={run} opened={opened} kinds={kinds} />
@@ -96,13 +108,18 @@ function Rows({ run, opened }: { run: Run; opened: OpenedQuery }) {
   );
 }
 
-function View({ shown, choose }: { shown: Shown; choose(shown: Shown): void }) {
+function View({ isChart, choose }: Pick<Props, 'isChart' | 'choose'>) {
   return (
     <fieldset class="switch">
       <legend class="unseen">Shown as</legend>
-      {(['table', 'chart'] as const).map((each) => (
-        <button key={each} type="button" aria-pressed={shown === each} onClick={() => choose(each)}>
-          {each === 'table' ? 'Table' : 'Chart'}
+      {['Table', 'Chart'].map((each) => (
+        <button
+          key={each}
+          type="button"
+          aria-pressed={isChart === (each === 'Chart')}
+          onClick={() => choose(each === 'Chart')}
+        >
+          {each}
         </button>
       ))}
     </fieldset>

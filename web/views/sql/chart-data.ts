@@ -1,27 +1,33 @@
-/** Which chart suits an answer, chosen from what its columns hold, and the points or bars that it draws. */
+/** Which chart suits an answer, chosen from what its columns hold, and the points that it draws. */
 
 import type { PageCell } from '../../../src/serve/page/wire.ts';
-import { momentOf } from '../../formats.ts';
+import { momentOf, number } from '../../formats.ts';
 import { amountOf, isIdentity, type Kind, kindOf } from '../../kinds.ts';
 
 export type ChartKind = 'line' | 'bar' | 'scatter';
+export type Columns = readonly { name: string; type: string | null }[];
+export type Rows = readonly (readonly PageCell[])[];
 
+/** Columns by their place, since an answer may have one name twice. */
 export type Choice = {
   kind: ChartKind;
-  /** Columns by their place, since an answer may have one name twice. */
   x: number;
   y: readonly number[];
+  /** A column of texts, each of which is a line of its own; -1 for none. */
+  split: number;
 };
-
-export type Columns = readonly { name: string; type: string | null }[];
-type Rows = readonly (readonly PageCell[])[];
 
 /** Lines that one can still tell apart. */
 const MAX_SERIES = 4;
+const MAX_SPLIT = 8;
+const OTHERS = 'all others';
 /** Powers of ten between what two lines reach. */
 const MAX_POWERS_APART = 1.3;
 /** More bars than these are easier to read as a line. */
 const MAX_READABLE_BARS = 60;
+/** Drawing more is slow, and looks the same. */
+const MAX_POINTS = 20_000;
+const columnOf = (rows: Rows, at: number): PageCell[] => rows.map((row) => row[at] ?? null);
 
 /** What each column holds. */
 export function kindsOf(columns: Columns, rows: Rows): Kind[] {
@@ -29,8 +35,8 @@ export function kindsOf(columns: Columns, rows: Rows): Kind[] {
 }
 
 /**
- * Along time: a line for each number. By a text: bars of the first number. Two numbers: a scatter, or a line where the first
- * grows from row to row. Null where there is nothing to draw.
+ * Along time: a line for each number, or for each text where one moment has several. By a text: bars of the first number. Two
+ * numbers: a scatter, or a line where the first grows from row to row. Null where there is nothing to draw.
  */
 export function chooseChart(columns: Columns, kinds: readonly Kind[], rows: Rows): Choice | null {
   if (rows.length === 0) return null;
@@ -38,32 +44,26 @@ export function chooseChart(columns: Columns, kinds: readonly Kind[], rows: Rows
   const numbers = places('number');
   const amounts = numbers.filter((at) => !isIdentity(columns[at]?.name ?? ''));
   const [time] = places('time');
-  const [text] = places('text').filter((at) => columnOf(rows, at).some((value) => value !== null));
-  if (time !== undefined && amounts.length > 0)
-    return { kind: rows.length === 1 ? 'bar' : 'line', x: time, y: alike(amounts, rows) };
-  if (text !== undefined && amounts.length > 0) return { kind: 'bar', x: text, y: amounts.slice(0, 1) };
+  const texts = places('text').filter((at) => columnOf(rows, at).some((value) => value !== null));
+  if (time !== undefined && amounts.length > 0) {
+    const hasSeveral = new Set(columnOf(rows, time)).size < rows.length;
+    const split = hasSeveral ? (texts.find((at) => new Set(columnOf(rows, at)).size <= MAX_SPLIT) ?? -1) : -1;
+    const y = split < 0 ? alike(amounts, rows) : amounts.slice(0, 1);
+    return { kind: rows.length === 1 ? 'bar' : 'line', x: time, y, split };
+  }
+  const [text] = texts;
+  if (text !== undefined && amounts.length > 0)
+    return { kind: 'bar', x: text, y: amounts.slice(0, 1), split: -1 };
   const [first, ...others] = numbers;
   if (first === undefined || others.length === 0) return null;
-  if (!isGrowing(columnOf(rows, first))) return { kind: 'scatter', x: first, y: others.slice(0, 1) };
-  const kind =
-    rows.length <= MAX_READABLE_BARS && columnOf(rows, first).every(Number.isInteger) ? 'bar' : 'line';
-  return { kind, x: first, y: kind === 'bar' ? others.slice(0, 1) : alike(others, rows) };
+  const along = columnOf(rows, first);
+  const isGrowing = along.every(
+    (value, at) => typeof value === 'number' && (at === 0 || Number(along[at - 1]) < value),
+  );
+  if (!isGrowing) return { kind: 'scatter', x: first, y: others.slice(0, 1), split: -1 };
+  const kind = rows.length <= MAX_READABLE_BARS && along.every(Number.isInteger) ? 'bar' : 'line';
+  return { kind, x: first, y: kind === 'bar' ? others.slice(0, 1) : alike(others, rows), split: -1 };
 }
-
-/** Whether a column may stand on the axis of this kind of chart: only bars have names below them. */
-export const mayBeX = (kind: ChartKind, of: Kind) => kind === 'bar' || of !== 'text';
-
-/** The choice with another kind of chart, and another column along it where that kind needs one. */
-export function withKind(choice: Choice, kind: ChartKind, kinds: readonly Kind[]): Choice {
-  const x = mayBeX(kind, kinds[choice.x] ?? 'text')
-    ? choice.x
-    : kinds.findIndex((each, at) => each !== 'text' && !choice.y.includes(at));
-  return x < 0 ? choice : { ...choice, kind, x };
-}
-
-/** Whether a chart of this kind can be drawn at all. */
-export const canDraw = (choice: Choice, kind: ChartKind, kinds: readonly Kind[]) =>
-  withKind(choice, kind, kinds).kind === kind;
 
 /** The first, and those beside it that are not so much greater or smaller that one of both would be a flat line. */
 function alike(places: readonly number[], rows: Rows): number[] {
@@ -75,62 +75,62 @@ function alike(places: readonly number[], rows: Rows): number[] {
   return places.filter(isAlike).slice(0, MAX_SERIES);
 }
 
-const columnOf = (rows: Rows, at: number): PageCell[] => rows.map((row) => row[at] ?? null);
+/** Whether a column may stand on the axis of this kind of chart: only bars have names below them. */
+export const mayBeX = (kind: ChartKind, of: Kind | undefined) =>
+  kind === 'bar' || (of !== 'text' && of !== undefined);
 
-function isGrowing(values: readonly PageCell[]): boolean {
-  return values.every((value, at) => {
-    const before = values[at - 1];
-    return typeof value === 'number' && (at === 0 || (typeof before === 'number' && before < value));
-  });
+/** The choice with another kind of chart, and another column along it where that kind needs one. */
+export function withKind(choice: Choice, kind: ChartKind, kinds: readonly Kind[]): Choice {
+  const x = mayBeX(kind, kinds[choice.x])
+    ? choice.x
+    : kinds.findIndex((each, at) => each !== 'text' && !choice.y.includes(at));
+  return x < 0 ? choice : { ...choice, kind, x };
 }
 
-/** Drawing more is slow, and looks the same. */
-export const MAX_POINTS = 20_000;
-export const MAX_BARS = 100;
+type Points = { x: number[]; series: { label: string; values: (number | null)[] }[]; notes: string[] };
 
-type Points = {
-  /** Ascending; epoch milliseconds of times. */
-  x: number[];
-  series: (number | null)[][];
-  /** Rows without a place on the axis. */
-  withoutPlace: number;
-  /** Rows behind the most that are drawn. */
-  left: number;
-};
-
-/** Of a line or a scatter. */
-export function pointsOf(rows: Rows, { x, y }: Choice): Points {
+/** The points of a line or a scatter, in the order of its axis; a line for each text of a column that splits them. */
+export function pointsOf(columns: Columns, rows: Rows, { kind, x, y, split }: Choice): Points {
+  const nameOf = (at: number) => columns[at]?.name ?? '';
   const placed = rows.flatMap((row) => {
-    const place = placeOf(row[x] ?? null);
-    return place === null ? [] : [{ place, values: y.map((at) => amountOf(row[at])) }];
+    const value = row[x] ?? null;
+    const place = typeof value === 'string' ? momentOf(value) : amountOf(value);
+    return place === null ? [] : [{ place, row }];
   });
   const drawn = placed.slice(0, MAX_POINTS).sort((one, other) => one.place - other.place);
-  return {
-    x: drawn.map(({ place }) => place),
-    series: y.map((_, at) => drawn.map(({ values }) => values[at] ?? null)),
-    withoutPlace: rows.length - placed.length,
-    left: placed.length - drawn.length,
-  };
-}
-
-type Bar = { name: PageCell; value: number };
-
-/** Of a bar chart, as the rows come. @returns `left`: rows behind the most that are drawn. */
-export function barsOf(
-  rows: Rows,
-  { x, y: [y = -1] }: Choice,
-): { bars: Bar[]; without: number; left: number } {
-  const bars = rows.flatMap((row) => {
-    const value = amountOf(row[y]);
-    return value === null ? [] : [{ name: row[x] ?? null, value }];
+  const [left, without] = [placed.length - drawn.length, rows.length - placed.length];
+  const notes = [
+    left > 0 ? `${number(left)} more points are not drawn.` : '',
+    without > 0 ? `${number(without)} rows have no ${nameOf(x)}.` : '',
+  ].filter(Boolean);
+  const amountIn = (row: readonly PageCell[], at: number) => amountOf(row[at]);
+  if (split < 0)
+    return {
+      x: drawn.map(({ place }) => place),
+      series: y.map((at) => ({ label: nameOf(at), values: drawn.map(({ row }) => amountIn(row, at)) })),
+      notes,
+    };
+  const [of = -1] = y;
+  const textOf = (row: readonly PageCell[]) => String(row[split] ?? 'null');
+  const counts = new Map<string, number>();
+  for (const { row } of drawn) counts.set(textOf(row), (counts.get(textOf(row)) ?? 0) + 1);
+  const frequent = [...counts].sort((one, other) => other[1] - one[1]).map(([text]) => text);
+  const labels = frequent.slice(0, MAX_SPLIT);
+  const places =
+    kind === 'scatter' ? drawn.map(({ place }) => place) : [...new Set(drawn.map(({ place }) => place))];
+  const lines = new Map(
+    [...labels, ...(frequent.length > MAX_SPLIT ? [OTHERS] : [])].map((label) => [
+      label,
+      places.map((): number | null => null),
+    ]),
+  );
+  const at = new Map(places.map((place, index) => [place, index]));
+  drawn.forEach(({ place, row }, index) => {
+    const line = lines.get(textOf(row)) ?? lines.get(OTHERS);
+    const value = amountIn(row, of);
+    const here = kind === 'scatter' ? index : (at.get(place) ?? 0);
+    // Of several rows at one place the sum is drawn.
+    if (line && value !== null) line[here] = (line[here] ?? 0) + value;
   });
-  return {
-    bars: bars.slice(0, MAX_BARS),
-    without: rows.length - bars.length,
-    left: Math.max(0, bars.length - MAX_BARS),
-  };
-}
-
-function placeOf(value: PageCell): number | null {
-  return typeof value === 'string' ? momentOf(value) : amountOf(value);
+  return { x: places, series: [...lines].map(([label, values]) => ({ label, values })), notes };
 }

@@ -1,12 +1,9 @@
-/** Beside the editor: examples, tables, saved queries, and queries that were run. */
+/** Beside the editor: examples and tables. */
 
-import { useState } from 'preact/hooks';
 import type { Schema } from '../../../src/serve/page/wire.ts';
 import { useAnswer } from '../../ask.ts';
-import { count, number } from '../../formats.ts';
-import { Ago } from '../../parts/time.tsx';
-import { name, type Sql } from '../../sql.ts';
-import { type Change, type PastQuery, readSavedFile, type SavedQuery, savedFile, withSaved } from './kept.ts';
+import { count } from '../../formats.ts';
+import { quoted, type Sql } from '../../question.ts';
 
 type Open = (query: Sql) => void;
 
@@ -14,20 +11,22 @@ const kinds = {
   dataset: 'Datasets',
   history: 'Earlier versions',
   view: 'Views',
-  bookkeeping: 'What the mirror notes',
+  bookkeeping: 'Mirror metadata',
 };
 
 export const withoutParams = (sql: string): Sql => ({ sql, params: {} });
-const plainOrQuoted = (table: string) => (/^[a-z_][a-z0-9_]*$/.test(table) ? table : name(table));
+const plainOrQuoted = (table: string) => (/^[a-z_][a-z0-9_]*$/.test(table) ? table : quoted(table));
 
-type ExamplesProps = {
+/** @param isPast whether an earlier moment is shown. */
+export function Examples({
+  tables,
+  isPast,
+  open,
+}: {
   tables: Schema['tables'];
-  /** Whether an earlier moment is shown. */
   isPast: boolean;
   open: Open;
-};
-
-export function Examples({ tables, isPast, open }: ExamplesProps) {
+}) {
   return (
     <details open>
       <summary>Examples</summary>
@@ -48,7 +47,7 @@ export function Examples({ tables, isPast, open }: ExamplesProps) {
 export function Tables({ tables, open }: { tables: Schema['tables']; open: Open }) {
   const counted = tables.filter(({ kind }) => kind !== 'view');
   const sql = counted
-    .map(({ name: table }, at) => `SELECT ${at}, count(*) FROM ${name(table)}`)
+    .map(({ name: table }, at) => `SELECT ${at}, count(*) FROM ${quoted(table)}`)
     .join(' UNION ALL ');
   const { value } = useAnswer(counted.length === 0 ? null : { sql, limit: counted.length });
   const rows = new Map(value?.rows.map(([at, rows]) => [counted[Number(at)]?.name, Number(rows)]));
@@ -91,107 +90,15 @@ export function Tables({ tables, open }: { tables: Schema['tables']; open: Open 
   );
 }
 
-type SavedProps = {
-  saved: readonly SavedQuery[];
-  open: Open;
-  change(change: Change<SavedQuery>): void;
-};
-
-/** Queries with a name, which go to another browser as a file. */
-export function Saved({ saved, open, change }: SavedProps) {
-  const [problem, setProblem] = useState<string | null>(null);
-  const read = async (file: File | undefined) => {
-    const queries = file ? readSavedFile(await file.text()) : [];
-    setProblem(queries ? null : `${file?.name} holds no saved queries`);
-    if (queries) change((list) => withSaved(list, queries));
-  };
-  return (
-    <details open={saved.length > 0}>
-      <summary>Saved ({number(saved.length)})</summary>
-      <ul>
-        {saved.map((query) => (
-          <li key={query.name} class="with-button">
-            <button type="button" class="quiet" title={query.sql} onClick={() => open(query)}>
-              {query.name}
-            </button>
-            <button
-              type="button"
-              class="small"
-              aria-label={`Delete ${query.name}`}
-              onClick={() => change((list) => list.filter(({ name }) => name !== query.name))}
-            >
-              ×
-            </button>
-          </li>
-        ))}
-      </ul>
-      <p class="note">In this browser alone.</p>
-      <div class="tools">
-        <button type="button" disabled={saved.length === 0} onClick={() => saveFile(savedFile(saved))}>
-          Export
-        </button>
-        <label class="button">
-          Import
-          <input
-            type="file"
-            class="unseen"
-            accept=".json,application/json"
-            onChange={(event) => read(event.currentTarget.files?.[0])}
-          />
-        </label>
-      </div>
-      {problem && <p role="alert">{problem}</p>}
-    </details>
-  );
-}
-
-function saveFile(text: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-  link.download = 'market-mirror-queries.json';
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
-type HistoryProps = {
-  past: readonly PastQuery[];
-  open: Open;
-  /** Not given: all of them. */
-  forget(query?: Sql): void;
-};
-
-/** The queries that were run in this browser, to be opened again or forgotten. */
-export function History({ past, open, forget }: HistoryProps) {
-  if (past.length === 0) return null;
-  return (
-    <details>
-      <summary>History ({number(past.length)})</summary>
-      <ul>
-        {past.map((query) => (
-          <li key={query.sql + JSON.stringify(query.params)} class="with-button">
-            <button type="button" class="quiet" onClick={() => open(query)} title={query.sql}>
-              <code>{query.sql.replace(/\s+/g, ' ').trim()}</code>
-              <span class="note">
-                <Ago at={query.ranAt} /> · {query.rows === null ? 'no answer' : count(query.rows, 'row')}
-              </span>
-            </button>
-            <button type="button" class="small" aria-label="Forget this query" onClick={() => forget(query)}>
-              ×
-            </button>
-          </li>
-        ))}
-      </ul>
-      <button type="button" onClick={() => forget()}>
-        Forget all
-      </button>
-    </details>
-  );
-}
-
 type Example = { title: string; sql: string };
 
 /** Each with the table and columns that it needs. `isOfNow`: it can only be asked of the present. */
-const examples: readonly (Example & { table: string; columns: readonly string[]; isOfNow?: true })[] = [
+const examples: readonly (Example & {
+  table: string;
+  columns: readonly string[];
+  isOfNow?: true;
+  needs?: readonly string[];
+})[] = [
   {
     title: 'Which datasets are fresh',
     isOfNow: true,
@@ -230,6 +137,18 @@ WHERE asset = :asset
 ORDER BY "timestamp"`,
   },
   {
+    title: 'News on assets with an A signal',
+    table: 'ai_signals_current',
+    columns: ['asset', 'quality_grade', 'action'],
+    sql: `SELECT news.published_at, news.headline, signal.asset, signal.action
+FROM news_symbols AS symbol
+JOIN news_current AS news ON news._key = symbol._key
+JOIN ai_signals_current AS signal ON signal.asset = symbol.value AND signal.quality_grade = 'A'
+ORDER BY news.published_at DESC
+LIMIT 100`,
+    needs: ['news_symbols', 'news_current'],
+  },
+  {
     title: 'Calls by hour',
     table: 'requests',
     columns: ['at', 'status'],
@@ -266,5 +185,8 @@ function examplesFor(tables: Schema['tables'], isPast: boolean): Example[] {
     const known = tables.find(({ name }) => name === table)?.columns.map(({ name }) => name);
     return known !== undefined && columns.every((column) => known.includes(column));
   };
-  return examples.filter(({ table, columns, isOfNow }) => has(table, columns) && !(isPast && isOfNow));
+  return examples.filter(
+    ({ table, columns, isOfNow, needs = [] }) =>
+      has(table, columns) && needs.every((other) => has(other, [])) && !(isPast && isOfNow),
+  );
 }

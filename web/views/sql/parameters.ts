@@ -1,19 +1,23 @@
-/** Parameters of a text of SQL: which there are, and the values that are typed for them. */
+/** Parameters of a text of SQL, and the values that are typed for them. */
 
-import type { Sql } from '../../sql.ts';
-
-/** Text, quoted names and comments may hold the like of a parameter, and are skipped. */
-const token =
-  /--[^\n]*|\/\*.*?(?:\*\/|$)|'(?:[^']|'')*'?|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?|[\p{L}_][\p{L}\p{N}_$]*|\d[\p{L}\p{N}_.]*|[:@$](?<name>[\p{L}\p{N}_]+)/gsu;
+import { parameterNames, tokenize } from '../../../src/sql-tokens.ts';
+import type { Sql } from '../../question.ts';
 
 /** Their names, each once, in their order: `:name`, `@name` and `$name` are one. */
-export function parametersOf(sql: string): string[] {
-  const names = new Set<string>();
-  for (const { groups } of sql.matchAll(token)) if (groups?.['name'] !== undefined) names.add(groups['name']);
-  return [...names];
-}
+export const parametersOf = (sql: string): string[] => [...parameterNames(tokenize(sql))];
 
 export type Typed = Readonly<Record<string, string>>;
+
+/** What a link asks for behind its `#`, or null. */
+export function linkedQuery(hash: URLSearchParams): Sql | null {
+  const sql = hash.get('sql');
+  if (sql === null) return null;
+  try {
+    return { sql, params: (JSON.parse(hash.get('params') ?? '{}') ?? {}) as Sql['params'] };
+  } catch {
+    return { sql, params: {} };
+  }
+}
 
 const whole = /^-?(?:0|[1-9]\d{0,15})$/;
 const fraction = /^-?(?:0|[1-9]\d*)?(?:\.\d+(?:e[+-]?\d+)?|(?<=\d)e[+-]?\d+)$/i;

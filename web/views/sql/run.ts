@@ -3,8 +3,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { OpenedQuery, PageCell } from '../../../src/serve/page/wire.ts';
 import { localNow } from '../../clock.ts';
+import type { Sql } from '../../question.ts';
 import { ask, type QueryProblem } from '../../service.ts';
-import type { Sql } from '../../sql.ts';
 
 export type Run = {
   question: Sql;

@@ -188,12 +188,25 @@ export function columnsSql(source: Pick<Source, 'columns'>): Sql & Pick<RowsSql,
   };
 }
 
+/** The conditions and the order of a question in SQL that every SQLite runs: for people, who take it along. Adds to `params`. */
+export function plainClauses(
+  source: Pick<Source, 'columns' | 'ties'>,
+  { filters, order }: Pick<ReadRequest, 'filters' | 'order'>,
+  params: Params,
+): { conditions: string[]; order: string[] } {
+  const [columnOf, bind] = [columnFinder(source), binder(params)];
+  return {
+    conditions: filters.map((filter) => filterSql(filter, columnOf, bind, true)),
+    order: [...order.map((term) => orderSql(term, columnOf, bind)), ...source.ties],
+  };
+}
+
 type ColumnFinder = (name: string) => Column;
 type Bind = (value: SqlValue) => string;
 
 /** A question may have a thousand values: to count those before, each time, would take as long as all else. */
 function binder(params: Params): Bind {
-  let bound = 0;
+  let bound = Object.keys(params).length;
   return (value) => {
     bound += 1;
     params[`p${bound}`] = value;
@@ -201,7 +214,8 @@ function binder(params: Params): Bind {
   };
 }
 
-function columnFinder({ columns }: Pick<Source, 'columns'>): ColumnFinder {
+/** @throws QueryError for a name that none of the columns has. */
+export function columnFinder({ columns }: Pick<Source, 'columns'>): ColumnFinder {
   const byName = new Map(columns.map((column) => [column.name, column]));
   return (name) => {
     const found = byName.get(name);
@@ -296,19 +310,20 @@ function orderSql({ field, isDescending, nulls }: OrderTerm, columnOf: ColumnFin
   return `${sql} ${isDescending ? 'DESC' : 'ASC'} NULLS ${nulls === 'first' ? 'FIRST' : 'LAST'}`;
 }
 
-function filterSql(filter: Filter, columnOf: ColumnFinder, bind: Bind): string {
+/** @param isPlain without functions of ours. */
+function filterSql(filter: Filter, columnOf: ColumnFinder, bind: Bind, isPlain = false): string {
   const sql =
     'members' in filter
       ? filter.members
-          .map((member) => filterSql(member, columnOf, bind))
+          .map((member) => filterSql(member, columnOf, bind, isPlain))
           .join(filter.join === 'or' ? ' OR ' : ' AND ')
-      : conditionSql(filter, sqlValueOf(filter.field, columnOf, bind), bind);
+      : conditionSql(filter, sqlValueOf(filter.field, columnOf, bind), bind, isPlain);
   return filter.isNegated ? `NOT (${sql})` : `(${sql})`;
 }
 
 const comparisons = { eq: '=', neq: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
-function conditionSql(condition: Condition, value: Value, bind: Bind): string {
+function conditionSql(condition: Condition, value: Value, bind: Bind, isPlain: boolean): string {
   const { sql, kind, json } = value;
   switch (condition.operator) {
     case 'is':
@@ -325,6 +340,7 @@ function conditionSql(condition: Condition, value: Value, bind: Bind): string {
     case 'cs':
       if (kind !== 'json' && kind !== 'mixed')
         throw new QueryError(400, '42883', `column ${condition.field.column} holds no lists`);
+      if (isPlain) return holdsSql(json?.text ?? sql, condition.values, bind);
       return `mirror_contains(${json?.text ?? sql}, ${bind(JSON.stringify(condition.values))})`;
     case 'like':
     case 'ilike':
@@ -334,11 +350,18 @@ function conditionSql(condition: Condition, value: Value, bind: Bind): string {
           '42883',
           `column ${condition.field.column} holds no text: ${condition.operator} cannot be asked of it`,
         );
+      if (isPlain) return `${sql} LIKE ${bind(condition.value.replaceAll('*', '%'))} ESCAPE '\\'`;
       return `mirror_${condition.operator}(${sql}, ${bind(condition.value)})`;
     default:
       return compareSql(condition.operator, condition.value, value, condition.field.column, bind);
   }
 }
+
+/** Whether a list of JSON holds all of the values. */
+const holdsSql = (list: string, values: readonly string[], bind: Bind) =>
+  values
+    .map((value) => `EXISTS (SELECT 1 FROM json_each(${list}) WHERE value = ${bind(value)})`)
+    .join(' AND ') || '1';
 
 function compareSql(
   operator: keyof typeof comparisons,

@@ -1,17 +1,8 @@
 /** Which chart is chosen for an answer, and what is drawn. */
 
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { PageCell } from '../../../../src/serve/page/wire.ts';
-import {
-  barsOf,
-  canDraw,
-  chooseChart,
-  kindsOf,
-  MAX_BARS,
-  MAX_POINTS,
-  pointsOf,
-  withKind,
-} from '../../../../web/views/sql/chart-data.ts';
+import { chooseChart, kindsOf, pointsOf, withKind } from '../../../../web/views/sql/chart-data.ts';
 
 const day = (at: number) => new Date(Date.UTC(2026, 0, at)).toISOString();
 
@@ -49,46 +40,52 @@ test.each([
   expect(choice).toBe(expected);
 });
 
-describe('chosen by hand', () => {
-  const kinds = ['text', 'number', 'number', 'time'] as const;
-
-  test('another kind takes an axis that it can have', () => {
-    expect(withKind({ kind: 'bar', x: 0, y: [1] }, 'line', kinds)).toEqual({ kind: 'line', x: 2, y: [1] });
-    expect(withKind({ kind: 'line', x: 3, y: [1] }, 'bar', kinds)).toEqual({ kind: 'bar', x: 3, y: [1] });
+test('of several rows of one moment, those of each text are a line of their own, and missing ones a gap', () => {
+  const columns = ['at', 'action', 'n'].map((name) => ({ name, type: null }));
+  const rows = [
+    [day(1), 'BUY', 1],
+    [day(1), 'SELL', 2],
+    [day(2), 'BUY', 3],
+  ];
+  const choice = chooseChart(columns, kindsOf(columns, rows), rows);
+  expect(choice).toEqual({ kind: 'line', x: 0, y: [2], split: 1 });
+  if (!choice) return;
+  expect(pointsOf(columns, rows, choice)).toEqual({
+    x: [Date.parse(day(1)), Date.parse(day(2))],
+    series: [
+      { label: 'BUY', values: [1, 3] },
+      { label: 'SELL', values: [2, null] },
+    ],
+    notes: [],
   });
-
-  test('what cannot be drawn is not offered', () => {
-    expect(canDraw({ kind: 'bar', x: 0, y: [1] }, 'scatter', kinds)).toBe(true);
-    expect(canDraw({ kind: 'bar', x: 0, y: [1] }, 'scatter', ['text', 'number'])).toBe(false);
-  });
+  const many = Array.from({ length: 40 }, (_, at) => [day(1 + (at % 2)), `text ${at % 20}`, at]);
+  expect(pointsOf(columns, many, { ...choice, split: 1 }).series.map(({ label }) => label)).toContain(
+    'all others',
+  );
 });
 
-describe('what is drawn', () => {
-  test('stands in ascending order, and what has no place is counted', () => {
-    const rows = [
-      [day(2), 2],
-      [null, 9],
-      [day(1), null],
-      ['soon', 1],
-    ];
-    expect(pointsOf(rows, { kind: 'line', x: 0, y: [1] })).toEqual({
-      x: [Date.parse(day(1)), Date.parse(day(2))],
-      series: [[null, 2]],
-      withoutPlace: 2,
-      left: 0,
-    });
-  });
+test('another kind takes an axis that it can have', () => {
+  const kinds = ['text', 'number', 'number', 'time'] as const;
+  const of = (kind: 'line' | 'bar', x: number) => ({ kind, x, y: [1], split: -1 });
+  expect(withKind(of('bar', 0), 'line', kinds)).toEqual(of('line', 2));
+  expect(withKind(of('line', 3), 'bar', kinds)).toEqual(of('bar', 3));
+  expect(withKind(of('bar', 0), 'scatter', ['text', 'number'])).toEqual(of('bar', 0));
+});
 
-  test('large integers are drawn where the nearest double is', () => {
-    const rows = [[1, { integer: '9007199254740993' }]];
-    expect(pointsOf(rows, { kind: 'line', x: 0, y: [1] }).series).toEqual([[9007199254740992]]);
-  });
-
-  test('of too much only the first part, and how much is left is told', () => {
-    const rows = Array.from({ length: MAX_POINTS + 5 }, (_, at) => [at, at]);
-    expect(pointsOf(rows, { kind: 'line', x: 0, y: [1] })).toMatchObject({ left: 5 });
-    const bars = barsOf([...rows.slice(0, MAX_BARS + 3), [1, null]], { kind: 'bar', x: 0, y: [1] });
-    expect(bars).toMatchObject({ left: 3, without: 1 });
-    expect(bars.bars).toHaveLength(MAX_BARS);
+test('points stand in ascending order, large integers where the nearest double is, and what has no place is counted', () => {
+  const columns = [
+    { name: 'at', type: null },
+    { name: 'n', type: null },
+  ];
+  const rows: PageCell[][] = [
+    [day(2), { integer: '9007199254740993' }],
+    [null, 9],
+    [day(1), null],
+    ['soon', 1],
+  ];
+  expect(pointsOf(columns, rows, { kind: 'line', x: 0, y: [1], split: -1 })).toEqual({
+    x: [Date.parse(day(1)), Date.parse(day(2))],
+    series: [{ label: 'n', values: [null, 9007199254740992] }],
+    notes: ['2 rows have no at.'],
   });
 });
