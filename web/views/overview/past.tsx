@@ -64,7 +64,8 @@ function PastDataset({ job, table, at, day }: PastProps) {
       at={at}
       state={
         <span class="note" role={problem ? 'alert' : undefined} aria-busy={isLoading}>
-          {problem?.message ?? (completeAsOf === null ? 'never complete by then' : 'complete by then')}
+          {problem?.message ??
+            (value && (completeAsOf === null ? 'never complete by then' : 'complete by then'))}
         </span>
       }
       age={completeAsOf === null ? '–' : duration((Date.parse(at) - Date.parse(completeAsOf)) / 1_000)}
