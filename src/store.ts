@@ -202,7 +202,7 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     Pick<WalkRow, 'startedAt' | 'finishedAt'> & { metNone: 0 | 1 }
   >(
     `SELECT started_at AS startedAt, finished_at AS finishedAt,
-       kind = 'glance' AND status = 'complete' AND rows > 0 AND inserted = rows AS metNone FROM walks
+       kind = 'glance' AND status = 'complete' AND rows > 0 AND inserted >= rows AS metNone FROM walks
      WHERE job = ? AND (kind = 'glance' OR finished_at IS NOT NULL) ORDER BY id DESC LIMIT 1`,
   );
   const upsertNextDue = connection.prepare<[string, string | null]>(

@@ -107,8 +107,10 @@ function closedGate(state: State, job: string, now: number): Decision | null {
   const ledger = ledgerOf(state, job);
   if (!pause && ledger && isShort(state, ledger)) {
     const at = nextProbe(ledger) + (ledger.isTold && state.poolOf[job] === undefined ? BLIND_MS : 0);
-    if (now < at) return wait(at, (ledger.left ?? 0) >= 1 ? 'reserve' : 'quota');
-    if (inFlight.length > 0) return wait(null, 'quota');
+    const reason = (ledger.left ?? 0) >= 1 ? 'reserve' : 'quota';
+    // The response to what is in flight may tell of more.
+    if (inFlight.length > 0) return wait(null, reason);
+    if (now < at) return wait(at, reason);
     ledger.probedAt = now;
     // While calls wait for quota, a faster rate is of no use.
     rate.calm = 0;

@@ -318,7 +318,7 @@ describe('the .env file', () => {
         'MIRROR_ON_CHANGE',
       ]),
     );
-    expect(namesIn(top).length).toBeLessThan(10);
+    expect(namesIn(top).length).toBeLessThan(13);
     expect(top).toContain('MIRROR_SCHEDULE_NEWS=');
     expect(namesIn(more)).toContain('LOG_LEVEL');
   });

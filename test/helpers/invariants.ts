@@ -32,11 +32,13 @@ export function checkLife({ passages, sent }: Life, scenario: Scenario, wildness
   const orderly = feed || wildness === 'orderly';
   let proof: Passage | undefined;
   let walk: Passage | undefined;
+  let hasGap = false;
   for (const passage of passages) {
     checkNothingInvented(passage, sent);
     checkCalls(passage, scenario);
     if (orderly) checkNothingMissed(passage);
-    if (feed) checkNoGap(passage, walk);
+    hasGap = passage.walk.kind === 'glance' && (hasGap || metNone(passage));
+    if (feed && !hasGap) checkNoGap(passage, walk);
     checkRemovals(passage, proof, orderly);
     checkHeld(passage, orderly);
     if (isProof(passage)) proof = passage;
@@ -171,9 +173,13 @@ function checkNothingMissed(passage: Passage): void {
   }
 }
 
+const metNone = ({ walk: { kind, rows, inserted } }: Passage) =>
+  kind === 'glance' && rows > 0 && inserted >= rows;
+
 /**
  * Of a feed a glance brings all that came since the last walk that ended and was there while it looked, whatever broke off
- * between. What came during that walk, the next one brings; so may one that a glance is made beside.
+ * between. What came during that walk, the next one brings; so may one that a glance is made beside. What lies behind a glance that met no
+ * known row the next walk brings: the glance makes it due.
  */
 function checkNoGap(passage: Passage, walk: Passage | undefined): void {
   if (passage.walk.kind !== 'glance' || passage.isBesideWalk) return;
