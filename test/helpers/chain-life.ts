@@ -48,10 +48,11 @@ export async function liveChain(life: ChainLife): Promise<{ edits: number }> {
   };
   try {
     for (let round = 0; round < life.rounds; round += 1) {
-      // Side by side, so that a level is read while it changes.
+      // Side by side, so that a level is read while it changes. Nothing is served before a walk has ended.
       await Promise.all(
         levels.map(async (level) => {
-          for (const job of listNames) await level.mirror(job, random() < 0.3 ? 'glance' : 'walk');
+          for (const job of listNames)
+            await level.mirror(job, round > 0 && random() < 0.3 ? 'glance' : 'walk');
         }),
       );
       clock.advance(Math.floor(random() * 10 * MINUTE));
