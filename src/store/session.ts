@@ -144,8 +144,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   /** Of the transaction that is open: what it did, and the time of its `seq`. */
   let counts = noCounts();
   let seqTime: string | undefined;
-  /** Rows that have been written under it. */
-  const written = new Set<number>();
+  /** Rows that have changed under it. */
+  const changed = new Set<number>();
 
   /** Runs one transaction. After one failure it always throws that error: what is in memory no longer matches the database. */
   function commit<T>(work: () => T): T {
@@ -179,10 +179,10 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
    * @returns it as the time that changed rows get.
    */
   function takeSeq(number?: number): string {
-    if (seqTime === undefined || (number !== undefined && written.has(number))) {
+    if (seqTime === undefined || (number !== undefined && changed.has(number))) {
       const seq = nextSeq(job.name, now());
       seqTime = isoTime(seq);
-      written.clear();
+      changed.clear();
       row.firstSeq ??= seq;
       row.lastSeq = seq;
     }
@@ -269,7 +269,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     if (!stored) {
       count('inserted');
       const number = table.insert(key, values, row.id, takeSeq());
-      written.add(number);
+      changed.add(number);
       return number;
     }
     const { number, change, isHeld } = stored;
@@ -277,7 +277,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     if (change === 'changed') {
       count('updated');
       table.update(number, values, row.id, takeSeq(number));
-      written.add(number);
+      changed.add(number);
     } else if (change === 'moved') table.move(stored, values);
     else if (isMet) table.moveAgain(number, values);
     return number;
@@ -338,6 +338,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     check();
     // Beside an unfinished walk, a glance that read everything proves nothing: only that walk may hold or remove rows.
     const verdict = walk.isBesideWalk ? null : found;
+    // A glance that read everything is a walk.
     const kind = verdict === null ? 'glance' : 'walk';
     const isWhole = kind === 'walk' && !isRenewal && job.reading === 'walk';
     const proof = isWhole && isProof(verdict) ? (verdict as 'snapshot' | 'verified') : undefined;
