@@ -17,6 +17,7 @@ import { CHANGES, type ChangeSource, openChanges } from './queue/changes.ts';
 import { addressOf, connect, within } from './queue/connection.ts';
 import { startPrivateRedis } from './queue/private-redis.ts';
 import { openReports, type ReportSchedules } from './queue/reports.ts';
+import { upsertSchedulers } from './queue/schedulers.ts';
 import { nextDue, type Schedule } from './schedule.ts';
 
 export type { Change } from './queue/changes.ts';
@@ -241,7 +242,7 @@ export function startQueue(options: QueueOptions): MirrorQueue {
     checking ??= (async () => {
       checkedAt = clock.monotonic();
       try {
-        upserting ??= upsertSchedulers().finally(() => {
+        upserting ??= followSchedules().finally(() => {
           upserting = undefined;
         });
         await within(timing.answer, upserting);
@@ -255,21 +256,14 @@ export function startQueue(options: QueueOptions): MirrorQueue {
     return checking;
   }
 
-  async function upsertSchedulers(): Promise<void> {
+  async function followSchedules(): Promise<void> {
     // A full Redis takes a script that removes something first, as an upsert does, but nothing else.
     await connection.client.set(`${prefix}:written`, isoTime(clock.now()), 'PX', timing.upsert);
-    for (const { key, next } of await queue.getJobSchedulers()) {
-      const schedule = datasets.get(key)?.schedule;
-      // An upsert keeps the next tick, which a clock that was ahead may have set.
-      const isFar = schedule && 'every' in schedule && (next ?? 0) > clock.now() + schedule.every;
-      if (!schedule || isFar) await queue.removeJobScheduler(key);
-    }
-    await reports?.upsertSchedulers();
-    for (const dataset of datasets.values()) {
-      const { job, schedule } = dataset;
-      if (!('every' in schedule)) await queue.upsertJobScheduler(job, { pattern: schedule.cron, tz: 'UTC' });
-      else await queue.upsertJobScheduler(job, { every: schedule.every, startDate: firstTick(dataset) });
-    }
+    const wanted = [...datasets.values()].map(
+      (dataset) => [dataset.job, { schedule: dataset.schedule, firstTick: firstTick(dataset) }] as const,
+    );
+    await upsertSchedulers(queue, new Map(wanted), clock.now());
+    await reports?.upsertSchedulers(clock.now());
   }
 
   const firstTick = (dataset: Dataset) => {

@@ -2,6 +2,7 @@
 
 import { Queue, type QueueOptions, Worker } from 'bullmq';
 import type { Schedule } from '../schedule.ts';
+import { upsertSchedulers } from './schedulers.ts';
 
 const REPORTS = 'reports';
 /** So many run at once. */
@@ -32,15 +33,12 @@ export function openReports(
     follow(wanted: ReportSchedules): void {
       schedules = wanted;
     },
-    async upsertSchedulers(): Promise<void> {
-      for (const { key } of await queue.getJobSchedulers())
-        if (!Object.hasOwn(schedules, key)) await queue.removeJobScheduler(key);
-      for (const [report, schedule] of Object.entries(schedules))
-        await queue.upsertJobScheduler(
-          report,
-          'every' in schedule ? { every: schedule.every } : { pattern: schedule.cron, tz: 'UTC' },
-        );
-    },
+    upsertSchedulers: (now: number) =>
+      upsertSchedulers(
+        queue,
+        new Map(Object.entries(schedules).map(([report, schedule]) => [report, { schedule }])),
+        now,
+      ),
     close: () => Promise.allSettled([worker.close(), queue.close()]),
   };
 }
