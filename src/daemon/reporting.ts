@@ -86,9 +86,14 @@ export function keepReporting(parts: ReportingParts): Reporting {
     noteReports(state, found);
     for (const { report, message } of found.mistakes) warnOnce(`${report}.sql`, message);
     followSchedules();
+    const facts = factsNow();
     for (const report of found.reports) {
       if (signal.aborted) return;
-      if (isDue(report) && !(await parts.queue()?.wakeReport(report.name)) && running.size < CONCURRENCY)
+      if (
+        isDue(report, facts) &&
+        !(await parts.queue()?.wakeReport(report.name)) &&
+        running.size < CONCURRENCY
+      )
         void run(report.name);
     }
     send();
@@ -105,23 +110,26 @@ export function keepReporting(parts: ReportingParts): Reporting {
     queue.scheduleReports(Object.fromEntries(schedules));
   }
 
+  const factsNow = () => ({
+    ...{ now: clock.now(), known: state.all() },
+    ...{ latestChanges: state.latestChanges(), completeAsOf: store.completeAsOf },
+  });
+
   /** @param early by how much of its interval it may run before that is over. */
-  function isDue(report: Report, early = 0): boolean {
+  function isDue(report: Report, facts: ReturnType<typeof factsNow>, early = 0): boolean {
     if (running.has(report.name) || signal.aborted) return false;
-    const now = clock.now();
-    const known = state.all().find(({ name }) => name === report.name);
-    const facts = { now, latestChanges: state.latestChanges(), completeAsOf: store.completeAsOf };
+    const known = facts.known.find(({ name }) => name === report.name);
     const { at, unproven } = reportDue(report, known, facts);
     if (unproven !== null && known?.waits === null)
       state.wait(report.name, report.sql, known.reads, unproven);
     const every = report.run !== 'on change' && 'every' in report.run ? report.run.every : 0;
-    return at - early * every <= now;
+    return at - early * every <= facts.now;
   }
 
   async function run(name: string): Promise<void> {
     const report = found.reports.find((one) => one.name === name);
     try {
-      if (!report || !isDue(report, EARLY)) return;
+      if (!report || !isDue(report, factsNow(), EARLY)) return;
       const ran = perform(report).finally(() => running.delete(name));
       running.set(name, ran);
       await ran;

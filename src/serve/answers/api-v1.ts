@@ -35,18 +35,17 @@ import type { OpenMirror, WatchedMirror } from './mirror.ts';
 import type { Pool } from './pool.ts';
 import { usageBody } from './usage.ts';
 
-type ApiParts = {
+/** What both surfaces take. */
+export type SurfaceParts = {
   dir: string;
-  /** The endpoints. */
   jobs: readonly ListedJob[];
-  admission: Admission;
   answerCall: AnswerCall;
   mirror: WatchedMirror;
   pool: Pick<Pool, 'take' | 'quick'>;
   /** The greatest age that is shown, in milliseconds, by job; a job that is not there has no bound. */
   maxAgeMs: Readonly<Record<string, number>>;
   clock: Pick<Clock, 'now'>;
-  /** How long a page may take. */
+  /** How long a page or a question may take. */
   questionMs?: number | undefined;
 };
 
@@ -61,7 +60,7 @@ const missing = {
   unavailable: errorResponse('service_unavailable', retryAfter(BUSY_SECONDS)),
 };
 
-export function apiRoutes(parts: ApiParts): Route[] {
+export function apiRoutes(parts: SurfaceParts & { admission: Admission }): Route[] {
   const { dir, admission, answerCall, mirror, pool, maxAgeMs, clock, questionMs = PAGE_MS } = parts;
 
   function routeOf(job: ListedJob): Route {

@@ -4,21 +4,13 @@
  * query process, which can be killed, reads the rows.
  */
 
-import { type Clock, isoTime, isTooOld } from '../../clock.ts';
+import { isoTime, isTooOld } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
-import type { ListedJob } from '../../job-list.ts';
 import { isHeldColumn } from '../../reading/columns.ts';
 import { analystViewsOf, type Connection, quoted } from '../../store/read.ts';
 import { describeBeginning } from '../../time.ts';
 import { accountOwner, type Caller } from '../access/admission.ts';
-import {
-  type AnswerCall,
-  BUSY_SECONDS,
-  finished,
-  type Plan,
-  type PlannedResponse,
-  UNREADY_SECONDS,
-} from '../answers.ts';
+import { BUSY_SECONDS, finished, type Plan, type PlannedResponse, UNREADY_SECONDS } from '../answers.ts';
 import type { Call, Route } from '../http/handler.ts';
 import {
   abortSignalOf,
@@ -32,8 +24,8 @@ import {
   retryAfter,
   type StreamedResponse,
 } from '../http/response.ts';
-import { ageOfProof, freshnessHeaders } from './api-v1.ts';
-import type { OpenMirror, WatchedMirror } from './mirror.ts';
+import { ageOfProof, freshnessHeaders, type SurfaceParts } from './api-v1.ts';
+import type { OpenMirror } from './mirror.ts';
 import {
   epochOf,
   type FeedDataset,
@@ -73,21 +65,7 @@ import {
   versionsOfRow,
   viewRows,
 } from './mirror-v1/sql.ts';
-import type { Pool } from './pool.ts';
 import { prepared } from './prepared.ts';
-
-export type QueryParts = {
-  dir: string;
-  jobs: readonly ListedJob[];
-  answerCall: AnswerCall;
-  mirror: WatchedMirror;
-  pool: Pick<Pool, 'take' | 'quick'>;
-  /** The greatest age that is shown, in milliseconds, by job; a job that is not there has no bound. */
-  maxAgeMs: Readonly<Record<string, number>>;
-  clock: Pick<Clock, 'now'>;
-  /** How long a question may take. */
-  questionMs?: number | undefined;
-};
 
 /** A question of `/mirror/v1`. @property dir the folder of the mirror. */
 export type DatasetQuestion = { readonly dir: string } & (
@@ -127,7 +105,7 @@ const DEFAULT_MAX_ROWS = 1_000;
 const ROWS_PER_CALL = 100;
 const QUESTION_MS = 5_000;
 
-export function openQuery(parts: QueryParts): QuerySurface {
+export function openQuery(parts: SurfaceParts): QuerySurface {
   const { dir, jobs, answerCall, mirror, pool, maxAgeMs, clock, questionMs = QUESTION_MS } = parts;
   const lists = jobs.filter((job): job is ListJob => job.history !== null && job.versions !== null);
 
