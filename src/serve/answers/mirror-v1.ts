@@ -1,5 +1,5 @@
 /**
- * The second surface, `/mirror/v1`: questions in PostgREST's read syntax. A question goes the way of every call (`service.ts`):
+ * The second surface, `/mirror/v1`: questions in PostgREST's read syntax. A question goes the way of every call (`answers.ts`):
  * the key, the limits, what the response may cost, the rows. What differs is here: the question is parsed and becomes SQL, and a
  * query process, which can be killed, reads the rows.
  */
