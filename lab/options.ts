@@ -1,7 +1,7 @@
 /** The command line of what measures: `--help` prints its options, and a mistake is one line and exit code 64. */
 
 import { Command, InvalidArgumentError } from 'commander';
-import { exitCodes } from '../src/errors.ts';
+import { exitCodes } from '../src/base/errors.ts';
 
 /** @param name as in `npm run <name>`. */
 export function tool(name: string, about: string): Command {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { loadJobs } from '../src/load-jobs.ts';
+import { loadJobs } from '../src/job/load.ts';
 import { openStore } from '../src/store.ts';
 import { built } from '../test/helpers/built.ts';
 import type { Figures } from './passes/gauge.ts';

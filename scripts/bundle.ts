@@ -20,7 +20,7 @@ const light = [
 ];
 
 /** The step of the build that writes down the jobs. */
-const others = ['src/job-list/write.ts'];
+const others = ['src/job/write-list.ts'];
 
 const jobs = filesIn('jobs');
 const entryPoints = [...light, ...others, ...jobs];
@@ -88,7 +88,7 @@ function layers(): Plugin {
   const late = new Set([...others, ...filesIn('src').flatMap(importedLate)]);
   for (const file of light) late.delete(file);
   const below = (file: string) =>
-    (late.has(file) && 'src/main.ts') || (jobs.includes(file) && 'src/app.ts') || undefined;
+    (late.has(file) && 'src/commands.ts') || (jobs.includes(file) && 'src/app.ts') || undefined;
   return {
     name: 'layers',
     setup({ onLoad }) {

@@ -16,7 +16,7 @@ import {
   steppedClock,
 } from '../src/commands/demo-past.ts';
 import { readServeConfig, settingOf } from '../src/config.ts';
-import { listJobs, ownSchedules } from '../src/job-list.ts';
+import { listJobs, ownSchedules } from '../src/job/list.ts';
 import { openService } from '../src/serve.ts';
 import { tryLock } from '../src/store.ts';
 import { launch } from '../test/helpers/browser.ts';

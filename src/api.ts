@@ -3,12 +3,12 @@
 import { openConnections, type TunnelProxy } from './api/connections.ts';
 import { exchange } from './api/exchange.ts';
 import { type Body, type BodyError, type Call, type JudgedResponse, judge } from './api/response.ts';
-import { backoffMs } from './backoff.ts';
-import { type Clock, isoTime, type Random } from './clock.ts';
-import type { Failure } from './errors.ts';
+import { backoffMs } from './base/backoff.ts';
+import { type Clock, isoTime, type Random } from './base/clock.ts';
+import type { Failure } from './base/errors.ts';
+import type { KeySource } from './base/key.ts';
 import { REQUEST_DEADLINE_MS } from './governor/machine.ts';
 import type { CompleteRequest, Governor } from './governor.ts';
-import type { KeySource } from './key.ts';
 
 type ApiRequest = {
   job: string;

@@ -1,22 +1,22 @@
 /** Builds the parts from the settings, and releases them in the opposite order. */
 
 import { createApi, type EndpointCheck } from './api.ts';
-import { ageOf, type Clock, type Random } from './clock.ts';
+import { type Change, onChange, type Say } from './app/on-change.ts';
+import { ageOf, type Clock, type Random } from './base/clock.ts';
+import { asFailure, Failure } from './base/errors.ts';
+import { hasEnded, nameProcess } from './base/process-name.ts';
+import { createReleases, type Releases } from './base/releases.ts';
+import { intervalOf } from './base/schedule.ts';
+import { version } from './base/version.ts';
 import { hintSettings } from './config/settings.ts';
 import { type Config, forCommands, readConfig, readLocalConfig, settingOf } from './config.ts';
-import { asFailure, Failure } from './errors.ts';
 import { createGovernor } from './governor.ts';
+import { findJob, ownSchedules } from './job/list.ts';
+import { loadJobs } from './job/load.ts';
 import type { Job } from './job.ts';
-import { findJob, ownSchedules } from './job-list.ts';
-import { loadJobs } from './load-jobs.ts';
 import { mirror, type Progress, retryRefused } from './mirror.ts';
-import { type Change, onChange, type Say } from './on-change.ts';
-import { hasEnded, nameProcess } from './process-name.ts';
-import { createReleases, type Releases } from './releases.ts';
-import { intervalOf } from './schedule.ts';
 import { hasMirror, mirrorFile } from './store/read.ts';
 import { isLock, openUpgradedStore, type Retried, type Store, tryLock, type WalkRow } from './store.ts';
-import { version } from './version.ts';
 
 export type Surroundings = {
   environment: Record<string, string | undefined>;

@@ -2,11 +2,11 @@
 /** The program: the command line of this process, its signals, its settings, and its standard output and error. */
 
 import { createWriteStream, fstatSync } from 'node:fs';
-import { systemClock } from './clock.ts';
-import { diskTrouble } from './disk.ts';
-import { readDotEnv } from './dot-env.ts';
-import { exitCodes, Failure } from './errors.ts';
-import { main, startedAs } from './main.ts';
+import { systemClock } from './base/clock.ts';
+import { diskTrouble } from './base/disk.ts';
+import { exitCodes, Failure } from './base/errors.ts';
+import { main, startedAs } from './commands.ts';
+import { readDotEnv } from './config/dot-env.ts';
 
 const STDOUT = 1;
 

@@ -2,6 +2,12 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { generalEnvironment } from './base/environment.ts';
+import { Failure, toError } from './base/errors.ts';
+import { type KeySource, keyFromFile, keyFromValue, WORLD_PERMISSION_BITS } from './base/key.ts';
+import { nearest } from './base/near.ts';
+import { isLoopback } from './base/networks.ts';
+import { parseSchedule, type Schedule } from './base/schedule.ts';
 import {
   allSettings,
   type Environment,
@@ -28,12 +34,6 @@ import {
   type ShipAddress,
   type VariableList,
 } from './config/values.ts';
-import { generalEnvironment } from './environment.ts';
-import { Failure, toError } from './errors.ts';
-import { type KeySource, keyFromFile, keyFromValue, WORLD_PERMISSION_BITS } from './key.ts';
-import { nearest } from './near.ts';
-import { isLoopback } from './networks.ts';
-import { parseSchedule, type Schedule } from './schedule.ts';
 
 export { type Environment, settingOf } from './config/settings.ts';
 export {

@@ -4,6 +4,9 @@ import { once } from 'node:events';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, openApp, type Surroundings } from './app.ts';
+import { Failure, Snooze, toError } from './base/errors.ts';
+import type { Log } from './base/log.ts';
+import { type Releases, releasing } from './base/releases.ts';
 import { forCommands } from './config.ts';
 import { type Following, type FollowingParts, keepFollowing } from './daemon/following.ts';
 import { openHealthSocket } from './daemon/health-socket.ts';
@@ -12,17 +15,13 @@ import { createPulse, type Pulse } from './daemon/pulse.ts';
 import { keepReporting } from './daemon/reporting.ts';
 import { keepServing } from './daemon/service.ts';
 import { systemdNotifier } from './daemon/systemd.ts';
-import { Failure, Snooze, toError } from './errors.ts';
+import { datasetsOf, tablesOf } from './job/list.ts';
 import { type Job, listed } from './job.ts';
-import { datasetsOf, tablesOf } from './job-list.ts';
-
-import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
 import { createTurns, type Turns } from './plan/turn.ts';
 import { type MirrorQueue, startQueue } from './queue.ts';
 import { provenBy, provenSince, provenUpTo } from './reading/changes.ts';
 import { type DaemonNote, noSinks, readStatus } from './reading/status.ts';
-import { type Releases, releasing } from './releases.ts';
 import { lakeThread, shipThread } from './sinks.ts';
 import { describeHolder, guarded, isLock, type Lock, tryLock, type WalkRow } from './store.ts';
 

@@ -2,6 +2,7 @@
 
 import { arch, platform } from 'node:os';
 import type { Surroundings } from './app.ts';
+import { version } from './base/version.ts';
 import { examineSettings, readDir } from './config.ts';
 import { checkApi } from './doctor/api.ts';
 import { type Check, ok, problemOf, skipped } from './doctor/check.ts';
@@ -9,9 +10,8 @@ import { checkRedis, checkService, checkSinks } from './doctor/daemon.ts';
 import { checkAges, checkDatabase, checkDisk, checkLog } from './doctor/database.ts';
 import { checkFiles } from './doctor/files.ts';
 import { checkReports } from './doctor/reports.ts';
+import { ownSchedules } from './job/list.ts';
 import type { Job } from './job.ts';
-import { ownSchedules } from './job-list.ts';
-import { version } from './version.ts';
 
 export type { Check } from './doctor/check.ts';
 

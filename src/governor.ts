@@ -3,9 +3,9 @@
  * share, a response is another; `governor/machine.ts` decides.
  */
 
-import { type Clock, isoTime, type Random } from './clock.ts';
+import { type Clock, isoTime, type Random } from './base/clock.ts';
+import { Failure, Snooze, type WaitReason } from './base/errors.ts';
 import type { AccountLimits } from './config/values.ts';
-import { Failure, Snooze, type WaitReason } from './errors.ts';
 import { govern, isSameSet } from './governor/machine.ts';
 import {
   type Decision,

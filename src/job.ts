@@ -10,6 +10,7 @@ import {
   text,
 } from 'drizzle-orm/sqlite-core';
 import type { z } from 'zod';
+import { columnName, NUMBER, type Schema, storedName } from './base/properties.ts';
 import {
   columnsOf,
   declaredColumns,
@@ -18,10 +19,9 @@ import {
   schemaOf,
   valueReader,
 } from './job/columns.ts';
-import { columnName, NUMBER, type Schema, storedName } from './properties.ts';
 
+export type { Schema } from './base/properties.ts';
 export type { RowValues, SqlValue } from './job/columns.ts';
-export type { Schema } from './properties.ts';
 
 /** A view that makes reports on a dataset easier. */
 export type View = {
@@ -86,7 +86,7 @@ type Definition<Row> = {
   shown?: readonly string[];
 };
 
-/** A dataset without the code of its contract. The build writes it down for readers (`job-list.ts`). */
+/** A dataset without the code of its contract. The build writes it down for readers (`job/list.ts`). */
 export type ListedJob = Required<
   Pick<
     Definition<unknown>,

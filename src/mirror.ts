@@ -2,7 +2,7 @@
 
 import { type Call, RequestFailure, silence } from './api/response.ts';
 import type { Api } from './api.ts';
-import { Snooze, toError, type WaitReason } from './errors.ts';
+import { Snooze, toError, type WaitReason } from './base/errors.ts';
 import type { Job } from './job.ts';
 import { openWindow } from './mirror/window.ts';
 import type { Counts, QuarantinedRow, Retried, Store, WalkRow, WalkSession } from './store.ts';

@@ -1,10 +1,10 @@
 /** How often each dataset is walked and glanced at, from its schedule, the calls that a walk takes, and the calls that may be made. */
 
-import { DAY_MS, isoTime } from './clock.ts';
+import { DAY_MS, isoTime } from './base/clock.ts';
+import { runsWithin } from './base/schedule.ts';
 import { type Description, describeKept, type Pool } from './governor/describe.ts';
-import type { Dataset } from './job-list.ts';
+import type { Dataset } from './job/list.ts';
 import { type Facts, type Head, type Observed, readFacts } from './plan/facts.ts';
-import { runsWithin } from './schedule.ts';
 import { type Connection, readMirror } from './store/read.ts';
 
 export type { Head } from './plan/facts.ts';

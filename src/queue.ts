@@ -9,16 +9,16 @@
  */
 
 import { type Job as BullJob, DelayedError, Queue, Worker } from 'bullmq';
-import { ageOf, type Clock, isoTime, systemClock } from './clock.ts';
+import { ageOf, type Clock, isoTime, systemClock } from './base/clock.ts';
+import { Failure, Snooze, toError } from './base/errors.ts';
+import type { Log } from './base/log.ts';
+import { nextDue, type Schedule } from './base/schedule.ts';
 import { parseRedisUrl } from './config.ts';
-import { Failure, Snooze, toError } from './errors.ts';
-import type { Log } from './log.ts';
 import { CHANGES, type ChangeSource, openChanges } from './queue/changes.ts';
 import { addressOf, connect, within } from './queue/connection.ts';
 import { startPrivateRedis } from './queue/private-redis.ts';
 import { openReports, type ReportSchedules } from './queue/reports.ts';
 import { upsertSchedulers } from './queue/schedulers.ts';
-import { nextDue, type Schedule } from './schedule.ts';
 
 export type { Change } from './queue/changes.ts';
 

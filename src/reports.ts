@@ -2,22 +2,22 @@
 
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { writing } from './atomic-file.ts';
-import { ageOf, type Clock, isoTime, isTooOld } from './clock.ts';
-import { makeFolder } from './disk.ts';
-import { asFailure, Failure } from './errors.ts';
-import { nearest } from './near.ts';
+import { writing } from './base/atomic-file.ts';
+import { ageOf, type Clock, isoTime, isTooOld } from './base/clock.ts';
+import { makeFolder } from './base/disk.ts';
+import { asFailure, Failure } from './base/errors.ts';
+import { nearest } from './base/near.ts';
+import { printable } from './base/printable.ts';
+import { nextDue } from './base/schedule.ts';
+import { version } from './base/version.ts';
 import { type Cell, type Column, hex } from './output/answer.ts';
 import { rowToJson } from './output/forms.ts';
 import { count, number } from './output/numbers.ts';
-import { printable } from './printable.ts';
 import { exportAnswer, openFiles } from './reading/export.ts';
 import { judge } from './reading/query/sources.ts';
 import type { Answer, Question, RunQuery } from './reading/query.ts';
 import { fileOf, mistakesByReport, type Report, type ReportFiles } from './reports/file.ts';
-import { nextDue } from './schedule.ts';
 import { describeHolder, isLock, type ReportState, tryLock } from './store.ts';
-import { version } from './version.ts';
 
 export {
   type Mistake,

@@ -5,13 +5,14 @@
 
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
-import type { Clock } from './clock.ts';
+import type { Clock } from './base/clock.ts';
+import { type Failure, toError } from './base/errors.ts';
+import type { Log } from './base/log.ts';
+import type { Schedule } from './base/schedule.ts';
+import { version } from './base/version.ts';
 import { mayHaveProxy } from './config.ts';
-import { type Failure, toError } from './errors.ts';
-import { datasetsOf, type ListedJob } from './job-list.ts';
-import type { Log } from './log.ts';
+import { datasetsOf, type ListedJob } from './job/list.ts';
 import type { ServedProcess } from './reading/query.ts';
-import type { Schedule } from './schedule.ts';
 import { openAdmission } from './serve/access/admission.ts';
 import { apiRoutes } from './serve/answers/api-v1.ts';
 import { createAccessLog, openMetrics, operatorRoutes } from './serve/answers/metrics.ts';
@@ -26,7 +27,6 @@ import { clientAddresses, hostNames, originOf } from './serve/http/request.ts';
 import { errorResponse, type StreamedResponse } from './serve/http/response.ts';
 import type { PageAccess } from './serve/page/wire.ts';
 import { openPage } from './serve/page.ts';
-import { version } from './version.ts';
 
 export type ServiceParts = {
   dir: string;

@@ -1,8 +1,8 @@
 /** The sinks, which follow the mirror, and the threads that load them for the daemon. Mirroring never waits for such a thread. */
 
+import type { FailureSent } from './base/errors.ts';
+import { type Thread, threadOnDemand } from './base/worker.ts';
 import type { ShipAddress } from './config.ts';
-import type { FailureSent } from './errors.ts';
-import { type Thread, threadOnDemand } from './worker.ts';
 
 /** Every sink, by the command that loads it; some take only changes that are proven. */
 export const sinks = {

@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Body } from './api/response.ts';
+import { Failure } from './base/errors.ts';
 import { hintSettings, settingOf } from './config/settings.ts';
-import { Failure } from './errors.ts';
 import type { Job, RowValues } from './job.ts';
 import {
   type CheckedPage,

@@ -1,7 +1,7 @@
 /** The entry of our threads and processes, each with one of these tasks; `worker.ts` calls it. */
 
 import { constants, setPriority } from 'node:os';
-import { answerCalls, type Task, type TaskName } from './worker.ts';
+import { answerCalls, type Task, type TaskName } from './base/worker.ts';
 
 const tasks: Record<TaskName, () => Promise<Task<never, unknown, never>>> = {
   lake: async () => (await import('./sinks/lake.ts')).followInLake,

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scopes, startModelApi } from '../model-api/index.ts';
-import { systemClock } from '../src/clock.ts';
+import { systemClock } from '../src/base/clock.ts';
 import { cliFile } from './helpers/cli.ts';
 import { daemonHere } from './helpers/daemon.ts';
 import { insert, publish } from './helpers/edits.ts';

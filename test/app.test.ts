@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { sampleKey, startModelApi } from '../model-api/index.ts';
 import { openApp } from '../src/app.ts';
-import { DAY_MS, HOUR_MS } from '../src/clock.ts';
+import { DAY_MS, HOUR_MS } from '../src/base/clock.ts';
 import { Database } from '../src/store/sqlite.ts';
 import { temporaryFolder } from './helpers/folder.ts';
 import { virtualClock } from './helpers/virtual-clock.ts';

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { openAtomicFile } from '../src/atomic-file.ts';
+import { openAtomicFile } from '../src/base/atomic-file.ts';
 import { temporaryFolder } from './helpers/folder.ts';
 
 /** What may stand where a file is to go, and is none. */

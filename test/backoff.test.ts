@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { backoffMs, doubledMs } from '../src/backoff.ts';
+import { backoffMs, doubledMs } from '../src/base/backoff.ts';
 
 const pauses = { firstMs: 500, longestMs: 10_000 };
 

@@ -22,13 +22,13 @@ test('a module is in one file: whoever loads it gets the same one', () => {
   const modules = programs.flatMap((file) => [
     ...new Set([...readFileSync(file, 'utf8').matchAll(marks)].map(([, module]) => module)),
   ]);
-  expect(modules).toEqual(expect.arrayContaining(['src/errors.ts', 'src/job.ts', 'jobs/news.ts']));
+  expect(modules).toEqual(expect.arrayContaining(['src/base/errors.ts', 'src/job.ts', 'jobs/news.ts']));
   expect(modules.filter((module, at) => modules.indexOf(module) !== at)).toEqual([]);
 });
 
 test('each program that threads and processes of ours run is a file', () => {
   const started = filesIn('src', '.ts').flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(/programFile\('([\w/-]+)', import\.meta\.url/g)].map(([, name]) =>
+    [...readFileSync(file, 'utf8').matchAll(/programFile\('([\w./-]+)', import\.meta\.url/g)].map(([, name]) =>
       join(dist, dirname(file), `${name}.js`),
     ),
   );
@@ -64,7 +64,7 @@ test('a job that was compiled elsewhere is put beside those that were built', as
   expect([asked.code, asked.stderr]).toEqual([64, expect.stringContaining(' funding-rates,')]);
   const list = join(project.folder, 'dist/jobs.json');
   rmSync(list);
-  expect((await run('src/job-list/write.js')).stderr).toBe('');
+  expect((await run('src/job/write-list.js')).stderr).toBe('');
   expect(JSON.parse(readFileSync(list, 'utf8'))).toContainEqual(
     expect.objectContaining({
       name: 'funding-rates',

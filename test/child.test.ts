@@ -4,9 +4,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { startChild } from '../src/child.ts';
-import { generalEnvironment } from '../src/environment.ts';
-import { isAlive } from '../src/process-name.ts';
+import { startChild } from '../src/base/child.ts';
+import { generalEnvironment } from '../src/base/environment.ts';
+import { isAlive } from '../src/base/process-name.ts';
 import { temporaryFolder } from './helpers/folder.ts';
 import { nodeOfSources, sourceAddress } from './helpers/sources.ts';
 

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isoTime } from '../src/clock.ts';
+import { isoTime } from '../src/base/clock.ts';
 import type { BackupReceipt } from '../src/reading/backup.ts';
 import type { Receipt } from '../src/reading/export.ts';
 import type { Status } from '../src/reading/status.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isoTime, systemClock } from '../src/clock.ts';
+import { isoTime, systemClock } from '../src/base/clock.ts';
 
 test('timestamps are ISO 8601 in UTC with milliseconds', () => {
   expect(isoTime(Date.UTC(2026, 10, 21, 3, 4, 5))).toBe('2026-11-21T03:04:05.000Z');

@@ -2,7 +2,7 @@ import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../src/clock.ts';
+import { systemClock } from '../src/base/clock.ts';
 import { allSettings } from '../src/config/settings.ts';
 import { examineSettings, readConfig, readLocalConfig } from '../src/config.ts';
 import { runCli } from './helpers/cli.ts';

@@ -4,8 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { exitCodes } from '../src/base/errors.ts';
 import { allSettings, scheduleSetting } from '../src/config/settings.ts';
-import { exitCodes } from '../src/errors.ts';
 
 const read = (name: string) => readFileSync(join('deploy', name), 'utf8');
 const settings = [...allSettings, scheduleSetting].map(({ name }) => name);

@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync, statSync, symlinkSync, writeFileSync, wr
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { diskTrouble, makeFolder } from '../src/disk.ts';
+import { diskTrouble, makeFolder } from '../src/base/disk.ts';
 import { temporaryFolder } from './helpers/folder.ts';
 
 function thrownBy(work: () => unknown): unknown {

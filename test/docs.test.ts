@@ -6,8 +6,8 @@ import { basename, dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { renderCommands, renderMetrics, renderSettings } from '../scripts/docs/pages.ts';
 import { renderTables } from '../scripts/docs/tables.ts';
-import { exitCodes } from '../src/errors.ts';
-import { loadJobs } from '../src/load-jobs.ts';
+import { exitCodes } from '../src/base/errors.ts';
+import { loadJobs } from '../src/job/load.ts';
 import { openReadOnly } from '../src/store/connection.ts';
 import { openStore } from '../src/store.ts';
 

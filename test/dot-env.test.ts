@@ -1,8 +1,8 @@
 import { chmodSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { readDotEnv } from '../src/config/dot-env.ts';
 import { allSettings } from '../src/config/settings.ts';
-import { readDotEnv } from '../src/dot-env.ts';
 import { runCli } from './helpers/cli.ts';
 import { temporaryFolder } from './helpers/folder.ts';
 

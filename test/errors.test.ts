@@ -7,7 +7,7 @@ import {
   sentFailure,
   toError,
   worstExitCode,
-} from '../src/errors.ts';
+} from '../src/base/errors.ts';
 
 test('exit codes are those of sysexits that scripts rely on; of several jobs it is that of the most severe', () => {
   const { done, usage, contract, unreachable, bug, disk, incomplete, key, config, ...others } = exitCodes;

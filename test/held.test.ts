@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type DatasetName, datasetNames, integer, type Row, seededRandom } from '../model-api/index.ts';
-import { loadJobs } from '../src/load-jobs.ts';
+import { loadJobs } from '../src/job/load.ts';
 import type { Receipt } from '../src/reading/export.ts';
 import type { Status } from '../src/reading/status.ts';
 import { Database } from '../src/store/sqlite.ts';

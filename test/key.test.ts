@@ -2,8 +2,8 @@ import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, inspect } from 'node:util';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Failure } from '../src/errors.ts';
-import { keyFromFile, keyFromValue, secret } from '../src/key.ts';
+import { Failure } from '../src/base/errors.ts';
+import { keyFromFile, keyFromValue, secret } from '../src/base/key.ts';
 import { temporaryFolder } from './helpers/folder.ts';
 
 let file: string;

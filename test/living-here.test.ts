@@ -40,7 +40,7 @@ const additions: Record<string, Addition> = {
          export const greetCommand = ({ stdout }) => new Command('greet').action(() => stdout.write('greeting'));`,
       );
       insert(
-        'src/main.ts',
+        'src/commands.ts',
         `'To begin:': [`,
         `{ name: 'greet', about: '', load: async () => (await import('./commands/greet.ts')).greetCommand },`,
       );
@@ -178,8 +178,8 @@ async function output(
   const environment = { MARKET_API_URL: apiUrl, MARKET_API_KEY: 'k-1234' };
   writeFileSync(
     join(project.folder, 'commands.ts'),
-    `import { main } from './src/main.ts';
-     import { systemClock as clock } from './src/clock.ts';
+    `import { main } from './src/commands.ts';
+     import { systemClock as clock } from './src/base/clock.ts';
      const printed = {};
      for (const [name, args] of JSON.parse(process.argv[2])) {
        printed[name] = '';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { loadJobs } from '../src/load-jobs.ts';
+import { loadJobs } from '../src/job/load.ts';
 import { temporaryFolder } from './helpers/folder.ts';
 
 let folder: string;

@@ -14,8 +14,8 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../src/clock.ts';
-import { loadJobs } from '../src/load-jobs.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { loadJobs } from '../src/job/load.ts';
 import { openConnection, openReadOnly } from '../src/store/connection.ts';
 import { isLock, openStore, tryLock } from '../src/store.ts';
 import { temporaryFolder } from './helpers/folder.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isLoopback, networksOf, parseNetwork } from '../src/networks.ts';
+import { isLoopback, networksOf, parseNetwork } from '../src/base/networks.ts';
 
 test('this machine is told from others', () => {
   const own = [

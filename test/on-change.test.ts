@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../src/clock.ts';
-import { type Change, onChange, type Timing } from '../src/on-change.ts';
+import { type Change, onChange, type Timing } from '../src/app/on-change.ts';
+import { systemClock } from '../src/base/clock.ts';
 import { isLock, tryLock } from '../src/store.ts';
 import { temporaryFolder } from './helpers/folder.ts';
 import { isAlive } from './queue/setup.ts';

@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../src/clock.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { hasEnded, isAlive, nameProcess } from '../src/base/process-name.ts';
 import { readState } from '../src/governor/state.ts';
 import { createGovernor } from '../src/governor.ts';
-import { loadJobs } from '../src/load-jobs.ts';
-import { hasEnded, isAlive, nameProcess } from '../src/process-name.ts';
+import { loadJobs } from '../src/job/load.ts';
 import { openStore } from '../src/store.ts';
 import { nodeOfSources, sourceAddress } from './helpers/sources.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { releasing } from '../src/releases.ts';
+import { releasing } from '../src/base/releases.ts';
 
 test('what was opened last is released first, and what goes together at once', async () => {
   const order: string[] = [];

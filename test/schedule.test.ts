@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { intervalOf, nextDue, parseSchedule, runsWithin } from '../src/schedule.ts';
+import { intervalOf, nextDue, parseSchedule, runsWithin } from '../src/base/schedule.ts';
 
 const minute = 60_000;
 const noon = Date.UTC(2026, 10, 20, 12); // a Friday

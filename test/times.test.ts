@@ -1,7 +1,7 @@
 /** A time means the same on the command line, in `/mirror/v1` and on the page, wherever the machine stands. */
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { parseTime } from '../src/time.ts';
+import { parseTime } from '../src/base/time.ts';
 import { runMain } from './helpers/main.ts';
 import { openServeBench, type ServeBench } from './helpers/serve-bench.ts';
 import { getter } from './serve/client.ts';

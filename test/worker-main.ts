@@ -1,7 +1,7 @@
 /** Tasks that end in every way, in the place of those of `src/worker-main.ts`. */
 
-import { Failure } from '../src/errors.ts';
-import { answerCalls } from '../src/worker.ts';
+import { Failure } from '../src/base/errors.ts';
+import { answerCalls } from '../src/base/worker.ts';
 
 let answers = 0;
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { Failure } from '../src/errors.ts';
-import { threadOnDemand } from '../src/worker.ts';
+import { Failure } from '../src/base/errors.ts';
+import { threadOnDemand } from '../src/base/worker.ts';
 import { programFile } from './helpers/program-file.ts';
 
 function setup() {

@@ -1,7 +1,7 @@
 /** Numbers, durations and times as people read them: pure, the same in every browser. */
 
+import { parseTime } from '../src/base/time.ts';
 import { exactDuration } from '../src/output/numbers.ts';
-import { parseTime } from '../src/time.ts';
 
 export { bytes, count, decimalsOf, number, plural, shownNumber, valueText } from '../src/output/numbers.ts';
 

@@ -1,6 +1,6 @@
 /** The address of the page: the view of its path, and the moment that every view shows, which all links keep. */
 
-import { parseTime } from '../src/time.ts';
+import { parseTime } from '../src/base/time.ts';
 import { serviceNow } from './clock.ts';
 import { conditionsIn, type Sql, type Term } from './question.ts';
 import { type Route, routeOf } from './routes.ts';

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { initialState, type State } from '../../src/governor/state.ts';
 import {
   createGovernor,
@@ -11,7 +11,7 @@ import {
   type GovernorParts,
   type RequestOutcome,
 } from '../../src/governor.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
+import { loadJobs } from '../../src/job/load.ts';
 import { openStore } from '../../src/store.ts';
 import { median } from '../figures.ts';
 import { virtualClock } from '../simulate/clock.ts';

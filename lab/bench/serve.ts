@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listJobs } from '../../src/job-list.ts';
+import { listJobs } from '../../src/job/list.ts';
 import { isHeldColumn } from '../../src/reading/columns.ts';
 import { openKeyring } from '../../src/serve/access/keyring.ts';
 import { epochOf, writePosition } from '../../src/serve/answers/mirror-v1/changes.ts';

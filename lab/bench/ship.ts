@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { seededRandom } from '../../model-api/index.ts';
 import { uuid } from '../../model-api/random.ts';
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import { quoted } from '../../src/store/read.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import {

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadJobs } from '../../src/load-jobs.ts';
+import { loadJobs } from '../../src/job/load.ts';
 import { inColumns } from '../../src/output/text.ts';
 import { openStore } from '../../src/store.ts';
 import { median } from '../figures.ts';

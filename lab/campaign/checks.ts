@@ -3,8 +3,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { loadJobs } from '../../src/job/load.ts';
 import type { Job } from '../../src/job.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
 import { differencesThere, momentOf } from '../../test/helpers/shipped.ts';
 import { differences } from '../../test/helpers/truth.ts';
 import type { Consumer } from './consumer.ts';

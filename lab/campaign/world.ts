@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { loadJobs } from '../../src/load-jobs.ts';
+import { loadJobs } from '../../src/job/load.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import { type Ended, type Running, startCli } from '../../test/helpers/cli.ts';
 import { startCuttingProxy } from '../../test/helpers/cutting-proxy.ts';

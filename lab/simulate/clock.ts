@@ -1,6 +1,6 @@
 /** Virtual time, which passes only when everybody sleeps, and then jumps to the first who wakes; and chance that can be repeated. */
 
-import type { Clock, Random } from '../../src/clock.ts';
+import type { Clock, Random } from '../../src/base/clock.ts';
 
 type Sleeper = { until: number; wake(): void };
 

@@ -1,6 +1,6 @@
 /** The governor in one world: how long the calls take, and how many are refused. */
 
-import type { Clock, Random } from '../../src/clock.ts';
+import type { Clock, Random } from '../../src/base/clock.ts';
 import type { AccountLimits } from '../../src/config/values.ts';
 import type { State } from '../../src/governor/state.ts';
 import { createGovernor, type Governor } from '../../src/governor.ts';

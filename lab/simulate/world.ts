@@ -1,7 +1,7 @@
 /** An API in virtual time: its limits in the shapes in which they are commonly built, its latency, its headers, and others who use the same account. */
 
 import { type Counter, fixedWindow, refill, slidingWindow } from '../../model-api/limits.ts';
-import type { Clock, Random } from '../../src/clock.ts';
+import type { Clock, Random } from '../../src/base/clock.ts';
 import type { RequestOutcome } from '../../src/governor.ts';
 
 type LimiterSpec = { kind: LimiterKind; limit: number; periodMs: number; burst?: number };

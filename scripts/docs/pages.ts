@@ -2,9 +2,9 @@
 
 import type { Command } from 'commander';
 import { Registry } from 'prom-client';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { program } from '../../src/commands.ts';
 import { allSettings, hintSettings, scheduleSetting } from '../../src/config/settings.ts';
-import { program } from '../../src/main.ts';
 import { declareMetrics } from '../../src/serve/answers/metrics.ts';
 
 const WIDTH = 100;

@@ -1,7 +1,7 @@
 /** The connections to the API: straight, or through the proxy of HTTPS_PROXY, to which the key is never shown. */
 
 import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
-import { toError } from '../errors.ts';
+import { toError } from '../base/errors.ts';
 import { codeOf } from './exchange.ts';
 import { PROXY } from './response.ts';
 

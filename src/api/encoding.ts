@@ -1,7 +1,7 @@
 /** Bodies as servers and proxies send them: compressed although nobody asked, and often called by a wrong name. */
 
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
-import { toError } from '../errors.ts';
+import { toError } from '../base/errors.ts';
 
 export type Unpacked = {
   /** As received where it cannot be unpacked. */

@@ -1,8 +1,8 @@
 /** One request on the wire and its response. A response may quote the request, so the key is removed before anything parses it. */
 
 import type { Dispatcher } from 'undici';
-import { toError } from '../errors.ts';
-import type { Secret } from '../key.ts';
+import { toError } from '../base/errors.ts';
+import type { Secret } from '../base/key.ts';
 import { unpack } from './encoding.ts';
 import { BROKEN, type Headers, listed, type RawResponse, STOPPED, TOO_LARGE } from './response.ts';
 

@@ -1,9 +1,9 @@
 /** What a response of the API means: its headers, its body, its line of the catalogue (specification, Errors). */
 
 import { isUtf8 } from 'node:buffer';
-import { DAY_MS } from '../clock.ts';
-import { Failure, type FailureKind } from '../errors.ts';
-import { printable } from '../printable.ts';
+import { DAY_MS } from '../base/clock.ts';
+import { Failure, type FailureKind } from '../base/errors.ts';
+import { printable } from '../base/printable.ts';
 import type { Unpacked } from './encoding.ts';
 
 /** One call as it is recorded: `at` in ISO 8601 UTC, `url` without the origin, nothing secret. */

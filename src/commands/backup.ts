@@ -1,9 +1,9 @@
 /** `market-mirror backup <file>`: a checked copy of the mirror, made while the daemon writes to it. */
 
 import { Command } from 'commander';
+import { printable, printableJson } from '../base/printable.ts';
 import { readLocalConfig } from '../config.ts';
 import { number } from '../output/numbers.ts';
-import { printable, printableJson } from '../printable.ts';
 import { backUp } from '../reading/backup.ts';
 import { serveFile } from '../serve/access/database.ts';
 import type { Context } from './context.ts';

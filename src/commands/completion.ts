@@ -1,7 +1,7 @@
 /** `market-mirror completion <shell>`: the script by which a shell completes our command lines, made from the program itself. */
 
 import { Argument, Command, type Option } from 'commander';
-import { listJobs } from '../job-list.ts';
+import { listJobs } from '../job/list.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 

@@ -2,7 +2,7 @@
 
 import type { Surroundings } from '../app.ts';
 import { type LocalConfig, readLocalConfig, readSchedules } from '../config.ts';
-import { type Dataset, datasetsOf, listJobs, ownSchedules } from '../job-list.ts';
+import { type Dataset, datasetsOf, listJobs, ownSchedules } from '../job/list.ts';
 import type { Output } from '../output/print.ts';
 
 export type Context = Surroundings & {

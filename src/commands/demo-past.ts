@@ -10,8 +10,8 @@ import {
   when,
 } from '../../model-api/index.ts';
 import type { App } from '../app.ts';
-import { type Clock, HOUR_MS } from '../clock.ts';
-import { Snooze } from '../errors.ts';
+import { type Clock, HOUR_MS } from '../base/clock.ts';
+import { Snooze } from '../base/errors.ts';
 import { changing } from './model-api.ts';
 
 /** Rows of each list. */

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { type ModelApi, sampleKey } from '../../model-api/index.ts';
+import { exitCodes, Failure } from '../base/errors.ts';
+import { forShell } from '../base/printable.ts';
 import { settingOf } from '../config.ts';
-import { exitCodes, Failure } from '../errors.ts';
-import { type ListedJob, listJobs, scopesOf } from '../job-list.ts';
+import { type ListedJob, listJobs, scopesOf } from '../job/list.ts';
 import { count } from '../output/numbers.ts';
-import { forShell } from '../printable.ts';
 import { readService } from '../reading/status.ts';
 import { openKeyring } from '../serve/access/keyring.ts';
 import type { Context } from './context.ts';
@@ -130,7 +130,10 @@ async function startDaemon(
   first: readonly string[],
   skipWaits: boolean,
 ) {
-  const [{ runDaemon }, { createLog }] = await Promise.all([import('../daemon.ts'), import('../log.ts')]);
+  const [{ runDaemon }, { createLog }] = await Promise.all([
+    import('../daemon.ts'),
+    import('../base/log.ts'),
+  ]);
   const lines = await progressLines(stderr, first, clock);
   const left = new Set(first);
   const ending = new AbortController();

@@ -1,14 +1,14 @@
 /** `market-mirror doctor`: checks everything that the mirror rests on, and prints what is wrong and what to do about it. */
 
 import { Command } from 'commander';
-import { isoTime } from '../clock.ts';
+import { isoTime } from '../base/clock.ts';
+import { exitCodes, worstExitCode } from '../base/errors.ts';
+import { printable, printableJson } from '../base/printable.ts';
 import { allSettings } from '../config/settings.ts';
 import type { Check } from '../doctor.ts';
-import { exitCodes, worstExitCode } from '../errors.ts';
-import { loadJobs } from '../load-jobs.ts';
+import { loadJobs } from '../job/load.ts';
 import { plural } from '../output/numbers.ts';
 import { type Paint, paintFor } from '../output/text.ts';
-import { printable, printableJson } from '../printable.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 

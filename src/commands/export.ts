@@ -2,15 +2,16 @@
 
 import { extname } from 'node:path';
 import { Command, Option } from 'commander';
-import { isoTime } from '../clock.ts';
+import { isoTime } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
+import { nearest } from '../base/near.ts';
+import { printable, printableJson, printableLines } from '../base/printable.ts';
+import { version } from '../base/version.ts';
 import { readLocalConfig } from '../config.ts';
-import { Failure } from '../errors.ts';
-import { type ListedJob, listJobs } from '../job-list.ts';
-import { nearest } from '../near.ts';
+import { type ListedJob, listJobs } from '../job/list.ts';
 import { describeDefused } from '../output/forms.ts';
 import { count } from '../output/numbers.ts';
 import { type Output, type Write, writerTo } from '../output/print.ts';
-import { printable, printableJson, printableLines } from '../printable.ts';
 import {
   changedSince,
   type ExportFormat,
@@ -21,7 +22,6 @@ import {
   wholeSql,
 } from '../reading/export.ts';
 import { type RunQuery, withQueryProcess } from '../reading/query.ts';
-import { version } from '../version.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 import { withProgressLine } from './live-lines.ts';

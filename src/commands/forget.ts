@@ -2,10 +2,10 @@
 
 import { Command } from 'commander';
 import { openLocalApp } from '../app.ts';
-import { Failure } from '../errors.ts';
+import { Failure } from '../base/errors.ts';
+import { printableJson } from '../base/printable.ts';
+import { findJob } from '../job/list.ts';
 import type { Job } from '../job.ts';
-import { findJob } from '../job-list.ts';
-import { printableJson } from '../printable.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 

@@ -1,8 +1,8 @@
 /** `market-mirror help`, and what makes every command's help teach: examples, and the name that was meant. */
 
 import { type Argument, Command, type Option } from 'commander';
-import { exitCodes, Failure } from '../errors.ts';
-import { nearest } from '../near.ts';
+import { exitCodes, Failure } from '../base/errors.ts';
+import { nearest } from '../base/near.ts';
 import type { Context } from './context.ts';
 
 /** What is typed after `market-mirror`, and what it is for. */

@@ -2,15 +2,16 @@
 
 import { existsSync } from 'node:fs';
 import { Argument, Command } from 'commander';
-import { DAY_MS, isoTime } from '../clock.ts';
+import { DAY_MS, isoTime } from '../base/clock.ts';
+import { Failure, toError } from '../base/errors.ts';
+import { nearest } from '../base/near.ts';
+import { isLoopback, parseNetwork } from '../base/networks.ts';
+import { printable, printableJson } from '../base/printable.ts';
+import { millisecondsOf } from '../base/time.ts';
 import { readLocalConfig } from '../config.ts';
-import { Failure, toError } from '../errors.ts';
-import { listJobs, scopesOf } from '../job-list.ts';
-import { nearest } from '../near.ts';
-import { isLoopback, parseNetwork } from '../networks.ts';
+import { listJobs, scopesOf } from '../job/list.ts';
 import { relative } from '../output/numbers.ts';
 import { type Paint, paintFor, renderTable, type TableColumn } from '../output/text.ts';
-import { printable, printableJson } from '../printable.ts';
 import { readService } from '../reading/status.ts';
 import { serveFile } from '../serve/access/database.ts';
 import { type Issued, type Keyring, openKeyring, type Rotated } from '../serve/access/keyring.ts';
@@ -31,7 +32,6 @@ import {
   renderRate,
 } from '../serve/access/limits.ts';
 import { linkPath, openSessions } from '../serve/access/sessions.ts';
-import { millisecondsOf } from '../time.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 

@@ -1,11 +1,11 @@
 /** Lines on a terminal that change while work goes on: of the jobs of a sync, and of any other work that takes long. */
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { printable } from '../base/printable.ts';
+import { onProgress, type ProgressStep } from '../base/progress.ts';
 import type { Progress } from '../mirror.ts';
 import { bytes, count, duration, number } from '../output/numbers.ts';
 import type { Output } from '../output/print.ts';
-import { printable } from '../printable.ts';
-import { onProgress, type ProgressStep } from '../progress.ts';
 import type { Context } from './context.ts';
 
 /** A text that replaces the one before on the terminal. */

@@ -20,8 +20,8 @@ import {
   startModelApi,
   when,
 } from '../../model-api/index.ts';
-import { isoTime } from '../clock.ts';
-import { Failure, toError } from '../errors.ts';
+import { isoTime } from '../base/clock.ts';
+import { Failure, toError } from '../base/errors.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 

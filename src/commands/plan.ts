@@ -1,11 +1,11 @@
 /** `market-mirror plan`: what the next 24 hours will cost, and what the account has for it; makes no call. */
 
 import { Command } from 'commander';
+import { printable, printableJson } from '../base/printable.ts';
 import { duration, number } from '../output/numbers.ts';
 import type { Output } from '../output/print.ts';
 import { type Paint, paintFor, renderTable, type TableColumn } from '../output/text.ts';
 import { type DatasetPlan, type PlanJson, planJson, readPlan } from '../plan.ts';
-import { printable, printableJson } from '../printable.ts';
 import { type Context, localMirror } from './context.ts';
 import { withExamples } from './help.ts';
 import { renderHead, renderQuota, renderWaits } from './status-and-plan.ts';

@@ -2,12 +2,12 @@
 
 import { Argument, Command } from 'commander';
 import type { LocalApp } from '../app.ts';
+import { exitCodes, Failure, worstExitCode } from '../base/errors.ts';
+import { printable, printableJson } from '../base/printable.ts';
 import { readLocalConfig } from '../config.ts';
-import { exitCodes, Failure, worstExitCode } from '../errors.ts';
+import { findJobs, listJobs } from '../job/list.ts';
 import type { Job } from '../job.ts';
-import { findJobs, listJobs } from '../job-list.ts';
 import { count, number } from '../output/numbers.ts';
-import { printable, printableJson } from '../printable.ts';
 import { type QuarantinedRow, readQuarantine } from '../reading/quarantine.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';

@@ -2,13 +2,14 @@
 
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { isoTime } from '../clock.ts';
+import { isoTime } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
+import { printable, printableLines } from '../base/printable.ts';
+import { millisecondsOf, parsePastTime } from '../base/time.ts';
 import { readLocalConfig } from '../config.ts';
-import { Failure } from '../errors.ts';
-import { type ListedJob, listJobs, tablesOf } from '../job-list.ts';
+import { type ListedJob, listJobs, tablesOf } from '../job/list.ts';
 import { type Format, formats } from '../output/answer.ts';
 import { printRows } from '../output/print.ts';
-import { printable, printableLines } from '../printable.ts';
 import {
   type Answer,
   type Params,
@@ -16,7 +17,6 @@ import {
   type RunQuery,
   withQueryProcess,
 } from '../reading/query.ts';
-import { millisecondsOf, parsePastTime } from '../time.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 

@@ -3,13 +3,13 @@
 import { basename } from 'node:path';
 import { Command } from 'commander';
 import { openLocalApp } from '../app.ts';
-import { ageOf } from '../clock.ts';
+import { ageOf } from '../base/clock.ts';
+import { asFailure, exitCodes, Failure, worstExitCode } from '../base/errors.ts';
+import { nearest } from '../base/near.ts';
+import { printable, printableJson } from '../base/printable.ts';
 import { forCommands, type ReportSettings, readLocalConfig, readReporting } from '../config.ts';
-import { asFailure, exitCodes, Failure, worstExitCode } from '../errors.ts';
-import { listJobs, tablesOf } from '../job-list.ts';
-import { nearest } from '../near.ts';
+import { listJobs, tablesOf } from '../job/list.ts';
 import { count, duration, number } from '../output/numbers.ts';
-import { printable, printableJson } from '../printable.ts';
 import { type RunQuery, withQueryProcess } from '../reading/query.ts';
 import {
   checkReport,

@@ -2,11 +2,11 @@
 
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
+import { Failure } from '../base/errors.ts';
+import { printable, printableJson } from '../base/printable.ts';
 import { readLocalConfig } from '../config.ts';
-import { Failure } from '../errors.ts';
-import { listJobs } from '../job-list.ts';
+import { listJobs } from '../job/list.ts';
 import { number } from '../output/numbers.ts';
-import { printable, printableJson } from '../printable.ts';
 import { type BackupReceipt, heldIn, servedBeside } from '../reading/backup.ts';
 import { endPageAccess, serveFile } from '../serve/access/database.ts';
 import {

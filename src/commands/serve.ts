@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
-import { isoTime } from '../clock.ts';
+import { isoTime } from '../base/clock.ts';
+import { Failure, toError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { isLoopback } from '../base/networks.ts';
+import { releasing } from '../base/releases.ts';
 import { mayHaveProxy, readHost, readServeConfig, refuseOpenAddress, type ServeAddress } from '../config.ts';
-import { Failure, toError } from '../errors.ts';
-import { listJobs, ownSchedules } from '../job-list.ts';
-import type { Log } from '../log.ts';
-import { isLoopback } from '../networks.ts';
+import { listJobs, ownSchedules } from '../job/list.ts';
 import type { ServeNote, ServeWord } from '../reading/status.ts';
-import { releasing } from '../releases.ts';
 import { PAGE_SCOPE } from '../serve/access/keys.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
@@ -65,7 +65,7 @@ async function serve(options: Options, context: Context): Promise<void> {
     import('../serve.ts'),
     import('../serve/http/server.ts'),
     import('../store/read.ts'),
-    import('../log.ts'),
+    import('../base/log.ts'),
   ]);
   const log = createLog(logLevel, stderr.isTTY === true);
   await releasing(async (releases) => {

@@ -1,11 +1,11 @@
 /** `market-mirror ship` and `lake`: load a sink, prove that it equals the mirror, or (`ship --drop`) remove it. */
 
 import { Command, Option } from 'commander';
+import { exitCodes, Failure, worstExitCode } from '../base/errors.ts';
+import { printable, printableJson } from '../base/printable.ts';
 import { readLake, readLocalConfig, readShip } from '../config.ts';
-import { exitCodes, Failure, worstExitCode } from '../errors.ts';
-import { findJobs, type ListedJob, listJobs } from '../job-list.ts';
+import { findJobs, type ListedJob, listJobs } from '../job/list.ts';
 import { count, number } from '../output/numbers.ts';
-import { printable, printableJson } from '../printable.ts';
 import type { Outcome } from '../sinks/follow.ts';
 import type { LakeCheck, LakeLoad, LakeParts } from '../sinks/lake.ts';
 import type { PostgresCheck, PostgresLoad, PostgresParts } from '../sinks/postgres.ts';

@@ -8,7 +8,10 @@ import { withExamples } from './help.ts';
 export function startCommand(context: Context): Command {
   const command = new Command('start').action(async () => {
     // Loaded only here: the other commands need no queue, and start in half the time without it.
-    const [{ runDaemon }, { createLog }] = await Promise.all([import('../daemon.ts'), import('../log.ts')]);
+    const [{ runDaemon }, { createLog }] = await Promise.all([
+      import('../daemon.ts'),
+      import('../base/log.ts'),
+    ]);
     const { environment, clock, random, signal, stderr } = context;
     const isWatched = stderr.isTTY === true;
     const log = createLog(readLocalConfig(environment).logLevel, isWatched);

@@ -1,8 +1,8 @@
 /** What `status` and `plan` say alike: the limits of the account, and what was learnt of the head of a dataset. */
 
+import { printable } from '../base/printable.ts';
 import { number, relative } from '../output/numbers.ts';
 import type { DatasetPlan, LimitsJson } from '../plan.ts';
-import { printable } from '../printable.ts';
 
 /** Limits with the time when they were read. */
 type Limits = Omit<LimitsJson, 'rate' | 'concurrency' | 'notes'> & { at: string };

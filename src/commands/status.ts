@@ -1,13 +1,13 @@
 /** `market-mirror status`: the first screen of an operator; its exit code is a health check. */
 
 import { Command } from 'commander';
-import { ageOf } from '../clock.ts';
+import { ageOf } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
+import { printable, printableJson } from '../base/printable.ts';
 import { readReporting } from '../config.ts';
-import { Failure } from '../errors.ts';
 import { bytes, count, duration, number, relative, withClockTimes } from '../output/numbers.ts';
 import type { Output } from '../output/print.ts';
 import { type Paint, paintFor, renderTable, type TableColumn } from '../output/text.ts';
-import { printable, printableJson } from '../printable.ts';
 import {
   type DatasetStatus,
   type Doing,

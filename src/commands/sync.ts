@@ -2,12 +2,12 @@
 
 import { Command } from 'commander';
 import { type App, openApp } from '../app.ts';
-import { asFailure, exitCodes, Failure, Snooze, toError, worstExitCode } from '../errors.ts';
+import { asFailure, exitCodes, Failure, Snooze, toError, worstExitCode } from '../base/errors.ts';
+import { printableJson } from '../base/printable.ts';
+import { findJobs } from '../job/list.ts';
+import { loadJobs } from '../job/load.ts';
 import type { Job } from '../job.ts';
-import { findJobs } from '../job-list.ts';
-import { loadJobs } from '../load-jobs.ts';
 import { count, number, withClockTimes } from '../output/numbers.ts';
-import { printableJson } from '../printable.ts';
 import { provenBy } from '../reading/changes.ts';
 import { isLock, syncLock, tryLock, type WalkRow } from '../store.ts';
 import type { Context } from './context.ts';

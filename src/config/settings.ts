@@ -1,7 +1,7 @@
 /** Every setting: its name, meaning, default, and how it is read. A new one is one entry here. */
 
 import { resolve } from 'node:path';
-import type { Environment } from '../environment.ts';
+import type { Environment } from '../base/environment.ts';
 import {
   holdsPassword,
   holdsProxyPassword,
@@ -30,7 +30,7 @@ import {
   showWithoutLogin,
 } from './values.ts';
 
-export type { Environment } from '../environment.ts';
+export type { Environment } from '../base/environment.ts';
 
 /** Plain data: a library of schemas would take every command as long to load as to run. */
 export type Setting<Value = unknown> = {

@@ -3,11 +3,11 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { domainToASCII } from 'node:url';
-import { DAY_MS } from '../clock.ts';
-import { Failure } from '../errors.ts';
-import { isLoopback, parseNetwork } from '../networks.ts';
-import { printable } from '../printable.ts';
-import { millisecondsOf } from '../time.ts';
+import { DAY_MS } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
+import { isLoopback, parseNetwork } from '../base/networks.ts';
+import { printable } from '../base/printable.ts';
+import { millisecondsOf } from '../base/time.ts';
 
 export function refuse(problem: string): never {
   throw new Failure('config', problem);

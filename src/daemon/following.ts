@@ -1,11 +1,11 @@
 /** Loads a sink on a thread of its own: each dataset after its walks and glances, and again until it succeeds. */
 
-import type { Clock, Random } from '../clock.ts';
-import { asFailure } from '../errors.ts';
-import type { Log } from '../log.ts';
+import type { Clock, Random } from '../base/clock.ts';
+import { asFailure } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { Thread } from '../base/worker.ts';
 import type { SinkNote } from '../reading/status.ts';
 import type { Arrival, FollowRequest, FollowResponse } from '../sinks.ts';
-import type { Thread } from '../worker.ts';
 import { keepTrying, noteProblems, type Pauses, type Problem, usualPauses } from './keep-trying.ts';
 
 export type Following = {

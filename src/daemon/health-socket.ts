@@ -5,8 +5,8 @@
 
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { socketIn } from '../disk.ts';
-import { Failure, toError } from '../errors.ts';
+import { socketIn } from '../base/disk.ts';
+import { Failure, toError } from '../base/errors.ts';
 
 /** How long the end of the daemon waits for open connections. */
 const LAST_RESPONSE_MS = 500;

@@ -1,7 +1,7 @@
 /** Repeats an attempt after growing pauses, notes its problem and logs it once. */
 
-import { type Pauses as Backoff, backoffMs } from '../backoff.ts';
-import { type Clock, isoTime, type Random } from '../clock.ts';
+import { type Pauses as Backoff, backoffMs } from '../base/backoff.ts';
+import { type Clock, isoTime, type Random } from '../base/clock.ts';
 import type { Trouble } from '../reading/status.ts';
 
 export type Pauses = Backoff & {

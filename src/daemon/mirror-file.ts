@@ -1,7 +1,7 @@
 /** Watches the mirror's file while the daemon runs: whether it is still the opened one, and how long its log is. */
 
-import { Snooze, toError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { Snooze, toError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 import { LONG_LOG_BYTES } from '../store/read.ts';
 import type { Store } from '../store.ts';
 

@@ -1,10 +1,10 @@
 /** Runs reports by the daemon: by their schedules, and after each commit that changed what they read; then sends what they tell. */
 
-import type { Clock, Random } from '../clock.ts';
+import type { Clock, Random } from '../base/clock.ts';
+import type { Environment } from '../base/environment.ts';
+import { Failure, toError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 import type { ReportSettings } from '../config.ts';
-import type { Environment } from '../environment.ts';
-import { Failure, toError } from '../errors.ts';
-import type { Log } from '../log.ts';
 import type { MirrorQueue } from '../queue.ts';
 import { withQueryProcess } from '../reading/query.ts';
 import {

@@ -1,11 +1,11 @@
 /** The service as a child of the daemon: started again whenever it ends, and ended with the daemon. */
 
 import { spawn } from 'node:child_process';
-import type { Clock, Random } from '../clock.ts';
+import type { Clock, Random } from '../base/clock.ts';
+import { exitCodes, toError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { programArgs, programFile } from '../base/program-file.ts';
 import { type Environment, forService } from '../config.ts';
-import { exitCodes, toError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { programArgs, programFile } from '../program-file.ts';
 import type { ServeWord, Trouble } from '../reading/status.ts';
 import { keepTrying, noteProblems, type Pauses, type Problem, usualPauses } from './keep-trying.ts';
 

@@ -2,8 +2,8 @@
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { toError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { toError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 
 type Parts = { environment: Record<string, string | undefined>; log: Log };
 

@@ -2,9 +2,9 @@
 
 import { type Call, lossOf, TOO_LARGE } from '../api/response.ts';
 import { type App, openApp, type Surroundings } from '../app.ts';
-import { CLOCK_ADVICE } from '../clock.ts';
+import { CLOCK_ADVICE } from '../base/clock.ts';
+import { type Failure, Snooze } from '../base/errors.ts';
 import { settingOf } from '../config.ts';
-import { type Failure, Snooze } from '../errors.ts';
 import { otherLimit } from '../governor/machine.ts';
 import type { Job } from '../job.ts';
 import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts';

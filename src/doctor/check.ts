@@ -1,6 +1,6 @@
 /** The result of one check. */
 
-import { exitCodes, Failure, type FailureKind } from '../errors.ts';
+import { exitCodes, Failure, type FailureKind } from '../base/errors.ts';
 
 export type Check = {
   /** Stable within one version of `doctor --json`. */

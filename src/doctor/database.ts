@@ -1,7 +1,7 @@
 /** The disk, and the database on it. */
 
 import { existsSync, statfsSync } from 'node:fs';
-import { ageOf, CLOCK_ADVICE, describeAhead } from '../clock.ts';
+import { ageOf, CLOCK_ADVICE, describeAhead } from '../base/clock.ts';
 import { bytes } from '../output/numbers.ts';
 import {
   examineMirror,

@@ -10,11 +10,11 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { WORLD_PERMISSION_BITS } from '../base/key.ts';
+import { textIn } from '../base/text-file.ts';
+import { parseDotEnv } from '../config/dot-env.ts';
 import { allSettings, type Environment, secretsIn } from '../config/settings.ts';
-import { parseDotEnv } from '../dot-env.ts';
-import { WORLD_PERMISSION_BITS } from '../key.ts';
 import { filesystemAt, mirrorFile, refuseNetworkFilesystem } from '../store/read.ts';
-import { textIn } from '../text-file.ts';
 import { type Check, ok, problem, problemOf, warning } from './check.ts';
 
 const ALL_BUT_OWNER = 0o077;

@@ -2,7 +2,7 @@
 
 import type { Surroundings } from '../app.ts';
 import { readReporting } from '../config.ts';
-import { listJobs, tablesOf } from '../job-list.ts';
+import { listJobs, tablesOf } from '../job/list.ts';
 import { withQueryProcess } from '../reading/query.ts';
 import { checkReport, type Report, readReportFiles } from '../reports.ts';
 import { type Check, ok, problem, problemOf, skipped } from './check.ts';

@@ -1,7 +1,7 @@
 /** Describes the governor's state for people: what is set, what was learnt, and why requests wait. Times in epoch milliseconds. */
 
+import { type WaitReason, waitReasons } from '../base/errors.ts';
 import type { CallLimit } from '../config/values.ts';
-import { type WaitReason, waitReasons } from '../errors.ts';
 import { duration, number } from '../output/numbers.ts';
 import { type Ledger, nextReset, periodOf, reserveOf } from './ledger.ts';
 import { isApart, otherLimit, REFUSED_ANYWAY, reasonOf } from './machine.ts';

@@ -1,6 +1,6 @@
 /** What is learnt of a quota: what is left of it, by the header or by own counting, when it resets, and when it is worth a look. */
 
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../base/clock.ts';
 
 export type Ledger = {
   /** Calls in a full pool, as the header says (`isTold`) or as were counted. */

@@ -3,10 +3,10 @@
  * docs/dev/governor.md draws it.
  */
 
-import { doubledMs } from '../backoff.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts';
+import { doubledMs } from '../base/backoff.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../base/clock.ts';
+import type { WaitReason } from '../base/errors.ts';
 import type { CallLimit } from '../config/values.ts';
-import type { WaitReason } from '../errors.ts';
 import {
   accepted as acceptedOf,
   initialLedger,

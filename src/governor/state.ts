@@ -1,7 +1,7 @@
 /** The governor's data: its state (plain JSON, one row that all processes share), its events and its decisions. */
 
+import type { WaitReason } from '../base/errors.ts';
 import type { AccountLimits } from '../config/values.ts';
-import type { WaitReason } from '../errors.ts';
 import { initialLedger, type Ledger } from './ledger.ts';
 import type { Answered } from './window.ts';
 

@@ -5,8 +5,8 @@
 
 import { integer, real, type SQLiteColumnBuilderBase, text } from 'drizzle-orm/sqlite-core';
 import * as z from 'zod';
+import { columnName, type Schema } from '../base/properties.ts';
 import { numberSql } from '../output/answer.ts';
-import { columnName, type Schema } from '../properties.ts';
 
 /** What a mirrored column holds: text, numbers, booleans as 0 or 1, arrays and objects as JSON text. */
 export type SqlValue = string | number | null;

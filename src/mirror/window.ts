@@ -6,7 +6,7 @@
 
 import type { Call } from '../api/response.ts';
 import type { Api, ApiResponse } from '../api.ts';
-import { toError } from '../errors.ts';
+import { toError } from '../base/errors.ts';
 import type { Job } from '../job.ts';
 import type { ArrivedPage, WalkSession } from '../store.ts';
 import { checkPage, digestOfPage, errorInBody } from '../validate.ts';

@@ -1,6 +1,6 @@
 /** An answer: its columns, what they hold, and its rows in batches, so that a large result takes no more memory than a small one. */
 
-import { daysOfMonth } from '../time.ts';
+import { daysOfMonth } from '../base/time.ts';
 
 /** A value of SQLite: an integer beyond the safe ones of JavaScript is a bigint, a blob bytes. */
 export type Cell = string | number | bigint | Uint8Array | null;

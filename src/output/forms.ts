@@ -1,7 +1,7 @@
 /** Rows as text for other programs: JSON, newline-delimited JSON, CSV and Markdown, piece by piece as the rows come. */
 
 import { stringify } from 'csv-stringify/sync';
-import { printable, printableJson, printableRawJson } from '../printable.ts';
+import { printable, printableJson, printableRawJson } from '../base/printable.ts';
 import { type Cell, type Column, distinctNames, hex, type Rows } from './answer.ts';
 import { count } from './numbers.ts';
 

@@ -1,7 +1,7 @@
 /** Rows as Parquet: typed columns, times as timestamps in UTC, Snappy, a row group at a time. */
 
 import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
-import { Failure } from '../errors.ts';
+import { Failure } from '../base/errors.ts';
 import { type Cell, type Column, distinctNames, type Holding, hex, microsOf, type Rows } from './answer.ts';
 
 /** A row group is closed at the first of these. Writers and readers keep one in memory. */

@@ -1,7 +1,7 @@
 /** Printing: rows in the form that is asked for, at the speed of the reader. */
 
 import { type EventEmitter, once } from 'node:events';
-import { printableLines } from '../printable.ts';
+import { printableLines } from '../base/printable.ts';
 import type { Cell, Format, Rows } from './answer.ts';
 import { csv, describeDefused, json, markdown, ndjson } from './forms.ts';
 import { table } from './table.ts';

@@ -1,6 +1,6 @@
 /** Rows as a table cut to the terminal, or one value a line where so many columns do not fit. */
 
-import { printable } from '../printable.ts';
+import { printable } from '../base/printable.ts';
 import { type Cell, hex, type Rows } from './answer.ts';
 import { shownNumber } from './numbers.ts';
 import { columnTexts, GAP, inColumns, type Measure, measureFor, type Paint, widest } from './text.ts';

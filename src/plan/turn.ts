@@ -3,12 +3,12 @@
  * first datasets would take all calls, and everything would grow old until more come.
  */
 
-import { MINUTE_MS } from '../clock.ts';
+import { MINUTE_MS } from '../base/clock.ts';
+import { nextDue } from '../base/schedule.ts';
 import type { Config } from '../config.ts';
+import { datasetsOf } from '../job/list.ts';
 import type { Job } from '../job.ts';
-import { datasetsOf } from '../job-list.ts';
 import { type DatasetPlan, type DayPlan, readPlan } from '../plan.ts';
-import { nextDue } from '../schedule.ts';
 import type { Store } from '../store.ts';
 
 export type Turns = {

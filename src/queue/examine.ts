@@ -4,9 +4,9 @@ import { execFileSync } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { generalEnvironment } from '../base/environment.ts';
+import { Failure, toError } from '../base/errors.ts';
 import { parseRedisUrl } from '../config.ts';
-import { generalEnvironment } from '../environment.ts';
-import { Failure, toError } from '../errors.ts';
 import { findRedisServer } from './private-redis.ts';
 
 type Version = {

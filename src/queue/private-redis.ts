@@ -2,13 +2,13 @@
 
 import { accessSync, chmodSync, constants, existsSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { doubledMs } from '../backoff.ts';
-import { startChild } from '../child.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import { makeFolder, socketIn } from '../disk.ts';
-import { generalEnvironment } from '../environment.ts';
-import { Failure, toError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { doubledMs } from '../base/backoff.ts';
+import { startChild } from '../base/child.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { makeFolder, socketIn } from '../base/disk.ts';
+import { generalEnvironment } from '../base/environment.ts';
+import { Failure, toError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 
 export type PrivateRedis = {
   target: { path: string };

@@ -1,7 +1,7 @@
 /** The queue of reports: a job scheduler for each that has a schedule, and a worker of its own. They wake; whether a report is due SQLite decides. */
 
 import { Queue, type QueueOptions, Worker } from 'bullmq';
-import type { Schedule } from '../schedule.ts';
+import type { Schedule } from '../base/schedule.ts';
 import { upsertSchedulers } from './schedulers.ts';
 
 const REPORTS = 'reports';

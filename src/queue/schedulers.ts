@@ -1,7 +1,7 @@
 /** The job schedulers of a queue, as its schedules say. */
 
 import type { Queue } from 'bullmq';
-import type { Schedule } from '../schedule.ts';
+import type { Schedule } from '../base/schedule.ts';
 
 export type Scheduled = { schedule: Exclude<Schedule, 'off'>; firstTick?: number };
 

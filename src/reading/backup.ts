@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { copyFile, link, rename, rm } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { openAtomicFile } from '../atomic-file.ts';
-import { ageOf } from '../clock.ts';
-import { Failure } from '../errors.ts';
-import { type Releases, releasing } from '../releases.ts';
+import { openAtomicFile } from '../base/atomic-file.ts';
+import { ageOf } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
+import { type Releases, releasing } from '../base/releases.ts';
 import { copyDatabase, hasMirror, mirrorFile, openReadOnly, sealCopy } from '../store/read.ts';
 import { latestSeq } from './query/sources.ts';
 

@@ -4,8 +4,8 @@
  * the sinks, and `mirror-changes`.
  */
 
-import { isoTime } from '../clock.ts';
-import type { ListedJob } from '../job-list.ts';
+import { isoTime } from '../base/clock.ts';
+import type { ListedJob } from '../job/list.ts';
 import {
   type ChangeSource,
   type Connection,

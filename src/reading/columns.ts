@@ -1,9 +1,9 @@
 /** The columns of a dataset wherever they have types: in Postgres, in a lake, in an exported file. */
 
 import { createHash } from 'node:crypto';
-import type { ListedJob, Schema } from '../job-list.ts';
+import { storedName } from '../base/properties.ts';
+import type { ListedJob, Schema } from '../job/list.ts';
 import { parseRfc3339 } from '../output/answer.ts';
-import { storedName } from '../properties.ts';
 import { type Connection, quoted } from '../store/read.ts';
 import type { FieldType } from '../validate/checked.ts';
 

@@ -2,12 +2,12 @@
 
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import { openAtomicFile, writing } from '../atomic-file.ts';
-import { Failure } from '../errors.ts';
+import { openAtomicFile, writing } from '../base/atomic-file.ts';
+import { Failure } from '../base/errors.ts';
+import { reportProgress } from '../base/progress.ts';
 import type { ListedJob } from '../job.ts';
 import type { Cell, Rows } from '../output/answer.ts';
 import { csv, html, json, markdown, ndjson } from '../output/forms.ts';
-import { reportProgress } from '../progress.ts';
 import { quoted, readMirror } from '../store/read.ts';
 import { gapAfter, outcomeSql } from './changes.ts';
 import { columnNames } from './query/as-of.ts';

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { ListedJob } from '../job-list.ts';
+import type { ListedJob } from '../job/list.ts';
 import type { Connection } from '../store/read.ts';
 import type { Moment, Pages } from './pages.ts';
 

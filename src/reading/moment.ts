@@ -1,7 +1,7 @@
 /** *The* rows of a dataset as they were at a moment: a version holds from `_valid_from` until just before `_valid_to`, the present one from `_changed_at`. */
 
-import type { ListedJob } from '../job-list.ts';
-import { storedName } from '../properties.ts';
+import { storedName } from '../base/properties.ts';
+import type { ListedJob } from '../job/list.ts';
 import { type Connection, quoted } from '../store/read.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** Pages of a dataset as of one moment, in the order in which the API showed its rows. A moment can be paged through while its order is kept. */
 
-import { isoTime } from '../clock.ts';
-import type { ListedJob } from '../job-list.ts';
+import { isoTime } from '../base/clock.ts';
+import type { ListedJob } from '../job/list.ts';
 import { type Connection, orderReader, PROOF, quoted, seqOf } from '../store/read.ts';
 import { type Frame, openPastRows, type PastRows } from './moment.ts';
 

@@ -1,10 +1,10 @@
 /** Queries of the mirror in SQL: one reading statement, in flat memory. A process computes the answer, so that it can be ended at any moment. */
 
 import ms from 'ms';
-import { LONGEST_TIMER_MS } from '../clock.ts';
-import { Failure } from '../errors.ts';
+import { LONGEST_TIMER_MS } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
+import { type ProcessLimits, startProcess, type TaskName, type Worker } from '../base/worker.ts';
 import type { Cell } from '../output/answer.ts';
-import { type ProcessLimits, startProcess, type TaskName, type Worker } from '../worker.ts';
 import type { Exported, Order } from './export.ts';
 import { type Answer, type Judged, judge, type MaxAges, type Opened } from './query/sources.ts';
 import type { Params } from './query/statement.ts';

@@ -1,8 +1,8 @@
 /** The state of the mirror as plain data, from the database alone: no call, no Redis, no key. */
 
-import { isoTime } from '../clock.ts';
-import { exitCodes, worstExitCode } from '../errors.ts';
-import type { Dataset } from '../job-list.ts';
+import { isoTime } from '../base/clock.ts';
+import { exitCodes, worstExitCode } from '../base/errors.ts';
+import type { Dataset } from '../job/list.ts';
 import { type DatasetPlan, type Limits, type LimitsJson, limitsJson, planOf, readLimits } from '../plan.ts';
 import type { Outage } from '../queue.ts';
 import { type Connection, livingHolder, logBytes, mirrorFile, readMirror, syncLock } from '../store/read.ts';
@@ -23,7 +23,7 @@ import {
 } from './status/read.ts';
 import { type FoundReports, type ReportStatus, readReportStatuses } from './status/reports.ts';
 
-export { type FoldedProblem, foldProblems, type Phrase } from '../folded-problems.ts';
+export { type FoldedProblem, foldProblems, type Phrase } from '../base/folded-problems.ts';
 export type { SinkNote, SinkStatus } from './status/lag.ts';
 export { noSinks } from './status/lag.ts';
 export { type Problem, relativeTextOf } from './status/problems.ts';

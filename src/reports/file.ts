@@ -2,13 +2,13 @@
 
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, isAbsolute, join, normalize, sep } from 'node:path';
-import { Failure, toError } from '../errors.ts';
-import { nearest } from '../near.ts';
-import { printable } from '../printable.ts';
+import { Failure, toError } from '../base/errors.ts';
+import { nearest } from '../base/near.ts';
+import { printable } from '../base/printable.ts';
+import { parseSchedule, type Schedule } from '../base/schedule.ts';
+import { textIn } from '../base/text-file.ts';
+import { millisecondsOf } from '../base/time.ts';
 import { type FileFormat, fileFormats } from '../reading/export.ts';
-import { parseSchedule, type Schedule } from '../schedule.ts';
-import { textIn } from '../text-file.ts';
-import { millisecondsOf } from '../time.ts';
 
 export type Report = {
   /** Of its file, without `.sql`. */

@@ -1,14 +1,14 @@
 /** Sends what reports tell: to the webhook, or to the command of the report. A message is marked as sent once it has arrived. */
 
 import { codeOf, openConnections } from '../api.ts';
-import { backoffMs } from '../backoff.ts';
-import type { Random } from '../clock.ts';
+import { runCommand, type Write } from '../app/on-change.ts';
+import { backoffMs } from '../base/backoff.ts';
+import type { Random } from '../base/clock.ts';
+import type { Environment } from '../base/environment.ts';
+import { toError } from '../base/errors.ts';
+import { version } from '../base/version.ts';
 import type { Webhook } from '../config.ts';
-import type { Environment } from '../environment.ts';
-import { toError } from '../errors.ts';
-import { runCommand, type Write } from '../on-change.ts';
 import { isLock, type ReportMessage, type ReportState, tryLock } from '../store.ts';
-import { version } from '../version.ts';
 import type { Report } from './file.ts';
 
 export type SendParts = {

@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import type { Clock } from '../clock.ts';
-import { Failure } from '../errors.ts';
-import { type Dataset, type ListedJob, tablesOf } from '../job-list.ts';
+import type { Clock } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
+import { type Dataset, type ListedJob, tablesOf } from '../job/list.ts';
 import { readDaemon } from '../reading/status.ts';
 import type { Admission } from './access/admission.ts';
 import { linkPath, openSessions } from './access/sessions.ts';

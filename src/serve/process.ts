@@ -1,11 +1,11 @@
 /** What runs in a process of the pool, one after the other: pages of `/api/v1`, questions of `/mirror/v1` and in SQL, and what the page shows. */
 
+import type { Caller } from '../base/worker.ts';
 import { openPages, type PagedJob, type Pages } from '../reading/pages.ts';
 import { answerQuestion } from '../reading/query/process.ts';
 import type { QueryPiece, QueryRequest } from '../reading/query.ts';
 import { type Connection, mirrorFile, openMirror, storeFailure } from '../store/read.ts';
 import { watchFiles } from '../store/sqlite-files.ts';
-import type { Caller } from '../worker.ts';
 import { type PageQuestion, readListPage } from './answers/list-page.ts';
 import { feedPage, readChanges } from './answers/mirror-v1/changes.ts';
 import { QueryError } from './answers/mirror-v1/errors.ts';

@@ -1,7 +1,7 @@
 /** What all sinks share: how far a dataset has come, what changed after a position, and one dataset after the other. */
 
-import { Failure, type FailureSent } from '../errors.ts';
-import type { ListedJob } from '../job-list.ts';
+import { Failure, type FailureSent } from '../base/errors.ts';
+import type { ListedJob } from '../job/list.ts';
 import { positionOf as datasetPosition, gapAfter, isChange } from '../reading/changes.ts';
 import type { Arrival, FollowResponse } from '../sinks.ts';
 import {

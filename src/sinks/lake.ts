@@ -2,9 +2,9 @@
 
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Failure } from '../base/errors.ts';
 import { type LakeSettings, readLake } from '../config.ts';
-import { Failure } from '../errors.ts';
-import { type ListedJob, listJobs } from '../job-list.ts';
+import { type ListedJob, listJobs } from '../job/list.ts';
 import type { FollowRequest, FollowResponse, LakeThreadParts } from '../sinks.ts';
 import type { Identity } from '../store/read.ts';
 import { describeHolder, isLock, tryLock } from '../store/sqlite-files.ts';

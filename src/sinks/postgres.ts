@@ -1,8 +1,8 @@
 /** Shipping the mirror to Postgres: every dataset goes on from its position there, in a transaction of its own. */
 
+import { asFailure } from '../base/errors.ts';
 import type { ShipAddress } from '../config.ts';
-import { asFailure } from '../errors.ts';
-import { type ListedJob, listJobs } from '../job-list.ts';
+import { type ListedJob, listJobs } from '../job/list.ts';
 import type { FollowRequest, FollowResponse, ShipThreadParts } from '../sinks.ts';
 import type { Identity } from '../store/read.ts';
 import { eachDataset, followResponse, neverAborted, type Outcome, readIdentity } from './follow.ts';

@@ -3,8 +3,8 @@
  * that holds lists. They follow the columns, also those that are found later.
  */
 
+import { columnName, type Schema } from '../base/properties.ts';
 import type { ListedJob } from '../job.ts';
-import { columnName, type Schema } from '../properties.ts';
 import type { FieldType } from '../validate/checked.ts';
 import type { Connection } from './connection.ts';
 import { agesOf, readList } from './shapes.ts';

@@ -16,10 +16,10 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { isoTime } from '../clock.ts';
-import { makeFolder } from '../disk.ts';
-import { Failure } from '../errors.ts';
-import { reportProgress } from '../progress.ts';
+import { isoTime } from '../base/clock.ts';
+import { makeFolder } from '../base/disk.ts';
+import { Failure } from '../base/errors.ts';
+import { reportProgress } from '../base/progress.ts';
 import { type Connection, openReadOnly } from './connection.ts';
 import { guarded, isBusy, storeFailure } from './failure.ts';
 import { refuseNetworkFilesystem } from './filesystem.ts';

@@ -2,7 +2,7 @@
 
 import type { Call } from '../api/response.ts';
 import { urlOf } from '../api.ts';
-import { isoTime } from '../clock.ts';
+import { isoTime } from '../base/clock.ts';
 import { PAGE_ROWS } from '../walk/checkpoint.ts';
 import { obstacleOf, type Trouble } from '../walk/obstacles.ts';
 import type { Connection } from './connection.ts';

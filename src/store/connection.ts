@@ -1,7 +1,7 @@
 /** Opens the mirror: every connection gets the same pragmas, which are set and then read back. */
 
 import { statSync } from 'node:fs';
-import { Failure } from '../errors.ts';
+import { Failure } from '../base/errors.ts';
 import { guarded } from './failure.ts';
 import { refuseNetworkFilesystem } from './filesystem.ts';
 import { Database } from './sqlite.ts';

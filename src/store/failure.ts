@@ -1,8 +1,8 @@
 /** Errors of the disk and of SQLite as Failures that say what to do. */
 
 import { dirname } from 'node:path';
-import { diskTrouble } from '../disk.ts';
-import { Failure } from '../errors.ts';
+import { diskTrouble } from '../base/disk.ts';
+import { Failure } from '../base/errors.ts';
 import { Database } from './sqlite.ts';
 
 /** What to do, by the code or its beginning: the first that fits counts. */

@@ -3,8 +3,8 @@
  * drift. Its column is virtual, so stored rows need no change.
  */
 
+import { storedName } from '../base/properties.ts';
 import type { Job } from '../job.ts';
-import { storedName } from '../properties.ts';
 import type { Drift, FieldPath, FieldType, PageFields, SeenField } from '../validate/checked.ts';
 import { MAX_MEMBERS } from '../validate/values.ts';
 import type { Connection } from './connection.ts';

@@ -2,7 +2,7 @@
 
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Failure } from '../errors.ts';
+import { Failure } from '../base/errors.ts';
 
 type Filesystem = {
   /** As its users know it, such as `NFS`; empty for a local one. */

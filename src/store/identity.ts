@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Failure } from '../errors.ts';
+import { Failure } from '../base/errors.ts';
 import { type Connection, openReadOnly, valueIn } from './connection.ts';
 import { guarded } from './failure.ts';
 import { noteBackupSeq, noteRestoredSeq } from './sequence.ts';

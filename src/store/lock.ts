@@ -2,8 +2,8 @@
 
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeFolder } from '../disk.ts';
-import { Failure } from '../errors.ts';
+import { makeFolder } from '../base/disk.ts';
+import { Failure } from '../base/errors.ts';
 import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
 import { guarded, isBusy } from './failure.ts';

@@ -1,6 +1,6 @@
 /** Removes what is older than the settings keep it, in one transaction as a walk ends. */
 
-import { DAY_MS, isoTime } from '../clock.ts';
+import { DAY_MS, isoTime } from '../base/clock.ts';
 import type { Config } from '../config.ts';
 import type { Job } from '../job.ts';
 import { type Connection, valueIn } from './connection.ts';

@@ -1,10 +1,10 @@
 /** Refused rows: kept whole with the reason, resolved when they fit or are gone, and checked again after a fix. */
 
 import { createHash } from 'node:crypto';
-import { isoTime } from '../clock.ts';
+import { isoTime } from '../base/clock.ts';
+import { reportProgress } from '../base/progress.ts';
+import { propertiesOf } from '../base/properties.ts';
 import type { Job } from '../job.ts';
-import { reportProgress } from '../progress.ts';
-import { propertiesOf } from '../properties.ts';
 import type { CheckedRows, DiscoveredShape, FieldPath, RefusedRow } from '../validate/checked.ts';
 import { digestOf } from '../validate/keys.ts';
 import { asRecord } from '../validate/values.ts';

@@ -1,7 +1,7 @@
 /** The store's door for readers: a connection that cannot write, and who is at work on the folder. */
 
 import { existsSync, statSync } from 'node:fs';
-import { Failure } from '../errors.ts';
+import { Failure } from '../base/errors.ts';
 import { type Connection, openReadOnly, valueIn } from './connection.ts';
 import { guarded } from './failure.ts';
 import { hasMirror, mirrorFile, openFit, outdated } from './identity.ts';

@@ -1,7 +1,7 @@
 /** What is known of reports: their last runs, the rows that alerts have told of, and the messages that are to be sent. */
 
-import { DAY_MS, isoTime } from '../clock.ts';
-import type { FailureKind } from '../errors.ts';
+import { DAY_MS, isoTime } from '../base/clock.ts';
+import type { FailureKind } from '../base/errors.ts';
 import type { Connection } from './connection.ts';
 import { believedTime } from './prune.ts';
 import type { ReportMessage, ReportRow } from './schema.ts';

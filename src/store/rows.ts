@@ -5,8 +5,8 @@
 
 import { getTableColumns, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
+import { storedName } from '../base/properties.ts';
 import { type Job, type RowValues, type SqlValue, stableColumnsOf, versioned } from '../job.ts';
-import { storedName } from '../properties.ts';
 import type { FieldPath, Row } from '../validate/checked.ts';
 import { digestOf, keyedRow } from '../validate/keys.ts';
 import { type Connection, valueIn } from './connection.ts';

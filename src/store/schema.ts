@@ -2,7 +2,7 @@
 
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { FailureKind } from '../errors.ts';
+import type { FailureKind } from '../base/errors.ts';
 import type { DiscoveredShape, FieldType, Problem } from '../validate/checked.ts';
 import type { Motion } from '../validate/motion.ts';
 import { PROOF } from './sql.ts';

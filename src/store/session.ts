@@ -7,8 +7,8 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Call } from '../api/response.ts';
-import { ageOf, HOUR_MS, isoTime } from '../clock.ts';
-import { Failure, type FailureKind, toError } from '../errors.ts';
+import { ageOf, HOUR_MS, isoTime } from '../base/clock.ts';
+import { Failure, type FailureKind, toError } from '../base/errors.ts';
 import type { Job } from '../job.ts';
 import {
   type CheckedPage,

@@ -3,9 +3,9 @@
  * code makes them, not the migrations.
  */
 
-import { CLOCK_TOLERANCE_MS } from '../clock.ts';
+import { CLOCK_TOLERANCE_MS } from '../base/clock.ts';
+import { storedName } from '../base/properties.ts';
 import { bookkeeping, type Job, type View, validity, versioned } from '../job.ts';
-import { storedName } from '../properties.ts';
 import { analystViewsOf, OURS } from './analysts.ts';
 import { type Connection, valueIn } from './connection.ts';
 import { changesSql, freshnessSql, quoted, seqOf } from './sql.ts';

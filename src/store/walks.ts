@@ -1,8 +1,8 @@
 /** The rows of `walks`: found, begun or resumed, paused and closed. */
 
 import { getTableColumns } from 'drizzle-orm';
-import { isoTime } from '../clock.ts';
-import { asFailure, Snooze } from '../errors.ts';
+import { isoTime } from '../base/clock.ts';
+import { asFailure, Snooze } from '../base/errors.ts';
 import type { Job } from '../job.ts';
 import type { WalkKind } from '../walk.ts';
 import type { Connection } from './connection.ts';

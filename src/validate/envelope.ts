@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import type { BodyError } from '../api/response.ts';
-import { Failure } from '../errors.ts';
+import { Failure } from '../base/errors.ts';
 import type { Job } from '../job.ts';
 import type { CheckedPage, Drift } from './checked.ts';
 import { describeIssue, softDrifts } from './specified.ts';

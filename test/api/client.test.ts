@@ -11,9 +11,9 @@ import {
 } from '../../model-api/index.ts';
 import type { Call } from '../../src/api/response.ts';
 import { type ApiParts, createApi } from '../../src/api.ts';
-import { systemClock } from '../../src/clock.ts';
-import { Failure } from '../../src/errors.ts';
-import { keyFromValue } from '../../src/key.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { Failure } from '../../src/base/errors.ts';
+import { keyFromValue } from '../../src/base/key.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 

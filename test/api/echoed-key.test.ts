@@ -5,8 +5,8 @@ import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Call } from '../../src/api/response.ts';
 import { createApi } from '../../src/api.ts';
-import { systemClock } from '../../src/clock.ts';
-import { keyFromValue } from '../../src/key.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { keyFromValue } from '../../src/base/key.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
 
 const KEY = 'mk_live_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJ';

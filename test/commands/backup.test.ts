@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 // Loaded before a walk begins, which would not wait for it.
 import '../../src/commands/backup.ts';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import type { BackupReceipt } from '../../src/reading/backup.ts';
 import { isRefused, openAdmission } from '../../src/serve/access/admission.ts';
 import type { Ended } from '../helpers/cli.ts';

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { runDaemon } from '../../src/daemon.ts';
 import { checkRedis } from '../../src/doctor/daemon.ts';
 import { checkFiles } from '../../src/doctor/files.ts';

@@ -3,10 +3,10 @@
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { reportingRows, reportProgress } from '../../src/base/progress.ts';
 import { progressLines, withProgressLine } from '../../src/commands/live-lines.ts';
-import { main } from '../../src/main.ts';
+import { main } from '../../src/commands.ts';
 import type { Progress } from '../../src/mirror.ts';
-import { reportingRows, reportProgress } from '../../src/progress.ts';
 import { change } from '../helpers/edits.ts';
 import { copyMirror, type MirrorCopy, setupCopy, setupSync } from '../helpers/sync-bench.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';

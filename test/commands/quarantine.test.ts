@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { printable, printableJson } from '../../src/printable.ts';
+import { printable, printableJson } from '../../src/base/printable.ts';
 import { tryLock } from '../../src/store.ts';
 import { change } from '../helpers/edits.ts';
 import { temporaryFolder } from '../helpers/folder.ts';

@@ -12,11 +12,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
+import type { Failure } from '../../src/base/errors.ts';
 import { type Restored, restore } from '../../src/commands/restore.ts';
-import type { Failure } from '../../src/errors.ts';
+import { loadJobs } from '../../src/job/load.ts';
 import type { Job } from '../../src/job.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
 import { changedSince } from '../../src/reading/export.ts';
 import { openSessions } from '../../src/serve/access/sessions.ts';
 import { type FeedDataset, readChanges } from '../../src/serve/answers/mirror-v1/changes.ts';

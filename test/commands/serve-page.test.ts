@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadJobs } from '../../src/load-jobs.ts';
+import { loadJobs } from '../../src/job/load.ts';
 import { openStore } from '../../src/store.ts';
 import { memoryFolder } from '../helpers/folder.ts';
 import { runMain, startMain } from '../helpers/main.ts';

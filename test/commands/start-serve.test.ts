@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { isAlive } from '../../src/process-name.ts';
+import { isAlive } from '../../src/base/process-name.ts';
 import { CANARY, redisServers, setup } from '../helpers/daemon-bench.ts';
 import { freePort } from '../helpers/loopback.ts';
 

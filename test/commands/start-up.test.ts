@@ -6,9 +6,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { jobListFile } from '../../src/job/list.ts';
+import { loadJobs } from '../../src/job/load.ts';
 import { listed } from '../../src/job.ts';
-import { jobListFile } from '../../src/job-list.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
 import { cliFile } from '../helpers/cli.ts';
 import { setup } from '../helpers/setup.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-import { DAY_MS, isoTime } from '../../src/clock.ts';
+import { DAY_MS, isoTime } from '../../src/base/clock.ts';
 import { statusCommand } from '../../src/commands/status.ts';
 import type { PlanJson } from '../../src/plan.ts';
 import { readStatus, type Status } from '../../src/reading/status.ts';

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { faults, scopes, when } from '../../model-api/index.ts';
-import { main } from '../../src/main.ts';
+import { main } from '../../src/commands.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { isLock, tryLock } from '../../src/store.ts';
 import { runCli, startCli } from '../helpers/cli.ts';

@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-import { logOptions } from '../../src/log.ts';
+import { logOptions } from '../../src/base/log.ts';
 import { runMain } from '../helpers/main.ts';
 import { setup } from '../helpers/setup.ts';
 import { setupSync } from '../helpers/sync-bench.ts';

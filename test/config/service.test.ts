@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { examineSettings, forCommands, forService, readConfig, readServeConfig } from '../../src/config.ts';
 import { runMain } from '../helpers/main.ts';
 

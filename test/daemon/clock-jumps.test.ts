@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import type { Status } from '../../src/reading/status.ts';
 import { daemonHere } from '../helpers/daemon.ts';
 import { runMain } from '../helpers/main.ts';

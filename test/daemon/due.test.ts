@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import { daemonHere } from '../helpers/daemon.ts';
 import { read, setupSync } from '../helpers/sync-bench.ts';
 import { sharedClock } from '../helpers/virtual-clock.ts';

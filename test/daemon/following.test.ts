@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { isoTime, systemClock } from '../../src/clock.ts';
+import { isoTime, systemClock } from '../../src/base/clock.ts';
+import { Failure } from '../../src/base/errors.ts';
 import { keepFollowing } from '../../src/daemon/following.ts';
-import { Failure } from '../../src/errors.ts';
 import type { SinkNote } from '../../src/reading/status.ts';
 import type { Arrival, FollowRequest } from '../../src/sinks.ts';
 

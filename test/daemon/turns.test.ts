@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { mean } from '../../lab/figures.ts';
 import { type App, openApp } from '../../src/app.ts';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import type { State } from '../../src/governor/state.ts';
 import { createTurns } from '../../src/plan/turn.ts';
 import type { PlanJson } from '../../src/plan.ts';

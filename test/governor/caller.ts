@@ -3,11 +3,11 @@
 import { onTestFinished } from 'vitest';
 import { type ModelApi, sampleKey } from '../../model-api/index.ts';
 import { createApi } from '../../src/api.ts';
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { keyFromValue } from '../../src/base/key.ts';
 import type { Governor } from '../../src/governor.ts';
-import { findJob } from '../../src/job-list.ts';
-import { keyFromValue } from '../../src/key.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
+import { findJob } from '../../src/job/list.ts';
+import { loadJobs } from '../../src/job/load.ts';
 
 const jobs = await loadJobs();
 const never = new AbortController().signal;

@@ -1,7 +1,7 @@
 /** Who waits for a permit, and what processes share. */
 
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Failure, Snooze } from '../../src/errors.ts';
+import { Failure, Snooze } from '../../src/base/errors.ts';
 import { callFine, callOnce, DAY, fine, HOUR, MINUTE, never, SECOND, setup } from './bench.ts';
 
 describe('the governor', () => {

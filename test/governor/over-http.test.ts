@@ -3,10 +3,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { virtualClock } from '../../lab/simulate/clock.ts';
 import { type ModelApi, type ModelOptions, retryAfterSeconds } from '../../model-api/index.ts';
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { describeKept } from '../../src/governor/describe.ts';
 import { createGovernor } from '../../src/governor.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
+import { loadJobs } from '../../src/job/load.ts';
 import { openStore } from '../../src/store.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
 import { openModel } from '../model-api/support.ts';

@@ -7,7 +7,7 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Dataset, sampleKey, seededRandom, startModelApi } from '../../model-api/index.ts';
 import { type App, openApp } from '../../src/app.ts';
-import { Snooze } from '../../src/errors.ts';
+import { Snooze } from '../../src/base/errors.ts';
 import { parseQuota } from '../../src/serve/access/limits.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import type { WalkRow } from '../../src/store.ts';

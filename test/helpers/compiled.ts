@@ -20,9 +20,16 @@ const more = [
   'test/reports/life.ts',
   'test/worker-main.ts',
   // What scripts of tests import: see sources.ts.
-  ...['child', 'clock', 'governor', 'load-jobs', 'log', 'process-name', 'store', 'store/read'].map(
-    (name) => `src/${name}.ts`,
-  ),
+  ...[
+    'base/child',
+    'base/clock',
+    'governor',
+    'job/load',
+    'base/log',
+    'base/process-name',
+    'store',
+    'store/read',
+  ].map((name) => `src/${name}.ts`),
   'src/serve/access/admission.ts',
 ];
 

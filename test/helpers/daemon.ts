@@ -2,7 +2,7 @@
 
 import pino from 'pino';
 import { onTestFinished } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { type DaemonParts, runDaemon } from '../../src/daemon.ts';
 
 type LogLine = { level: number; msg: string; job?: string; seconds?: number; err?: string };

@@ -1,6 +1,6 @@
 /** A glance as the mirror notes it, for tests of what is read of glances. */
 
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import type { WalkRow } from '../../src/store.ts';
 import type { Bench } from './mirror-bench.ts';
 

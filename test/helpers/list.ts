@@ -4,8 +4,8 @@ import { createDatasets, type DatasetOptions } from '../../model-api/datasets.ts
 import { jsonAnswer, listBody, type Paging } from '../../model-api/endpoints.ts';
 import { applyFaults } from '../../model-api/fault-scripts.ts';
 import { type Dataset, type FaultScript, seededRandom } from '../../model-api/index.ts';
+import { loadJobs } from '../../src/job/load.ts';
 import type { Job } from '../../src/job.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
 import type { DiscoveredShape } from '../../src/validate/checked.ts';
 import { checkPage, unknownShape } from '../../src/validate.ts';
 import { type Checkpoint, PAGE_ROWS, type PageFacts, requestOf } from '../../src/walk/checkpoint.ts';

@@ -12,9 +12,9 @@ import {
   startModelApi,
 } from '../../model-api/index.ts';
 import { type Api, type ApiParts, createApi } from '../../src/api.ts';
+import { keyFromValue } from '../../src/base/key.ts';
+import { loadJobs } from '../../src/job/load.ts';
 import type { Job } from '../../src/job.ts';
-import { keyFromValue } from '../../src/key.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
 import { mirror, type Progress } from '../../src/mirror.ts';
 import { type Connection, openConnection, openReadOnly } from '../../src/store/connection.ts';
 import { openStore, type Store, type WalkRow } from '../../src/store.ts';

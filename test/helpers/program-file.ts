@@ -1,10 +1,10 @@
-/** Stands in for `src/program-file.ts` in tests: what the sources start as a process or a thread has been compiled before. */
+/** Stands in for `src/base/program-file.ts` in tests: what the sources start as a process or a thread has been compiled before. */
 
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { type ProgramFile, programFile as sourceFile } from '../../src/program-file.ts';
+import { type ProgramFile, programFile as sourceFile } from '../../src/base/program-file.ts';
 
-export { programArgs } from '../../src/program-file.ts';
+export { programArgs } from '../../src/base/program-file.ts';
 
 /** Names the folder in the environment. */
 export const COMPILED = 'MARKET_MIRROR_TEST_COMPILED';

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { type Dataset, type Fault, faults, type Row } from '../../model-api/index.ts';
-import { Failure, toError } from '../../src/errors.ts';
+import { Failure, toError } from '../../src/base/errors.ts';
 import type { Job } from '../../src/job.ts';
 import { retryRefused } from '../../src/mirror.ts';
 import { backUp } from '../../src/reading/backup.ts';

@@ -3,11 +3,11 @@
 import { createServer } from 'node:http';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { logOptions } from '../../src/base/log.ts';
 import { readSchedules } from '../../src/config.ts';
+import { ownSchedules } from '../../src/job/list.ts';
 import { type Job, listed } from '../../src/job.ts';
-import { ownSchedules } from '../../src/job-list.ts';
-import { logOptions } from '../../src/log.ts';
 import { type ServedProcess, startServedProcess } from '../../src/reading/query.ts';
 import { type Issued, type KeyTerms, openKeyring } from '../../src/serve/access/keyring.ts';
 import type { Limits } from '../../src/serve/access/limits.ts';

@@ -2,9 +2,9 @@
 
 import { setImmediate as breath } from 'node:timers/promises';
 import { openApp } from '../../src/app.ts';
-import { Snooze } from '../../src/errors.ts';
+import { Snooze } from '../../src/base/errors.ts';
+import { intervalOf } from '../../src/base/schedule.ts';
 import { createTurns } from '../../src/plan/turn.ts';
-import { intervalOf } from '../../src/schedule.ts';
 import type { setupSync } from './sync-bench.ts';
 
 type Bench = Awaited<ReturnType<typeof setupSync>>;

@@ -2,8 +2,8 @@ import { getTableColumns } from 'drizzle-orm';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { loadJobs } from '../../src/job/load.ts';
 import { defineJob, type Job } from '../../src/job.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { checkAgain } from '../../src/validate.ts';
 

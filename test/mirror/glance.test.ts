@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-import { Snooze } from '../../src/errors.ts';
+import { Snooze } from '../../src/base/errors.ts';
 import {
   both,
   change,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isoTime } from '../../src/clock.ts';
-import { Snooze } from '../../src/errors.ts';
+import { isoTime } from '../../src/base/clock.ts';
+import { Snooze } from '../../src/base/errors.ts';
 import { mirror } from '../../src/mirror.ts';
 import { type Edit, editBefore, insert, publish, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { printable, printableLines } from '../../src/base/printable.ts';
 import type { Cell, Rows } from '../../src/output/answer.ts';
 import { csv, json, markdown, ndjson } from '../../src/output/forms.ts';
 import { table } from '../../src/output/table.ts';
-import { printable, printableLines } from '../../src/printable.ts';
 import { needs } from '../helpers/tools.ts';
 
 /** Rows with these names of columns, in these batches. */

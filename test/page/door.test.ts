@@ -2,7 +2,7 @@
 
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
-import { DAY_MS } from '../../src/clock.ts';
+import { DAY_MS } from '../../src/base/clock.ts';
 import { openSessions } from '../../src/serve/access/sessions.ts';
 import { applyLooks, openWindow, type Window } from '../helpers/browser.ts';
 import { faultsOf, lookAgain, openSight, settled } from './support.ts';

@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { HOUR_MS } from '../../src/clock.ts';
+import { HOUR_MS } from '../../src/base/clock.ts';
 import { openWindow } from '../helpers/browser.ts';
 import { gate } from '../helpers/gate.ts';
 import { freePort, listenOnLoopback } from '../helpers/loopback.ts';

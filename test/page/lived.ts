@@ -1,7 +1,7 @@
 /** A mirror with a past: rows that came, changed and went, one that was refused, and a walk that failed. */
 
 import { faults, when } from '../../model-api/index.ts';
-import { HOUR_MS, isoTime } from '../../src/clock.ts';
+import { HOUR_MS, isoTime } from '../../src/base/clock.ts';
 import { cached } from '../helpers/cached.ts';
 import { openSight, type Sight } from './support.ts';
 

@@ -2,7 +2,7 @@
 
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import type { Overview } from '../../src/serve/page/wire.ts';
 import { openWindow } from '../helpers/browser.ts';
 import { gate } from '../helpers/gate.ts';

@@ -1,7 +1,7 @@
 /** The page over a mirror that is changed meanwhile, by a walk or behind its back. */
 
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import type { SinkNote } from '../../src/reading/status.ts';
 import { isLock, tryLock } from '../../src/store.ts';
 import { openLived } from './lived.ts';
@@ -145,9 +145,8 @@ test('of a row with very many versions, the number of each is true, and an early
   expect(await titles.first().innerText()).toBe('Version 211: changed');
   expect(await titles.last().innerText()).toBe('Version 11: oldest that is shown');
   await go(window, `/datasets/ai-signals/rows/${key}?at=${isoTime(begun + 4_500)}`);
-  const text = await page.locator('main').innerText();
-  expect(text).toContain('of its 211 versions all came after that moment');
-  expect(text).not.toContain('not there at that moment');
+  await page.getByText('of its 211 versions all came after that moment').waitFor();
+  expect(await page.locator('main').innerText()).not.toContain('not there at that moment');
 });
 
 test('every row that one proof removed names its walk, however many they were', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import { lookBack, refusePresent } from '../../src/reading/query/as-of.ts';
 import { sourcesOf } from '../../src/reading/query/sources.ts';
 import { withQueryProcess } from '../../src/reading/query.ts';

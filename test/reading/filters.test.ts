@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import { listed } from '../../src/job.ts';
 import { type Filters, filtersOf, matchingRows, normalize } from '../../src/reading/filters.ts';
 import { type Moment, openPages } from '../../src/reading/pages.ts';

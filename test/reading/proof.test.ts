@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import type { Receipt } from '../../src/reading/export.ts';
 import { insert } from '../helpers/edits.ts';
 import { noteGlance } from '../helpers/glance-row.ts';

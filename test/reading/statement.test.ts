@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/base/errors.ts';
 import { type Params, prepareReading } from '../../src/reading/query/statement.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';

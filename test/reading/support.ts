@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { Command } from 'commander';
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
+import { Failure } from '../../src/base/errors.ts';
 import type { Context } from '../../src/commands/context.ts';
-import { Failure } from '../../src/errors.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 
 export type Ran = { code: number; stdout: string; stderr: string };

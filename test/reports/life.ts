@@ -1,8 +1,8 @@
 /** A process that runs the reports of a folder again and again, until it is killed: `life.ts <dir> <folder> <webhook>`. Says the rows of each run. */
 
-import { systemClock } from '../../src/clock.ts';
-import { listJobs, tablesOf } from '../../src/job-list.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { listJobs, tablesOf } from '../../src/job/list.ts';
+import { loadJobs } from '../../src/job/load.ts';
 import { withQueryProcess } from '../../src/reading/query.ts';
 import { noteReports, readReportFiles, reportDue, runReport, sendMessages } from '../../src/reports.ts';
 import { openStore } from '../../src/store.ts';

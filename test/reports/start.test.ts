@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { daemonHere } from '../helpers/daemon.ts';
 import { insert, publish } from '../helpers/edits.ts';
 import { removeFolder } from '../helpers/folder.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startModelApi } from '../../model-api/index.ts';
-import type { Failure } from '../../src/errors.ts';
+import type { Failure } from '../../src/base/errors.ts';
 import {
   type Charge,
   countFailures,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { faults } from '../../model-api/index.ts';
 import { declaredMetrics } from '../../scripts/docs/pages.ts';
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import { initialState } from '../../src/governor/state.ts';
 import { METRICS_SCOPE } from '../../src/serve/access/keys.ts';
 import type { Readiness } from '../../src/serve/answers/metrics.ts';

@@ -1,8 +1,8 @@
 /** A folder with keys, on a clock of its own, and the process that serves from there. */
 
 import { onTestFinished } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
-import type { Failure } from '../../src/errors.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import type { Failure } from '../../src/base/errors.ts';
 import {
   type Admission,
   openAdmission,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { DAY_MS, isoTime } from '../../src/clock.ts';
+import { DAY_MS, isoTime } from '../../src/base/clock.ts';
 import { isRefused } from '../../src/serve/access/admission.ts';
 import { openServeDatabase } from '../../src/serve/access/database.ts';
 import { openSchemas } from '../../src/serve/answers/openapi.ts';

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
-import { findJob, listJobs } from '../../src/job-list.ts';
+import { Failure } from '../../src/base/errors.ts';
+import { findJob, listJobs } from '../../src/job/list.ts';
 import { eachDataset, followResponse, type Outcome } from '../../src/sinks/follow.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { runMain } from '../helpers/main.ts';

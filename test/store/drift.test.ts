@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
+import { loadJobs } from '../../src/job/load.ts';
 import type { Progress } from '../../src/mirror.ts';
 import { createDriftLog, MAX_DRIFTS } from '../../src/store/drift.ts';
 import { change } from '../helpers/edits.ts';

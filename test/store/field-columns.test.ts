@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { loadJobs } from '../../src/job/load.ts';
 import type { Job } from '../../src/job.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
 import { createDriftLog } from '../../src/store/drift.ts';
 import { columnName, jsonPath, pathAround, watchFields } from '../../src/store/fields.ts';
 import { openTable } from '../../src/store/rows.ts';

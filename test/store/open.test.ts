@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
+import { Failure } from '../../src/base/errors.ts';
+import { loadJobs } from '../../src/job/load.ts';
 import { openConnection, openReadOnly } from '../../src/store/connection.ts';
 import { storeFailure } from '../../src/store/failure.ts';
 import { Database } from '../../src/store/sqlite.ts';

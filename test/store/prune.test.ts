@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { faults } from '../../model-api/index.ts';
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import { lookBack } from '../../src/reading/query/as-of.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import { change, remove } from '../helpers/edits.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { faults, type Row, sampleKey, when } from '../../model-api/index.ts';
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import type { WalkRow } from '../../src/store.ts';
 import { both, insert, publish, remove, replaceAll } from '../helpers/edits.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { loadJobs } from '../../src/job/load.ts';
 import type { Job, RowValues } from '../../src/job.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
 import { differenceOf, openTable } from '../../src/store/rows.ts';
 import { signal } from '../validate/support.ts';
 import { bytesWritten, openTables } from './support.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { faults } from '../../model-api/index.ts';
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import type { Job } from '../../src/job.ts';
 import { type Connection, openConnection } from '../../src/store/connection.ts';
 import { type Keep, openStore, type WalkRow } from '../../src/store.ts';

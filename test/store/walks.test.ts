@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import type { Keep } from '../../src/store.ts';
 import { noteGlance } from '../helpers/glance-row.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/base/errors.ts';
 import { checkPage, errorInBody, type KnownOfList, unknownShape } from '../../src/validate.ts';
 import { checkSignals, job, pagination, signal, signalPage } from './support.ts';
 

@@ -1,8 +1,8 @@
 /** Pages of a dataset with a contract and of one without, as the API would answer. */
 
 import { z } from 'zod';
+import { loadJobs } from '../../src/job/load.ts';
 import type { Job } from '../../src/job.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
 import type { CheckedRows, DiscoveredShape } from '../../src/validate/checked.ts';
 import { checkPage, unknownShape } from '../../src/validate.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import type { Checkpoint } from '../../src/walk/checkpoint.ts';
 import { both, type Edit, editBefore, insert, publish, remove, replaceAll } from '../helpers/edits.ts';
 import { mostCallsOfSnapshot } from '../helpers/invariants.ts';

@@ -1,6 +1,6 @@
 /** What is wrong, the gravest first, each with what to do and one link to more of it: the same wherever problems are shown. */
 
-import { type FoldedProblem, foldProblems } from '../../src/folded-problems.ts';
+import { type FoldedProblem, foldProblems } from '../../src/base/folded-problems.ts';
 import type { Overview, Problem } from '../../src/serve/page/wire.ts';
 import { linkTo } from '../router.ts';
 import { pathOf } from '../routes.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { exitCodes } from '../../../src/errors.ts';
+import { exitCodes } from '../../../src/base/errors.ts';
 import { Database } from '../../../src/store/sqlite.ts';
 import type { Attack, End } from '../attacks.ts';
 import type { World } from '../world.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { exitCodes } from '../../../src/errors.ts';
+import { exitCodes } from '../../../src/base/errors.ts';
 import { libfaketime } from '../../../test/helpers/tools.ts';
 import type { Attack, End } from '../attacks.ts';
 import { signal } from '../world/processes.ts';

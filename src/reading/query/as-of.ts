@@ -1,9 +1,9 @@
 /** The mirror as it stood at some time: temporary views that take the place of its tables. */
 
-import { Failure } from '../../errors.ts';
-import { tokenize, unquoted } from '../../sql-tokens.ts';
+import { Failure } from '../../base/errors.ts';
+import { tokenize, unquoted } from '../../base/sql-tokens.ts';
+import { describeBeginning } from '../../base/time.ts';
 import { type Connection, PROOF, quoted } from '../../store/read.ts';
-import { describeBeginning } from '../../time.ts';
 import { rowsAt } from '../moment.ts';
 
 /**

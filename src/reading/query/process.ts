@@ -1,8 +1,9 @@
 /** What runs in the process of a query: it reads the rows of one statement at one moment of the mirror, and sends what is made of them. */
 
-import { systemClock } from '../../clock.ts';
-import { asFailure, Failure } from '../../errors.ts';
-import { type ListedJob, listJobs } from '../../job-list.ts';
+import { systemClock } from '../../base/clock.ts';
+import { asFailure, Failure } from '../../base/errors.ts';
+import type { Caller } from '../../base/worker.ts';
+import { type ListedJob, listJobs } from '../../job/list.ts';
 import { type Cell, type Column, fits, type Holding, heldBy, surveyRows } from '../../output/answer.ts';
 import { count } from '../../output/numbers.ts';
 import {
@@ -12,7 +13,6 @@ import {
   statementError,
   storeFailure,
 } from '../../store/read.ts';
-import type { Caller } from '../../worker.ts';
 import { type Kind, kindsOf, ownKindOf } from '../columns.ts';
 import { exportAnswer, type Order } from '../export.ts';
 import {

@@ -1,13 +1,13 @@
 /** Which datasets a statement reads, what is proven of them and what was merely seen, and whether that is enough. */
 
 import ms from 'ms';
-import { ageOf, describeAhead, describeSeenAhead, isTooOld } from '../../clock.ts';
-import { Failure } from '../../errors.ts';
+import { ageOf, describeAhead, describeSeenAhead, isTooOld } from '../../base/clock.ts';
+import { Failure } from '../../base/errors.ts';
+import { tokenize, unquoted } from '../../base/sql-tokens.ts';
+import { describeBeginning } from '../../base/time.ts';
 import type { Column, Rows } from '../../output/answer.ts';
 import { count } from '../../output/numbers.ts';
-import { tokenize, unquoted } from '../../sql-tokens.ts';
 import { type Connection, PROOF, quoted, SEEN } from '../../store/read.ts';
-import { describeBeginning } from '../../time.ts';
 import { isHeldColumn } from '../columns.ts';
 import type { Params } from './statement.ts';
 

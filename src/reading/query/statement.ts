@@ -1,8 +1,8 @@
 /** One statement that only reads, or a refusal that says what is wrong with it and where. */
 
-import { Failure } from '../../errors.ts';
-import { didYouMean, nearest } from '../../near.ts';
-import { parameterNames, type Token, tokenize, unquoted } from '../../sql-tokens.ts';
+import { Failure } from '../../base/errors.ts';
+import { didYouMean, nearest } from '../../base/near.ts';
+import { parameterNames, type Token, tokenize, unquoted } from '../../base/sql-tokens.ts';
 import { type Connection, statementError } from '../../store/read.ts';
 
 type Param = string | number | bigint | null;

@@ -1,7 +1,7 @@
 /** What the mirror noted of the form of a list: what names its rows, where they are, which fields move by themselves. */
 
-import { DAY_MS, isoTime } from '../../clock.ts';
-import type { Dataset } from '../../job-list.ts';
+import { DAY_MS, isoTime } from '../../base/clock.ts';
+import type { Dataset } from '../../job/list.ts';
 import { agesOf, type Connection, quoted, readList } from '../../store/read.ts';
 import { type DriftKind, describeKey, type FieldPath } from '../../validate/checked.ts';
 import { isRestless } from '../../validate/motion.ts';

@@ -1,10 +1,10 @@
 /** What is wrong, the gravest first, each with what to do about it. */
 
 import { lossOf } from '../../api/response.ts';
-import { aheadWords, CLOCK_ADVICE, isoTime } from '../../clock.ts';
+import { aheadWords, CLOCK_ADVICE, isoTime } from '../../base/clock.ts';
+import { exitCodes, waitReasons } from '../../base/errors.ts';
+import { type Cause, type Phrase, phrase, textOf } from '../../base/folded-problems.ts';
 import { hintSettings, settingOf } from '../../config/settings.ts';
-import { exitCodes, waitReasons } from '../../errors.ts';
-import { type Cause, type Phrase, phrase, textOf } from '../../folded-problems.ts';
 import { bytes, clockTime, duration, number, plural, relative } from '../../output/numbers.ts';
 import type { Limits } from '../../plan.ts';
 import type { Outage } from '../../queue.ts';
@@ -15,7 +15,7 @@ import type { ListNotes } from './notes.ts';
 import type { DatasetStatus, Doing, LastCall, Silence, Trouble } from './read.ts';
 import type { ReportStatus } from './reports.ts';
 
-export { phrase, textOf } from '../../folded-problems.ts';
+export { phrase, textOf } from '../../base/folded-problems.ts';
 
 export type Problem = {
   /** An error makes the mirror unfit for reports; a warning is worth a look. */

@@ -1,11 +1,11 @@
 /** What status reads: how each dataset stands, what was called lately, and what the daemon and the service have noted. */
 
 import { statfsSync } from 'node:fs';
-import { ageOf, DAY_MS, HOUR_MS, isoTime, isTooOld } from '../../clock.ts';
-import { exitCodes, type FailureKind } from '../../errors.ts';
-import type { Dataset } from '../../job-list.ts';
+import { ageOf, DAY_MS, HOUR_MS, isoTime, isTooOld } from '../../base/clock.ts';
+import { exitCodes, type FailureKind } from '../../base/errors.ts';
+import { intervalOf } from '../../base/schedule.ts';
+import type { Dataset } from '../../job/list.ts';
 import type { DatasetPlan } from '../../plan.ts';
-import { intervalOf } from '../../schedule.ts';
 import {
   type Connection,
   ERROR_OF_NO_ANSWER,

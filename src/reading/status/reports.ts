@@ -1,6 +1,6 @@
 /** Reports: their last runs, what is wrong with them, and what they could not tell. */
 
-import { exitCodes, type FailureKind } from '../../errors.ts';
+import { exitCodes, type FailureKind } from '../../base/errors.ts';
 import type { Connection } from '../../store/read.ts';
 
 /** A report as `status` shows it. Times are ISO 8601 UTC. */

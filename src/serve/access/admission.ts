@@ -6,8 +6,8 @@
 
 import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../clock.ts';
-import { Failure } from '../../errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { Failure } from '../../base/errors.ts';
 import {
   type Connection,
   describeHolder,

@@ -3,7 +3,7 @@
  * called what, by day. They are added up in memory, and written once a second in one transaction that waits for no disk.
  */
 
-import { type Clock, DAY_MS, isoTime } from '../../clock.ts';
+import { type Clock, DAY_MS, isoTime } from '../../base/clock.ts';
 import { type Connection, forgetPages, guarded } from '../../store/sqlite-files.ts';
 import type { AccountState } from './limits.ts';
 import { type ReportOutage, reportOnChange } from './outage.ts';

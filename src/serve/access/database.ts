@@ -5,8 +5,8 @@
 
 import { chmodSync, closeSync, lstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../../disk.ts';
-import { Failure } from '../../errors.ts';
+import { makeFolder } from '../../base/disk.ts';
+import { Failure } from '../../base/errors.ts';
 import { type Connection, guarded, openConnection } from '../../store/sqlite-files.ts';
 
 export function serveFile(dir: string): string {

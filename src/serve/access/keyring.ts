@@ -1,8 +1,8 @@
 /** How keys and the limits of accounts are managed: what `market-mirror keys` does. */
 
-import { isoTime } from '../../clock.ts';
-import { Failure } from '../../errors.ts';
-import { nearest } from '../../near.ts';
+import { isoTime } from '../../base/clock.ts';
+import { Failure } from '../../base/errors.ts';
+import { nearest } from '../../base/near.ts';
 import { type Connection, guardedAll } from '../../store/sqlite-files.ts';
 import { openServeDatabase } from './database.ts';
 import {

@@ -5,7 +5,7 @@
 
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { networksOf } from '../../networks.ts';
+import { networksOf } from '../../base/networks.ts';
 import { type Connection, guardedAll } from '../../store/sqlite-files.ts';
 import { type Limits, parseQuota, parseRate, unlimited } from './limits.ts';
 

@@ -3,8 +3,8 @@
  * pure functions. Times are whole epoch milliseconds; a time before one that was counted by already counts as that one.
  */
 
-import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../../clock.ts';
-import { millisecondsOf } from '../../time.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/clock.ts';
+import { millisecondsOf } from '../../base/time.ts';
 
 export type Limits = {
   readonly quota: Quota | null;

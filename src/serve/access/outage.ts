@@ -1,6 +1,6 @@
 /** Outages of a database, reported once when they begin and once when they are over. */
 
-import { Failure } from '../../errors.ts';
+import { Failure } from '../../base/errors.ts';
 
 /** Called with the outage when it begins, and with null when it is over. */
 export type ReportOutage = (outage: Failure | null) => void;

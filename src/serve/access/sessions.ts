@@ -1,7 +1,7 @@
 /** Links to the page and the sessions that they open, in `serve.db`: as digests, each with its end. */
 
 import { hash, randomBytes } from 'node:crypto';
-import { DAY_MS, isoTime } from '../../clock.ts';
+import { DAY_MS, isoTime } from '../../base/clock.ts';
 import { type Connection, guarded } from '../../store/sqlite-files.ts';
 import type { Origin } from '../http/request.ts';
 import { accountOwner, type Caller } from './admission.ts';

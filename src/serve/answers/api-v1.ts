@@ -4,9 +4,9 @@
  * reads the page.
  */
 
-import { ageOf, type Clock, isTooOld } from '../../clock.ts';
-import { Failure } from '../../errors.ts';
-import type { ListedJob } from '../../job-list.ts';
+import { ageOf, type Clock, isTooOld } from '../../base/clock.ts';
+import { Failure } from '../../base/errors.ts';
+import type { ListedJob } from '../../job/list.ts';
 import { filtersOf } from '../../reading/filters.ts';
 import type { Moment } from '../../reading/pages.ts';
 import { type Admission, accountOwner, type Caller, isRefused } from '../access/admission.ts';

@@ -1,7 +1,7 @@
 /** What the columns of a dataset mean, in Markdown: by the contract of its job, and by the mirror where the column is its own. */
 
-import type { ListedJob, Schema } from '../../job-list.ts';
-import { propertiesOf } from '../../properties.ts';
+import { propertiesOf } from '../../base/properties.ts';
+import type { ListedJob, Schema } from '../../job/list.ts';
 
 /** Columns that mean the same in every dataset that has them. */
 export const sharedMeanings: Readonly<Record<string, string>> = {

@@ -5,9 +5,9 @@
 
 import { statSync } from 'node:fs';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { type Clock, isTooOld, LONGEST_TIMER_MS } from '../../clock.ts';
-import type { Dataset } from '../../job-list.ts';
-import { type Log, repeatedly } from '../../log.ts';
+import { type Clock, isTooOld, LONGEST_TIMER_MS } from '../../base/clock.ts';
+import { type Log, repeatedly } from '../../base/log.ts';
+import type { Dataset } from '../../job/list.ts';
 import { type DatasetStatus, type Health, healthOf, type Status } from '../../reading/status.ts';
 import { sinkNames, sinks } from '../../sinks.ts';
 import type { Connection } from '../../store/read.ts';

@@ -4,11 +4,11 @@
  * query process, which can be killed, reads the rows.
  */
 
-import { isoTime, isTooOld } from '../../clock.ts';
-import { Failure } from '../../errors.ts';
+import { isoTime, isTooOld } from '../../base/clock.ts';
+import { Failure } from '../../base/errors.ts';
+import { describeBeginning } from '../../base/time.ts';
 import { isHeldColumn } from '../../reading/columns.ts';
 import { analystViewsOf, type Connection, quoted } from '../../store/read.ts';
-import { describeBeginning } from '../../time.ts';
 import { accountOwner, type Caller } from '../access/admission.ts';
 import { BUSY_SECONDS, finished, type Plan, type PlannedResponse, UNREADY_SECONDS } from '../answers.ts';
 import type { Call, Route } from '../http/handler.ts';

@@ -5,9 +5,9 @@
 
 import { createHash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
-import type { Clock } from '../../clock.ts';
-import { Failure } from '../../errors.ts';
-import type { ListedJob } from '../../job-list.ts';
+import type { Clock } from '../../base/clock.ts';
+import { Failure } from '../../base/errors.ts';
+import type { ListedJob } from '../../job/list.ts';
 import { openPages, type Pages } from '../../reading/pages.ts';
 import { type Connection, openMirror } from '../../store/read.ts';
 import { guarded, watchFiles } from '../../store/sqlite-files.ts';

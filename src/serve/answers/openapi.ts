@@ -1,6 +1,6 @@
 /** The description of the service in OpenAPI 3.1, which `/openapi.json` shows: made of the shapes that the jobs declare. */
 
-import type { ListedJob, Schema } from '../../job-list.ts';
+import type { ListedJob, Schema } from '../../job/list.ts';
 import { quotaKinds } from '../access/limits.ts';
 import type { Call, Route } from '../http/handler.ts';
 import { digestEtag, type HttpResponse, matchesEtag } from '../http/response.ts';

@@ -4,8 +4,8 @@
  * lower priority; one account has half of them at most.
  */
 
-import type { Clock } from '../../clock.ts';
-import { Failure } from '../../errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { Failure } from '../../base/errors.ts';
 import { type ServedProcess, type ServedQueries, startServedProcess } from '../../reading/query.ts';
 
 export type Pool = ReturnType<typeof openPool>;

@@ -1,6 +1,6 @@
 /** The use of the service by one account: the body of `GET /api/v1/usage`. docs/serve.md ("Usage") has it. */
 
-import { isoTime } from '../../clock.ts';
+import { isoTime } from '../../base/clock.ts';
 import { type Admission, isRefused, type Refusal } from '../access/admission.ts';
 import type { CallCount } from '../access/counts.ts';
 import type { Account } from '../access/keys.ts';

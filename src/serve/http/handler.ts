@@ -4,7 +4,7 @@
  */
 
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener } from 'node:http';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Origin } from './request.ts';
 import { BadBody, ClientGone } from './request.ts';
 import {

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { isLoopback, networksOf } from '../../networks.ts';
+import { isLoopback, networksOf } from '../../base/networks.ts';
 
 /** Where a request comes from. */
 export type Origin = {

@@ -18,11 +18,11 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import { Failure, toError } from '../../base/errors.ts';
+import type { Log } from '../../base/log.ts';
+import { isLoopback, networksOf } from '../../base/networks.ts';
 import { readTlsFiles, type ServeAddress, type TlsFiles } from '../../config.ts';
-import { Failure, toError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
-import { isLoopback, networksOf } from '../../networks.ts';
 import { headerCount } from './request.ts';
 
 /** How much of the service one client may take, and for how long. Times are in milliseconds. */

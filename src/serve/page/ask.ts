@@ -1,6 +1,6 @@
 /** What the lists of the page ask, in the grammar of `/mirror/v1`, as SQL: the state of a list is its query string. */
 
-import type { ListedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job/list.ts';
 import { type Connection, quoted } from '../../store/read.ts';
 import { QueryError } from '../answers/mirror-v1/errors.ts';
 import { type Filter, parseRequest } from '../answers/mirror-v1/parse.ts';

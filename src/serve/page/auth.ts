@@ -1,7 +1,7 @@
 /** Who may see the page: everybody on this machine, or a browser with a session, opened by a link or a key. Others get a page that says how. */
 
 import { hash } from 'node:crypto';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { type Admission, countFailures, isRefused } from '../access/admission.ts';
 import { PAGE_SCOPE } from '../access/keys.ts';
 import type { IssuedToken, Sessions, Viewer } from '../access/sessions.ts';

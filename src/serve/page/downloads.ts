@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { isoTime } from '../../clock.ts';
-import { Failure } from '../../errors.ts';
+import { isoTime } from '../../base/clock.ts';
+import { Failure } from '../../base/errors.ts';
 import type { Receipt } from '../../reading/export.ts';
 import type { Question } from '../../reading/query.ts';
 import type { Viewer } from '../access/sessions.ts';

@@ -1,11 +1,11 @@
 /** The mirror as a whole, for the page: status, plan, the last day, tables. A process of the pool reads it, each response as of one moment. */
 
-import { DAY_MS, HOUR_MS, isoTime } from '../../clock.ts';
-import type { Dataset, ListedJob } from '../../job-list.ts';
+import { DAY_MS, HOUR_MS, isoTime } from '../../base/clock.ts';
+import { SHOWN_WALKS } from '../../base/shown-walks.ts';
+import type { Dataset, ListedJob } from '../../job/list.ts';
 import { planJson, planOf } from '../../plan.ts';
 import { kindsOf } from '../../reading/columns.ts';
 import { statusOf } from '../../reading/status.ts';
-import { SHOWN_WALKS } from '../../shown-walks.ts';
 import { type Connection, readMirror, storeFailure } from '../../store/read.ts';
 import { meaningsOf, sharedMeanings } from '../answers/column-meanings.ts';
 import type { DatasetDay, Overview, Schema, WalkMark } from './wire.ts';

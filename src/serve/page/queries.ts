@@ -1,8 +1,8 @@
 /** Queries in SQL: each is a call of its account, and has a process of the pool. The bytes of the process are passed on as they are. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../clock.ts';
-import { Failure } from '../../errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import { Failure } from '../../base/errors.ts';
 import { type Admission, type Caller, isRefused, type Permit, type Refusal } from '../access/admission.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { Loan, Pool } from '../answers/pool.ts';

@@ -1,9 +1,9 @@
 /** What the page sends, read and checked, and how it hears of a failure: by a line `failed` of `QueryLine`, whatever it sent. */
 
-import { isoTime } from '../../clock.ts';
-import type { FailureKind } from '../../errors.ts';
+import { isoTime } from '../../base/clock.ts';
+import type { FailureKind } from '../../base/errors.ts';
+import { parsePastTime } from '../../base/time.ts';
 import type { Params } from '../../reading/query.ts';
-import { parsePastTime } from '../../time.ts';
 import type { Call } from '../http/handler.ts';
 import { readBody } from '../http/request.ts';
 import { type HttpResponse, jsonResponse, retryAfter } from '../http/response.ts';

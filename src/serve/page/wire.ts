@@ -1,6 +1,6 @@
 /** What the page and the service say to each other: types alone, for both. Times are ISO 8601 UTC. */
 
-import type { FailureKind } from '../../errors.ts';
+import type { FailureKind } from '../../base/errors.ts';
 import type { PlanJson } from '../../plan.ts';
 import type { Kind } from '../../reading/columns.ts';
 import type { ExportFormat } from '../../reading/export.ts';

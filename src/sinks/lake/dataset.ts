@@ -2,13 +2,13 @@
 
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { DAY_MS, isoTime } from '../../clock.ts';
-import { Failure } from '../../errors.ts';
-import type { ListedJob } from '../../job-list.ts';
+import { DAY_MS, isoTime } from '../../base/clock.ts';
+import { Failure } from '../../base/errors.ts';
+import { version } from '../../base/version.ts';
+import type { ListedJob } from '../../job/list.ts';
 import { changesIn, commitsIn, firstSeq, isChange, positionOf, type Range } from '../../reading/changes.ts';
 import { type Source, sourcesOf } from '../../reading/query/sources.ts';
 import { type Connection, type Identity, PROOF, quoted, seqOf } from '../../store/read.ts';
-import { version } from '../../version.ts';
 import { lastWalkOf } from '../follow.ts';
 import {
   type About,

@@ -1,11 +1,11 @@
 /** A file of the lake: rows as Parquet, and the receipt beside it, which is also within the file but for its length and digest. */
 
 import { basename, dirname, join } from 'node:path';
-import { Failure } from '../../errors.ts';
-import type { ListedJob } from '../../job-list.ts';
+import { Failure } from '../../base/errors.ts';
+import { reportingRows } from '../../base/progress.ts';
+import type { ListedJob } from '../../job/list.ts';
 import { type Cell, type Column, fits, type Holding, microsOf, surveyRows } from '../../output/answer.ts';
 import { parquetTypes, parquetWriter } from '../../output/parquet.ts';
-import { reportingRows } from '../../progress.ts';
 import { type ColumnType, columnsOfJob, isHeldColumn } from '../../reading/columns.ts';
 import type { Source } from '../../reading/query/sources.ts';
 import { type Connection, quoted } from '../../store/read.ts';

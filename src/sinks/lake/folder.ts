@@ -15,8 +15,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { diskTrouble, makeFolder } from '../../disk.ts';
-import { Failure, toError } from '../../errors.ts';
+import { diskTrouble, makeFolder } from '../../base/disk.ts';
+import { Failure, toError } from '../../base/errors.ts';
 
 /** Takes the pieces of a file as it is made. */
 export type Write = (piece: string | Uint8Array) => void;

@@ -4,10 +4,10 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { Failure, type FailureKind } from '../../base/errors.ts';
+import { version } from '../../base/version.ts';
 import type { ShipAddress } from '../../config.ts';
-import { Failure, type FailureKind } from '../../errors.ts';
 import { quoted } from '../../store/read.ts';
-import { version } from '../../version.ts';
 
 export type Postgres = {
   /** Host, port and database: nothing secret. */

@@ -5,7 +5,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { ListedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job/list.ts';
 import { touchedAfter } from '../../reading/changes.ts';
 import { isHeldColumn } from '../../reading/columns.ts';
 import { type Identity, quoted } from '../../store/read.ts';

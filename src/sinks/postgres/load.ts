@@ -1,8 +1,8 @@
 /** Making a table there equal to that of the mirror: counts and digests say whether it is, a stage is loaded beside it and put in its place. */
 
-import { Failure } from '../../errors.ts';
+import { Failure } from '../../base/errors.ts';
+import { reportingRows } from '../../base/progress.ts';
 import { count, number } from '../../output/numbers.ts';
-import { reportingRows } from '../../progress.ts';
 import { isHeldColumn } from '../../reading/columns.ts';
 import { type Connection, quoted } from '../../store/read.ts';
 import type { Postgres } from './client.ts';

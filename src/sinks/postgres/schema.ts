@@ -1,7 +1,7 @@
 /** The schema in Postgres: whose it is, how far each dataset has come there, and who may read it. */
 
-import { isoTime } from '../../clock.ts';
-import { Failure } from '../../errors.ts';
+import { isoTime } from '../../base/clock.ts';
+import { Failure } from '../../base/errors.ts';
 import { type Identity, quoted } from '../../store/read.ts';
 import type { Postgres } from './client.ts';
 

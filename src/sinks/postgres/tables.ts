@@ -1,7 +1,7 @@
 /** Which tables Postgres has of a job, each with the rows of one of the mirror. */
 
-import { toError } from '../../errors.ts';
-import type { ListedJob } from '../../job-list.ts';
+import { toError } from '../../base/errors.ts';
+import type { ListedJob } from '../../job/list.ts';
 import {
   type Column,
   isColumnType,

@@ -1,9 +1,9 @@
 /** The views in Postgres: those of the mirror, over the tables there. */
 
-import { CLOCK_TOLERANCE_MS } from '../../clock.ts';
-import { toError } from '../../errors.ts';
-import type { ListedJob } from '../../job-list.ts';
-import { storedName } from '../../properties.ts';
+import { CLOCK_TOLERANCE_MS } from '../../base/clock.ts';
+import { toError } from '../../base/errors.ts';
+import { storedName } from '../../base/properties.ts';
+import type { ListedJob } from '../../job/list.ts';
 import { storedColumnsOf } from '../../reading/columns.ts';
 import {
   type AnalystView,

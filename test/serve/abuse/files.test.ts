@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Failure } from '../../../src/errors.ts';
+import type { Failure } from '../../../src/base/errors.ts';
 import { Database } from '../../../src/store/sqlite.ts';
 import { type Abused, errorIn, expectNothingKept, NEWS, setupAbuse } from './support.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
+import { systemClock } from '../../../src/base/clock.ts';
 import type { Bounds } from '../../../src/serve/http/server.ts';
 import { listen } from '../../../src/serve/http/server.ts';
 import { openServeBench, type ServeBench, type ServeBenchOptions } from '../../helpers/serve-bench.ts';

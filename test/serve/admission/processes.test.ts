@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
+import { systemClock } from '../../../src/base/clock.ts';
 import { openAdmission, type Usage } from '../../../src/serve/access/admission.ts';
 import { openKeyring } from '../../../src/serve/access/keyring.ts';
 import { memoryFolder } from '../../helpers/folder.ts';

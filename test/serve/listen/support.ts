@@ -6,7 +6,7 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
+import { systemClock } from '../../../src/base/clock.ts';
 import type { Bounds } from '../../../src/serve/http/server.ts';
 import { type ListenAddress, type Listening, listen } from '../../../src/serve/http/server.ts';
 import { temporaryFolder } from '../../helpers/folder.ts';

@@ -1,7 +1,7 @@
 /** Points in time, versions of a row, and the change feed of `/mirror/v1`, over one mirror whose datasets change. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isoTime } from '../../../src/clock.ts';
+import { isoTime } from '../../../src/base/clock.ts';
 import { openConnection } from '../../../src/store/sqlite-files.ts';
 import { openServeBench, type ServeBench } from '../../helpers/serve-bench.ts';
 import { type Get, type Got, getter } from '../client.ts';

@@ -1,7 +1,7 @@
 /** The datasets as they stood at a moment of the past. */
 
+import { SHOWN_WALKS } from '../../../src/base/shown-walks.ts';
 import type { DatasetDay, DatasetStatus, PageQuestion, WalkMark } from '../../../src/serve/page/wire.ts';
-import { SHOWN_WALKS } from '../../../src/shown-walks.ts';
 import { useAnswer } from '../../ask.ts';
 import { duration, HOUR_MS } from '../../formats.ts';
 import { Fact } from '../../parts/heading.tsx';

@@ -1,6 +1,6 @@
 /** Parameters of a text of SQL, and the values that are typed for them. */
 
-import { parameterNames, tokenize } from '../../../src/sql-tokens.ts';
+import { parameterNames, tokenize } from '../../../src/base/sql-tokens.ts';
 import type { Sql } from '../../question.ts';
 
 /** Their names, each once, in their order: `:name`, `@name` and `$name` are one. */

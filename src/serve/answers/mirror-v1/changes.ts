@@ -3,7 +3,7 @@
  * client stores its position in the feed with its copy. Volatile values make no version, and are not part of the feed.
  */
 
-import { isoTime } from '../../../clock.ts';
+import { isoTime } from '../../../base/clock.ts';
 import { changesIn, type Gap, gapAfter } from '../../../reading/changes.ts';
 import { type Connection, identityOf } from '../../../store/read.ts';
 import { type Encoding, type Packed, packed } from '../../http/response.ts';

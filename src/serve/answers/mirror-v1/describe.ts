@@ -1,7 +1,7 @@
 /** What `/mirror/v1/datasets` says of a dataset: its columns, what they mean, and how fresh it is. */
 
-import { ageOf } from '../../../clock.ts';
-import { propertiesOf } from '../../../properties.ts';
+import { ageOf } from '../../../base/clock.ts';
+import { propertiesOf } from '../../../base/properties.ts';
 import { sharedMeanings } from '../column-meanings.ts';
 import type { DatasetState } from './read.ts';
 import type { Column, ListJob } from './sql.ts';

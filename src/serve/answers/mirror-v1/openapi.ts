@@ -1,6 +1,6 @@
 /** What `/openapi.json` says of `/mirror/v1`: what each of its routes answers. */
 
-import type { Schema } from '../../../job-list.ts';
+import type { Schema } from '../../../job/list.ts';
 import type { Route } from '../../http/handler.ts';
 
 type Dataset = { readonly table: string; readonly about: string; readonly scope: string | null };

@@ -3,8 +3,8 @@
  * column exists, and what it can be compared with.
  */
 
-import { isoTime } from '../../../clock.ts';
-import { parsePastTime } from '../../../time.ts';
+import { isoTime } from '../../../base/clock.ts';
+import { parsePastTime } from '../../../base/time.ts';
 import { badParameter, QueryError } from './errors.ts';
 
 /** What is asked of a dataset. */

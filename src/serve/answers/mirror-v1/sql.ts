@@ -3,8 +3,8 @@
  * and shown as what they hold: numbers, texts, booleans, JSON, or several of these (`mixed`).
  */
 
-import type { ListedJob } from '../../../job-list.ts';
-import { didYouMean } from '../../../near.ts';
+import { didYouMean } from '../../../base/near.ts';
+import type { ListedJob } from '../../../job/list.ts';
 import { isHeldColumn, type Kind, kindsOf } from '../../../reading/columns.ts';
 import { rowsAt } from '../../../reading/moment.ts';
 import { type Connection, quoted } from '../../../store/read.ts';

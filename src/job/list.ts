@@ -1,19 +1,19 @@
 /** What readers need to know of the jobs. The build writes it down, since tables and contracts take longer to load than to read. */
 
 import { existsSync, readFileSync } from 'node:fs';
-import { Failure } from './errors.ts';
-import type { ListedJob } from './job.ts';
-import { nearest } from './near.ts';
-import type { Schedule } from './schedule.ts';
+import { Failure } from '../base/errors.ts';
+import { nearest } from '../base/near.ts';
+import type { Schedule } from '../base/schedule.ts';
+import type { ListedJob } from '../job.ts';
 
-export type { ListedJob, Schema } from './job.ts';
+export type { ListedJob, Schema } from '../job.ts';
 
 /** In a build only. */
-export const jobListFile = new URL('../jobs.json', import.meta.url);
+export const jobListFile = new URL('../../jobs.json', import.meta.url);
 
 export async function listJobs(): Promise<ListedJob[]> {
   if (existsSync(jobListFile)) return JSON.parse(readFileSync(jobListFile, 'utf8')) as ListedJob[];
-  const [{ loadJobs }, { listed }] = await Promise.all([import('./load-jobs.ts'), import('./job.ts')]);
+  const [{ loadJobs }, { listed }] = await Promise.all([import('./load.ts'), import('../job.ts')]);
   return (await loadJobs()).map(listed);
 }
 

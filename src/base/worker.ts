@@ -66,7 +66,7 @@ export function startProcess<Args, Result, Piece = never>(
   name: string,
   limits?: ProcessLimits,
 ): Worker<Args, Result, Piece> {
-  const program = [process.execPath, ...programArgs(programFile('worker-main', import.meta.url)), task];
+  const program = [process.execPath, ...programArgs(programFile('../worker-main', import.meta.url)), task];
   const { child } = startChild(program, {
     env: generalEnvironment(),
     output: limits ? 'none' : 'errors',
@@ -95,7 +95,7 @@ export type Thread<Args, Result> = {
 export function threadOnDemand<Args, Result>(
   task: string,
   name: string,
-  main: ProgramFile = programFile('worker-main', import.meta.url),
+  main: ProgramFile = programFile('../worker-main', import.meta.url),
 ): Thread<Args, Result> {
   const closed = new Failure('incomplete', `${name} has ended`);
   let worker: Worker<Args, Result> | undefined;

@@ -5,12 +5,12 @@ import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import ms from 'ms';
-import { type StartedChild, startChild } from './child.ts';
-import type { Clock } from './clock.ts';
-import type { Environment } from './environment.ts';
-import { toError } from './errors.ts';
-import { printable } from './printable.ts';
-import type { Lock } from './store.ts';
+import { type StartedChild, startChild } from '../base/child.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Environment } from '../base/environment.ts';
+import { toError } from '../base/errors.ts';
+import { printable } from '../base/printable.ts';
+import type { Lock } from '../store.ts';
 
 export type Say = (level: 'info' | 'warn', job: string, text: string) => void;
 export type Write = (level: 'info' | 'warn', text: string) => void;

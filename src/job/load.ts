@@ -3,11 +3,11 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
-import { Failure, toError } from './errors.ts';
-import type { Job } from './job.ts';
-import { parseSchedule } from './schedule.ts';
+import { Failure, toError } from '../base/errors.ts';
+import { parseSchedule } from '../base/schedule.ts';
+import type { Job } from '../job.ts';
 
-const here = new URL('../jobs/', import.meta.url);
+const here = new URL('../../jobs/', import.meta.url);
 
 const declaration = (name: string) =>
   z.object({

@@ -2,9 +2,9 @@
 
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { isOurs } from './config.ts';
-import { Failure } from './errors.ts';
-import { textIn } from './text-file.ts';
+import { Failure } from '../base/errors.ts';
+import { textIn } from '../base/text-file.ts';
+import { isOurs } from '../config.ts';
 
 /** Names that we or our libraries read. */
 const isRead = (name: string) => isOurs(name) || name.startsWith('AWS_');

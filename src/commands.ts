@@ -2,6 +2,9 @@
 
 import { basename, delimiter, dirname, relative } from 'node:path';
 import { Command, type CommanderError } from 'commander';
+import { exitCodes, Failure, toError } from './base/errors.ts';
+import { forShell, printable } from './base/printable.ts';
+import { versionLine } from './base/version.ts';
 import type { Context } from './commands/context.ts';
 import { exportCommand } from './commands/export.ts';
 import { generalHelp, helpCommand, teach } from './commands/help.ts';
@@ -9,9 +12,6 @@ import { planCommand } from './commands/plan.ts';
 import { quarantineCommand } from './commands/quarantine.ts';
 import { queryCommand } from './commands/query.ts';
 import { statusCommand } from './commands/status.ts';
-import { exitCodes, Failure, toError } from './errors.ts';
-import { forShell, printable } from './printable.ts';
-import { versionLine } from './version.ts';
 
 const NAME = 'market-mirror';
 
