@@ -116,3 +116,88 @@ describe('a refused row under the key of one that fits, where no contract says w
     },
   ]);
 });
+
+describe('a retry of a refused row under the key of another row', () => {
+  const news = rowsOf(4, (at) => ({ id: `n${at}`, title: `Title ${at}` }));
+  const unresolved = (...rows: unknown[]) =>
+    finds(
+      `SELECT problems ->> '$[0].expected' FROM quarantine WHERE resolved_at IS NULL ORDER BY id`,
+      ...rows,
+    );
+  /** As if a later release could keep what it refused. */
+  const mend =
+    (body: string): Step =>
+    ({ write, came }) => {
+      write(`UPDATE quarantine SET body = '${body}'`);
+      came.clear();
+    };
+  const own = 'a key of its own';
+  const confidences = (...ofBoth: number[]) =>
+    finds(`SELECT confidence FROM LIST WHERE id = 's-5' ORDER BY 1`, ...ofBoth);
+  const twin = (changes: Row) =>
+    upstream((rows) => [{ ...rows.find(({ id }) => id === 's-5'), ...changes }, ...rows]);
+  const begins = [publishes(0), upstream(signals(20)), change(5, { confidence: 0.5 })];
+  runCases([
+    {
+      it: 'leaves that row, and the refused one with the reason; both are kept once both fit',
+      steps: [
+        ...[upstream([...news, { id: 'n0', 'ti\0tle': 'another' }]), syncs(0)],
+        ...[mend('{"id":"n0","title":"another"}'), runs('quarantine retry', 0), unresolved(own)],
+        finds(`SELECT title FROM LIST WHERE id = 'n0'`, 'Title 0'),
+        finds('SELECT count(*) FROM LIST_history', 0),
+        ...[upstream([...news, { id: 'n0', title: 'another' }]), syncs(0, { times: 2 }), mirrorsAll],
+        unresolved(),
+      ],
+    },
+    {
+      it: 'that has a contract, and shows both on one page',
+      job: 'ai-signals',
+      steps: [
+        ...[...begins, twin({ confidence: 0.7 }), syncs(75), confidences(0.5), unresolved(own)],
+        ...[runs('quarantine retry', 0), confidences(0.5), unresolved(own)],
+        finds('SELECT count(*) FROM LIST_history', 0),
+        ...[publishes(1), upstream(signals(20)), change(5, { confidence: 0.7 }), syncs(0)],
+        ...[confidences(0.7), unresolved()],
+      ],
+    },
+    {
+      it: 'that has a contract, which a later release widens',
+      job: 'ai-signals',
+      steps: [
+        ...[...begins, twin({ confidence: 'high' }), syncs(75), confidences(0.5)],
+        ({ write }) => write(`UPDATE quarantine SET body = json_set(body, '$.confidence', 0.7)`),
+        ...[runs('quarantine retry', 0), confidences(0.5), unresolved(own)],
+      ],
+    },
+    {
+      it: 'that a published snapshot shows on another page',
+      job: 'ai-signals',
+      steps: [
+        ...[publishes(0), upstream(signals(250)), change(5, { confidence: 0.5 })],
+        upstream((rows) => [...rows, { ...rows[5], confidence: 'high' }]),
+        ...[syncs(75), confidences(0.5)],
+        ({ write }) => write(`UPDATE quarantine SET body = json_set(body, '$.confidence', 0.7)`),
+        ...[runs('quarantine retry', 0), confidences(0.5), unresolved(own)],
+      ],
+    },
+    {
+      it: 'keeps each of several',
+      job: 'ai-signals',
+      steps: [
+        ...[...begins, twin({ confidence: 0.6 }), twin({ confidence: 0.7 }), syncs(75)],
+        ...[confidences(0.5), unresolved(own, own)],
+        finds(`SELECT body ->> '$.confidence' FROM quarantine ORDER BY 1`, 0.6, 0.7),
+      ],
+    },
+    {
+      it: 'mirrors it all the same where the table has the row as it was before',
+      job: 'ai-signals',
+      steps: [
+        ...[...begins, syncs(0), publishes(1), change(5, { confidence: 'high' }), syncs(0)],
+        ({ write }) => write(`UPDATE quarantine SET body = json_set(body, '$.confidence', 0.7)`),
+        ...[runs('quarantine retry', 0), confidences(0.7), unresolved()],
+        finds('SELECT confidence FROM LIST_history', 0.5),
+      ],
+    },
+  ]);
+});
