@@ -88,10 +88,8 @@ export function createMatcher(
     },
     /** The row is in the table now, under this number. */
     wrote(number: number): void {
-      onPage.add(number);
+      if (!job.contract) onPage.add(number);
     },
-    /** Whether this page has shown the row. */
-    isOnPage: (number: number) => onPage.has(number),
   };
 }
 

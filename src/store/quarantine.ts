@@ -49,8 +49,8 @@ export function openQuarantine(
   const resolve = connection.prepare<[string, string, string]>(
     `UPDATE quarantine SET resolved_at = ? WHERE ${unresolved}`,
   );
-  const find = connection.prepare<[string, string], { id: number; walkId: number }>(
-    `SELECT id, walk_id AS walkId FROM quarantine WHERE ${unresolved}`,
+  const find = connection.prepare<[string, string], { walkId: number; body: string }>(
+    `SELECT walk_id AS walkId, body FROM quarantine WHERE ${unresolved}`,
   );
   // Mostly there is none to look for.
   let hasAny = countUnresolved(connection, job) > 0;

@@ -56,7 +56,7 @@ export function openTable(connection: Connection, job: Job, ages: readonly Field
     find: (key: string) => findNumber.get(key),
     /** Compares a row with the stored one under its key, or under another key; undefined where there is none. */
     compare({ values }: Row, key: string): Comparison | undefined {
-      const found = compareStored.get([...compareStored.bind(values), key]);
+      const found = compareStored(values, key);
       if (!found) return undefined;
       const [number, walkId, isHeld, others, unspecified, hasAged] = found;
       const came = (values[unspecifiedColumn] ?? null) as string | null;
@@ -162,16 +162,14 @@ function prepareComparison(
   const stored = names.map((name) => `stored.${quoted(storedName(name))}`);
   const differ = names.length > 0 ? `(${stored}) IS NOT (${names.map(() => '?')})` : '0';
   const find = connection
-    .prepare<[SqlValue[]], Found>(
+    .prepare<SqlValue[], Found>(
       `SELECT stored.number, _walk_id, _held_since IS NOT NULL, ${differ}, stored.${quoted(unspecifiedColumn)}, ${volatile?.differ ?? '0'}
        FROM ${quoted(job.rows)} AS stored WHERE _key = ?`,
     )
     .raw();
   const bound = [...names, ...(volatile?.columns ?? [])];
-  return {
-    get: (values: SqlValue[]) => find.get(values),
-    bind: (values: RowValues) => bound.map((name) => values[name] ?? null),
-  };
+  // Spread, they cost a tenth less.
+  return (values: RowValues, key: string) => find.get(...bound.map((name) => values[name] ?? null), key);
 }
 
 /** Takes the values of `names`, then those of `versioned`. The SQL is drizzle's; bound by position, it costs a tenth less a row. */

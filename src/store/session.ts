@@ -261,8 +261,13 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       quarantine.resolve(key, origin.now);
       written[at] = { key, number, isMet, isKnown: stored !== undefined && isOfCompleteWalk(stored) };
     });
+    const page = {
+      isPublished,
+      fitting: new Set(written.map((one) => one?.number)),
+      refused: new Set<string>(),
+    };
     rows.forEach((one, at) => {
-      if (one.refused) written[at] = writeRefused(one, isPublished, origin);
+      if (one.refused) written[at] = writeRefused(one, page, origin);
     });
     observe(memory.motion, changesOf(texts));
     return written;
@@ -287,12 +292,9 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   }
 
   /** A refused row is still there upstream: what the mirror has under its key must not look gone. */
-  function writeRefused(
-    { key: readKey, refused }: Refused,
-    isPublished: boolean,
-    origin: Origin,
-  ): WrittenRow {
-    const isTwin = readKey !== null && isOfAnotherRow(readKey, isPublished);
+  function writeRefused({ key: readKey, refused }: Refused, page: PageOfRefused, origin: Origin): WrittenRow {
+    const isTwin = readKey !== null && isOfAnotherRow(readKey, refused.body, page);
+    if (readKey !== null) page.refused.add(readKey);
     // Without a contract nothing says that it is its key.
     const key = isTwin && !job.contract ? null : readKey;
     const refusedBefore = key === null ? undefined : quarantine.find(key);
@@ -306,17 +308,22 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   }
 
   /**
-   * Whether the key of a refused row is that of one that fits, which this pass has met. With a contract a row that another page shows
-   * is the same row, changed since; but in a published snapshot no row changes.
+   * Whether the key of a refused row is that of another one, which this pass has met. A row that another page shows may be the same
+   * row, changed since; but in a published snapshot no row changes.
    */
-  function isOfAnotherRow(key: string, isPublished: boolean): boolean {
+  function isOfAnotherRow(
+    key: string,
+    body: string,
+    { isPublished, fitting, refused }: PageOfRefused,
+  ): boolean {
     const stored = table.find(key);
-    if (!stored) return false;
-    if (matcher.isOnPage(stored.number)) return true;
-    return (!job.contract || isPublished) && pages.has(stored.number) && !wasRefused(key);
+    if (stored && fitting.has(stored.number)) return true;
+    if (wasRefused(key)) return (isPublished || refused.has(key)) && quarantine.find(key)?.body !== body;
+    // Without a contract, one that fits is not known by that key alone.
+    return stored !== undefined && (isPublished || !job.contract) && pages.has(stored.number);
   }
 
-  /** Whether this walk has refused the row of the key. */
+  /** Whether this walk has refused a row of the key. */
   const wasRefused = (key: string) => quarantine.find(key)?.walkId === row.id;
 
   const isOfCompleteWalk = ({ walkId }: { walkId: number }) => !walk.incomplete.has(walkId);
@@ -556,6 +563,9 @@ const noCounts = (): Counts => ({ inserted: 0, updated: 0, quarantined: 0, drift
 const SHOWN_CHARACTERS = 100;
 
 type Refused = Extract<CheckedRow, { row?: undefined }>;
+
+/** The page of a refused row: the numbers of its rows that fit, and the keys of those that were refused before. */
+type PageOfRefused = { isPublished: boolean; fitting: ReadonlySet<number | undefined>; refused: Set<string> };
 
 /**
  * What became of a row of a page. `number`: minus its id in the quarantine where the table lacks it. `isMet`: this pass had met it before.

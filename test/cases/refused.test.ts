@@ -190,6 +190,21 @@ describe('a retry of a refused row under the key of another row', () => {
       ],
     },
     {
+      it: 'keeps each of two that do not fit',
+      job: 'ai-signals',
+      steps: [
+        ...[
+          ...begins,
+          change(5, { confidence: 'high' }),
+          twin({ confidence: 'low' }),
+          syncs(75, { times: 2 }),
+        ],
+        finds(`SELECT body ->> '$.confidence' FROM quarantine ORDER BY 1`, 'high', 'low'),
+        ({ write }) => write(`UPDATE quarantine SET body = json_set(body, '$.confidence', id / 10.0)`),
+        ...[runs('quarantine retry', 0), confidences(0.1), unresolved(own)],
+      ],
+    },
+    {
       it: 'mirrors it all the same where the table has the row as it was before',
       job: 'ai-signals',
       steps: [
