@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type DatasetName, datasetNames, integer, type Row, seededRandom } from '../model-api/index.ts';
+import { type DatasetName, integer, type Row, seededRandom } from '../model-api/index.ts';
 import { loadJobs } from '../src/job/load.ts';
 import type { Receipt } from '../src/reading/export.ts';
 import type { Status } from '../src/reading/status.ts';
@@ -19,13 +19,11 @@ const DAY_MS = 86_400_000;
 const lists = [
   { name: 'aiSignals', job: 'ai-signals', table: 'ai_signals' },
   { name: 'news', job: 'news', table: 'news' },
-  { name: 'smartWallets', job: 'smart-wallets', table: 'smart_wallets' },
-  { name: 'memeSignals', job: 'meme-signals', table: 'meme_signals' },
 ] as const satisfies readonly { name: DatasetName; job: string; table: string }[];
 
 type Bench = Awaited<ReturnType<typeof setup>>;
 
-/** A mirror of the four lists, with its service, a Postgres and a lake. */
+/** A mirror, with its service, a Postgres and a lake. */
 async function setup() {
   const [bench, there] = [await setupSynced(60), await postgres()];
   const dir = bench.environment.MIRROR_DIR;
@@ -38,7 +36,7 @@ async function setup() {
 
 /** Rows that come, go and move anywhere, in every list. */
 function live({ model, clock }: Bench, random: () => number): void {
-  for (const name of datasetNames) {
+  for (const { name } of lists) {
     const dataset = model.data[name];
     const { rows } = dataset;
     const place = () => integer(random, 0, rows.length - 1);
