@@ -6,6 +6,7 @@ import {
   answers,
   finds,
   mirrorsAll,
+  pageOf,
   publishes,
   type Row,
   rowsOf,
@@ -46,6 +47,67 @@ describe('a row that was refused, and that a retry mirrors while its walk waits'
         ...[runs('quarantine retry', 0), finds(`SELECT count(*) FROM LIST WHERE id = 's-5'`, 1)],
         ...[answers(), syncsUntil(0, 20), finds('SELECT verdict, deleted FROM walks', ['snapshot', 0])],
         ...[finds('SELECT count(*), count(_held_since) FROM LIST', [250, 0]), removed()],
+      ],
+    },
+  ]);
+});
+
+/** A list of signals that may change while it is read. */
+const undated: Step = ({ state }) => {
+  state.envelope = (rows, request, total) => ({
+    ...{ generatedAt: null, source: 'published-signal-snapshot', mode: 'read-only' },
+    ...pageOf(rows, request, total),
+  });
+};
+const proved = (verdict: string, ...more: unknown[]) =>
+  finds('SELECT verdict, rows, quarantined, unkeyed, deleted FROM walks ORDER BY id DESC LIMIT 1', [
+    verdict,
+    ...more,
+  ]);
+
+describe('a row that does not fit', () => {
+  const spoilt = [change(99, { confidence: 'high' }), change(250, { confidence: 'high' })];
+  const unkeyed = [change(99, { id: '' }), change(250, { id: null })];
+  runCases([
+    {
+      it: 'keeps nothing from being proven, not even as the last row of a page, and lets no row seem gone',
+      job: 'ai-signals',
+      steps: [
+        ...[publishes(0), upstream(signals(360)), syncs(0), ...spoilt],
+        ...[publishes(1), syncs(0), proved('snapshot', 360, 2, 0, 0)],
+        ...[undated, syncs(0, { times: 3 }), proved('verified', 360, 2, 0, 0)],
+        finds('SELECT count(*), count(_held_since) FROM LIST', [360, 0]),
+      ],
+    },
+    {
+      it: 'keeps nothing from being proven, where it shows no key either',
+      job: 'ai-signals',
+      steps: [
+        ...[publishes(0), upstream(signals(360)), ...unkeyed, syncs(0), proved('snapshot', 358, 2, 2, 0)],
+        ...[undated, syncs(0), proved('verified', 358, 2, 2, 0)],
+      ],
+    },
+    {
+      it: 'is no row that joins two pages: where a page shows no other, nothing is proven',
+      job: 'ai-signals',
+      steps: [
+        ...[undated, upstream(signals(250))],
+        upstream((rows) => rows.map((row, at) => (at >= 50 && at < 150 ? { ...row, id: '' } : row))),
+        ...[syncs(75), finds('SELECT verdict FROM walks', 'union')],
+      ],
+    },
+    {
+      it: 'ends no walk that has read the list, though at the look at its head none fits',
+      job: 'ai-signals',
+      steps: [
+        ...[undated, upstream(signals(360))],
+        ({ state }) => {
+          state.before = ({ nth }) => {
+            if (nth === 5)
+              state.rows = state.rows.map((row, at) => (at < 100 ? { ...row, confidence: 'high' } : row));
+          };
+        },
+        ...[syncs(0), finds('SELECT status, api_calls, quarantined FROM walks', ['complete', 5, 100])],
       ],
     },
   ]);
