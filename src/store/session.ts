@@ -207,6 +207,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       ...{ pagination: page.pagination, generatedAt: page.generatedAt },
       keys: rows.map(({ key }) => key),
       met: rows.map(({ isMet }) => isMet),
+      doubled: rows.map(({ isDoubled }) => isDoubled === true),
       known: rows.map(({ isKnown }) => isKnown),
     };
     const step =
@@ -256,10 +257,12 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       const isMet =
         stored !== undefined && pages.has(stored.number) && (Boolean(job.contract) || !wasRefused(key));
       if (stored && !isMet) texts.push([stored.unspecified, unspecifiedOf(job, came)]);
+      const isDoubled = stored !== undefined && matcher.isOnPage(stored.number);
       const number = writeRow(match, came, isMet);
       matcher.wrote(number);
       quarantine.resolve(key, origin.now);
-      written[at] = { key, number, isMet, isKnown: stored !== undefined && isOfCompleteWalk(stored) };
+      const isKnown = stored !== undefined && isOfCompleteWalk(stored);
+      written[at] = { key, number, isMet, isKnown, isDoubled };
     });
     const page = {
       isPublished,
@@ -571,7 +574,14 @@ type PageOfRefused = { isPublished: boolean; fitting: ReadonlySet<number | undef
  * What became of a row of a page. `number`: minus its id in the quarantine where the table lacks it. `isMet`: this pass had met it before.
  * `isKnown`: the mirror had it from a complete walk.
  */
-type WrittenRow = { key: string | null; number: number; isMet: boolean; isKnown: boolean };
+type WrittenRow = {
+  key: string | null;
+  number: number;
+  isMet: boolean;
+  isKnown: boolean;
+  /** Whether the very same row stands further up on the page. */
+  isDoubled?: boolean;
+};
 
 /** Whether the page is of the published snapshot that this pass reads: no row of that changes. */
 function isOfSameSnapshot(at: Checkpoint, { generatedAt }: CheckedPage): boolean {
