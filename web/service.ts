@@ -5,6 +5,7 @@ import type {
   Overview,
   PageCell,
   PageQuestion,
+  PageReport,
   QueryLine,
   Schema,
 } from '../src/serve/page/wire.ts';
@@ -41,7 +42,9 @@ export async function fetchOverview(signal: AbortSignal): Promise<Outcome<Overvi
   }
 }
 
-export const fetchSchema = (signal?: AbortSignal) => fetchJson<Schema>('/page/schema', signal);
+export const fetchSchema = (signal: AbortSignal) => fetchJson<Schema>('/page/schema', signal);
+export const fetchReports = (signal: AbortSignal) =>
+  fetchJson<readonly PageReport[]>('/page/reports', signal);
 
 /** Ends the session of this browser. */
 export async function signOut(): Promise<void> {
@@ -101,13 +104,13 @@ export async function answerTo(question: PageQuestion, signal?: AbortSignal): Pr
 const stopped: QueryProblem = { kind: 'stopped', message: 'Stopped: the answer was not waited for.' };
 const away: QueryProblem = { kind: 'away', message: 'the service does not answer' };
 
-async function fetchJson<T>(path: string, signal?: AbortSignal): Promise<Outcome<T>> {
+async function fetchJson<T>(path: string, signal: AbortSignal): Promise<Outcome<T>> {
   try {
-    const response = await fetch(path, signal ? { signal } : {});
+    const response = await fetch(path, { signal });
     if (!response.ok) return { problem: await problemOf(response) };
     return { value: (await response.json()) as T };
   } catch {
-    return { problem: signal?.aborted ? stopped : away };
+    return { problem: signal.aborted ? stopped : away };
   }
 }
 

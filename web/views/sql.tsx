@@ -8,7 +8,6 @@ import { localNow } from '../clock.ts';
 import type { Editor } from '../editor.ts';
 import { count, number } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
-import { useMenus } from '../parts/menus.tsx';
 import { Select } from '../parts/select.tsx';
 import type { Sql } from '../question.ts';
 import { go, linkToSql, usePageAddress } from '../router.ts';
@@ -36,7 +35,6 @@ type Draft = { text: string; typed: Typed };
 let left: Draft | null = null;
 
 export const SqlView: ViewOf<'sql'> = () => {
-  useMenus();
   const { hash, at } = usePageAddress();
   const schema = useSchema();
   const linked = linkedQuery(hash);

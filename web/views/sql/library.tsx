@@ -1,8 +1,8 @@
 /** Beside the editor: examples and tables. */
 
 import type { Schema } from '../../../src/serve/page/wire.ts';
-import { useAnswer } from '../../ask.ts';
 import { count } from '../../formats.ts';
+import { useLive } from '../../live.ts';
 import { quoted, type Sql } from '../../question.ts';
 
 type Open = (query: Sql) => void;
@@ -43,14 +43,10 @@ export function Examples({
   );
 }
 
-/** Each with its rows; opened, with its columns. */
+/** Datasets with their rows; opened, with their columns. */
 export function Tables({ tables, open }: { tables: Schema['tables']; open: Open }) {
-  const counted = tables.filter(({ kind }) => kind !== 'view');
-  const sql = counted
-    .map(({ name: table }, at) => `SELECT ${at}, count(*) FROM ${quoted(table)}`)
-    .join(' UNION ALL ');
-  const { value } = useAnswer(counted.length === 0 ? null : { sql, limit: counted.length });
-  const rows = new Map(value?.rows.map(([at, rows]) => [counted[Number(at)]?.name, Number(rows)]));
+  const datasets = useLive().overview?.status.datasets ?? [];
+  const rows = new Map(datasets.map((dataset) => [dataset.table, dataset.rows]));
   return (
     <details open>
       <summary>Tables</summary>
