@@ -132,40 +132,32 @@ async function problemOf(response: Response): Promise<QueryProblem> {
   return { kind: told.failed?.kind ?? 'incomplete', message };
 }
 
-/**
- * Lines of JSON out of a body that arrives in pieces. A line that was cut off is left out: the line behind it says why.
- * @throws SyntaxError where there is no other line behind it.
- */
+/** Lines of JSON out of a body that arrives in pieces. A line that was cut off is left out: another says why, or the end is missing. */
 export async function* jsonLines<T>(body: ReadableStream<Uint8Array>): AsyncGenerator<T, void> {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .getReader();
   let rest = '';
-  let cutOff: unknown;
   try {
     for (;;) {
-      const { value, done } = await reader.read();
-      rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
-      const lines = rest.split('\n');
-      rest = lines.pop() ?? '';
-      if (done) lines.push(rest);
+      const { value = '', done } = await reader.read();
+      const lines = (rest + value).split('\n');
+      rest = done ? '' : (lines.pop() ?? '');
       for (const line of lines) {
-        if (line === '') continue;
-        const parsed = parseLine<T>(line);
-        if ('value' in parsed) yield parsed.value;
-        cutOff = 'error' in parsed ? parsed.error : undefined;
+        const parsed = parsedLine<T>(line);
+        if (parsed !== undefined) yield parsed;
       }
-      if (done) break;
+      if (done) return;
     }
-    if (cutOff) throw cutOff;
   } finally {
     await reader.cancel().catch(() => undefined);
   }
 }
 
-function parseLine<T>(line: string): { value: T } | { error: unknown } {
+function parsedLine<T>(line: string): T | undefined {
   try {
-    return { value: JSON.parse(line) as T };
-  } catch (error) {
-    return { error };
+    return JSON.parse(line) as T;
+  } catch {
+    return undefined;
   }
 }

@@ -114,7 +114,7 @@ export const ReportsView: ViewOf<'reports'> = () => {
             columns={columnsOf(reports, known, daemon !== null)}
             identity={['report']}
             isFolding
-            rows={reports.map((one) => [one.report, null, one.lastRun, '', one.rows, one.newRows, ''])}
+            rows={reports.map((one) => [one.report, '', one.lastRun, '', one.rows, one.newRows, ''])}
           />
         </div>
       )}
