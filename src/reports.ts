@@ -25,6 +25,7 @@ export {
   type Report,
   type ReportFiles,
   readReportFiles,
+  reportOf,
 } from './reports/file.ts';
 export { type SendParts, sendMessages } from './reports/send.ts';
 
@@ -346,7 +347,10 @@ const quiet: Record<string, string> = { '<': '‹', '>': '›', '@': '＠' };
 /** What is due of a report: `at` in epoch milliseconds, infinite where only a change, or a proof, makes it due. */
 export type ReportDue = { at: number; unproven: string | null };
 
-type Known = ReturnType<ReportState['all']>[number];
+type Known = Pick<
+  ReturnType<ReportState['all']>[number],
+  'ranAt' | 'sql' | 'error' | 'reads' | 'seq' | 'waits'
+>;
 
 /**
  * When a report is due, by what the mirror knows of its last run.
