@@ -30,7 +30,7 @@ export {
 export { type SendParts, sendMessages } from './reports/send.ts';
 
 /** Where reports read and write. */
-export type ReportParts = {
+type ReportParts = {
   /** The folder of the mirror. */
   dir: string;
   /** The folder of their files. */
@@ -345,7 +345,7 @@ function lineOf({ title, watch }: Report, { newRows, words }: ToldRows): string 
 const quiet: Record<string, string> = { '<': '‹', '>': '›', '@': '＠' };
 
 /** What is due of a report: `at` in epoch milliseconds, infinite where only a change, or a proof, makes it due. */
-export type ReportDue = { at: number; unproven: string | null };
+type ReportDue = { at: number; unproven: string | null };
 
 type Known = ReturnType<ReportState['all']>[number];
 

@@ -309,7 +309,7 @@ test.each([
   [1, 'ai-signals', 'ai_signals'],
   [7, 'news', 'news'],
 ])(
-  'kill -9 behind %i calls for %s loses nothing, leaves files that only their owner can read, and repeats only calls in flight',
+  'kill -9 behind %i calls for %s loses nothing, leaves files that only their owner can read, and only calls in flight are repeated',
   async (after, job, table) => {
     const { cwd, environment, sync, model, file } = await setup({ rows: 850 }, sharedClock());
     const held = gate();

@@ -40,12 +40,16 @@ describe('a user of few rights', () => {
     await asOwner(bench, `CREATE SCHEMA market_mirror AUTHORIZATION ${name}`);
     expect((await bench.run(['ship'], { MIRROR_SHIP: url })).code).toBe(0);
     await expectEqual(bench.file, bench.there);
-    expect(await bench.run(['ship', '--verify'], { MIRROR_SHIP: url })).toMatchObject({ code: 0 });
+    expect(await bench.run(['ship', 'ai-signals', '--verify'], { MIRROR_SHIP: url })).toMatchObject({
+      code: 0,
+    });
     for (const [form, shipped] of [
       [[], /^ai-signals: nothing new, up to change \d+$/m],
       [['--json'], /^ {4}"job": "ai-signals",$/m],
     ] as const)
-      expect(await bench.run(['ship', '--reader', `r_${name}`, ...form], { MIRROR_SHIP: url })).toEqual({
+      expect(
+        await bench.run(['ship', 'ai-signals', '--reader', `r_${name}`, ...form], { MIRROR_SHIP: url }),
+      ).toEqual({
         code: 75,
         stdout: expect.stringMatching(shipped),
         stderr: line('permission denied to create role'),
