@@ -101,6 +101,7 @@ describe('a fresh dataset', () => {
       expect(code).toBe(exitCode);
       model.faults = [];
       clock.advance(2 * 3_600_000);
+      await sync();
       expect((await sync()).code).toBe(0);
       expect((await run(['status'])).stdout).not.toMatch(/failed|cannot be reached/);
     },

@@ -505,7 +505,7 @@ describe('where calls are scarce', () => {
       MIRROR_SCHEDULE_NEWS: 'every 1m',
       MIRROR_SCHEDULE_AI_SIGNALS: 'every 20m',
     };
-    await live(bench, changes, 240 * MINUTE);
+    await live(bench, changes, 360 * MINUTE);
     const json = async <T>(command: string) =>
       JSON.parse((await bench.run([command, '--json'], changes)).stdout) as T;
     const news = async () => {
