@@ -74,21 +74,21 @@ export async function openUpstream(now: () => number) {
     kind: Kind,
     list: List,
     { offset, limit, fault }: { offset: number; limit: number; fault: Fault | undefined },
-  ): void {
-    const status = /\d{3}$/.exec(fault ?? '')?.[0];
+  ): unknown {
     if (fault === 'error with status 200') return send(response, { error: 'upstream', message: 'later' });
-    if (fault === 'cut') return void response.destroy();
+    if (fault === 'cut') return response.destroy();
     if (fault === 'web page') return send(response, '<html>later</html>', 'text/html');
-    if (status && status !== '200') return refuse(response, Number(status));
-    const size = fault === 'empty page' ? 0 : fault === 'short page' ? 1 : Math.min(limit, state.pageRows);
+    const [status] = /\d{3}$/.exec(fault ?? '') ?? [];
+    if (status) return refuse(response, Number(status));
     const { heavyAt = -1, unreadableAt = -1 } = state;
     if (offset <= heavyAt && heavyAt < offset + limit && limit > 12) return refuse(response, 502);
+    const size = fault === 'empty page' ? 0 : fault === 'short page' ? 1 : Math.min(limit, state.pageRows);
     const rows = list.rows.slice(offset, offset + size).map((row) => list.sent(row, now()));
     const hasMore = offset + rows.length < list.rows.length;
     const pagination = { offset, limit, total: list.rows.length, returned: rows.length, hasMore };
     const body = JSON.stringify(enveloped(kind, rows, pagination));
     const isUnreadable = offset <= unreadableAt && unreadableAt < offset + rows.length;
-    send(response, isUnreadable || fault === 'broken JSON' ? body.slice(0, -9) : body);
+    return send(response, isUnreadable || fault === 'broken JSON' ? body.slice(0, -9) : body);
   }
 
   function enveloped({ job }: Kind, rows: unknown[], pagination: object): unknown {

@@ -61,8 +61,10 @@ export async function liveWhole(
   const list = openList(kind, life.size);
   const settings: Record<string, string> = {};
   const setting = (what: string) => `MIRROR_${what}_${job.name.replaceAll('-', '_').toUpperCase()}`;
+  // Ages are found on pages of ten rows or more.
+  const pageRows = life.pageRows + (kind.age ? 10 : 0);
   Object.assign(state, {
-    ...{ kind, list, envelope: 'rows', pageRows: life.pageRows, fault: undefined, quota: undefined },
+    ...{ kind, list, envelope: 'rows', pageRows, fault: undefined, quota: undefined },
     ...{ heavyAt: undefined, unreadableAt: undefined, generatedAt: undefined },
   });
   const environment = () => ({
@@ -99,6 +101,15 @@ export async function liveWhole(
     return JSON.stringify(row);
   };
   const formOf = (row: Row) => ofBody(JSON.stringify(row));
+
+  function isUnfinished(): boolean {
+    if (!existsSync(file)) return false;
+    const database = new Database(file, { readonly: true });
+    const sql = `SELECT 1 FROM walks WHERE job = '${job.name}' AND finished_at IS NULL`;
+    const found = database.prepare(sql).get();
+    database.close();
+    return found !== undefined;
+  }
 
   function read(): Holdings {
     if (!existsSync(file)) return none;
@@ -308,6 +319,8 @@ export async function liveWhole(
     Object.assign(state, { fault: undefined, unreadableAt: undefined, quota: undefined });
     // A first page of refused rows alone halts the list.
     edit({ edit: 'insert', at: 0, count: 1 });
+    // A walk that began before is not calm.
+    if (isUnfinished()) await calmWalk();
     const walks = WALKS_TO_HAVE_ALL + (kind?.age && hasTwins ? WALKS_TO_KNOW_AGES : 0);
     for (let walk = 0; walk < walks; walk += 1) await calmWalk();
     const has = check('calm walks');
