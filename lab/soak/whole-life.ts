@@ -111,6 +111,18 @@ export async function liveWhole(
     return found !== undefined;
   }
 
+  /** For people who look for the cause. */
+  function lastWalks(): string {
+    const database = new Database(file, { readonly: true });
+    const walks = database
+      .prepare(
+        `SELECT id, kind, status, verdict, rows, inserted, updated, deleted, held, anomalies, error FROM walks ORDER BY id DESC LIMIT 12`,
+      )
+      .all();
+    database.close();
+    return walks.map((walk) => `\n  ${JSON.stringify(walk)}`).join('');
+  }
+
   function read(): Holdings {
     if (!existsSync(file)) return none;
     const database = new Database(file, { readonly: true });
@@ -343,6 +355,9 @@ export async function liveWhole(
     for (const step of life.steps) await take(step);
     await checkCalm();
     count('lives');
+  } catch (thrown) {
+    if (!(thrown instanceof Broken)) throw thrown;
+    throw new Error(`${thrown.message}\nthe last walks: ${lastWalks()}`);
   } finally {
     job.contract = mild;
     removeFolder(folder);
