@@ -21,8 +21,8 @@ import type { Upstream } from './upstream.ts';
 
 const MINUTE = 60_000;
 const WALKS_TO_HAVE_ALL = 2;
-/** An age is known for one after three walks. Until then no two walks show the same two rows under one key. */
-const WALKS_TO_KNOW_AGES = 4;
+/** Two rows that share a key may count as one until the walk behind the one that finds another key. */
+const WALKS_TO_TELL_TWINS = 1;
 const WALKS_TO_SETTLE = 10;
 
 /** Where the mirror holds rows, each as one text. */
@@ -84,8 +84,8 @@ export async function liveWhole(
   /** Rows that have stood upstream since the mirror was looked at last. */
   let stayed = new Set<Row>(list.rows);
   const edit = (event: Extract<Step, { edit: string }>) => {
-    // What the user says of the key is true.
-    if (event.edit === 'twin' && settings[setting('KEY')]) return;
+    // What the user says of the key is true. Rows that share an id and age keep each other's age from being found.
+    if (event.edit === 'twin' && (settings[setting('KEY')] || kind.age)) return;
     hasTwins ||= event.edit === 'twin';
     list.edit(event);
     const now = new Set(list.rows);
@@ -119,8 +119,9 @@ export async function liveWhole(
         `SELECT id, kind, status, verdict, rows, inserted, updated, deleted, held, anomalies, error FROM walks ORDER BY id DESC LIMIT 12`,
       )
       .all();
+    const known = database.prepare('SELECT shape, motions FROM _datasets WHERE job = ?').get(job.name);
     database.close();
-    return walks.map((walk) => `\n  ${JSON.stringify(walk)}`).join('');
+    return [...walks, known].map((walk) => `\n  ${JSON.stringify(walk)}`).join('');
   }
 
   function read(): Holdings {
@@ -333,7 +334,7 @@ export async function liveWhole(
     edit({ edit: 'insert', at: 0, count: 1 });
     // A walk that began before is not calm.
     if (isUnfinished()) await calmWalk();
-    const walks = WALKS_TO_HAVE_ALL + (kind?.age && hasTwins ? WALKS_TO_KNOW_AGES : 0);
+    const walks = WALKS_TO_HAVE_ALL + (hasTwins ? WALKS_TO_TELL_TWINS : 0);
     for (let walk = 0; walk < walks; walk += 1) await calmWalk();
     const has = check('calm walks');
     const forms = list.rows.map(formOf);
