@@ -25,7 +25,8 @@ export type Step =
   | { task: Task }
   | { restore: true }
   | { upgrade: true }
-  | { contract: true }
+  /** It becomes stricter, or milder again; then refused rows may be tried again. */
+  | { contract: 'alone' | 'retry' }
   | { wait: number }
   | { jump: number }
   | { envelope: EnvelopeName }
@@ -40,6 +41,8 @@ export type WholeLife = {
   size: number;
   /** What the API makes of every limit. */
   pageRows: number;
+  /** Whether a contract is the stricter one at first. */
+  isStrict: boolean;
   steps: readonly Step[];
 };
 
@@ -87,7 +90,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ task: fc.constantFrom('retry', 'forget', 'backup') }) },
   fc.constant({ restore: true }),
   fc.constant({ upgrade: true }),
-  { weight: 2, arbitrary: fc.constant({ contract: true }) },
+  { weight: 3, arbitrary: fc.record({ contract: fc.constantFrom('alone', 'retry') }) },
   { weight: 2, arbitrary: fc.record({ wait: minutes }) },
   fc.record({ jump }),
   fc.record({ envelope: fc.constantFrom(...envelopes) }),
@@ -105,6 +108,7 @@ export const wholeLives = (longest: number): fc.Arbitrary<WholeLife> =>
       isLong: fc.nat(9).map((one) => one === 9),
       size: fc.noBias(fc.integer({ min: 0, max: 70 })),
       pageRows: fc.noBias(fc.integer({ min: 4, max: 20 })),
+      isStrict: fc.boolean(),
       steps: fc.noBias(fc.array(step, { minLength: 4, maxLength: longest })),
     })
     // Full pages of a published snapshot are requested in windows.

@@ -79,6 +79,7 @@ export async function liveWhole(
     if (life.kind === 'published') state.generatedAt = new Date(clock.now()).toISOString();
   };
   publish();
+  if (mild && life.isStrict) job.contract = stricter(mild);
 
   let hasTwins = false;
   /** Rows that have stood upstream since the mirror was looked at last. */
@@ -296,6 +297,7 @@ export async function liveWhole(
       check('upgrade');
     } else if ('contract' in step && mild) {
       job.contract = job.contract === mild ? stricter(mild) : mild;
+      if (step.contract === 'retry') await take({ task: 'retry' });
     } else if ('envelope' in step) state.envelope = step.envelope;
     else if ('readable' in step) state.unreadableAt = undefined;
     else if ('hint' in step) {
