@@ -1,4 +1,4 @@
-/** `npm run bench`: how fast passes, answers and the page are, what the governor costs, and how long commands take to start. */
+/** `npm run bench`: how fast passes and answers are, and how long commands take to start. */
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -8,10 +8,7 @@ import { listOf, oneOf, positive, tool, whole } from './options.ts';
 /** Each is a script in `bench/` that measures one thing and prints it; a new one is found by its line here. */
 const figures = {
   'pass-speed': 'passes beside the barest loop, as whole processes; what they write, peak memory, stalls',
-  'governor-cost': 'what a permit of the governor costs a call, apart from all waiting',
   'start-time': 'how long commands take from start to end, beside a bare script',
-  page: 'the page in a browser: its first view, tasks of the main thread, waiting for rows',
-  ship: 'shipping to Postgres beside plain COPY; changes; memory; walks beside it',
   serve: 'pages and questions beside a bare server; others beside questions that never end; memory; at rest',
 };
 const names = Object.keys(figures) as (keyof typeof figures)[];
@@ -23,13 +20,8 @@ const command = tool('bench', 'Prints figures of speed; docs/dev/performance.md 
     ...before,
     oneOf(names)(name),
   ])
-  .option(
-    '--runs <number>',
-    'runs of pass-speed, page, ship and serve, of which the medians are shown',
-    whole(1),
-    5,
-  )
-  .option('--rows <number>', 'pass-speed, page, ship and serve: rows of each dataset', whole(1_000), 100_000)
+  .option('--runs <number>', 'runs of pass-speed and serve, of which the medians are shown', whole(1), 5)
+  .option('--rows <number>', 'pass-speed and serve: rows of each dataset', whole(1_000), 100_000)
   .option(
     '--lines <names>',
     'some lines of pass-speed, such as first,aged',

@@ -3,23 +3,18 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Texts of licences by their name, for packages that bring none: `drizzle-orm`. */
-const texts = new URL('licences/', import.meta.url);
+/** Packages that bring the text of a licence word for word, for those that bring none: `drizzle-orm`. */
+const texts: Readonly<Record<string, string>> = { 'Apache-2.0': 'canonicalize/LICENSE' };
 
 /** One notice a package. @param inputs the bundled files, from `root`. */
 export function licencesOf(root: string, inputs: readonly string[]): string[] {
+  const packages = join(root, 'node_modules');
   const found = inputs.flatMap((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []);
   return [...new Set(found)].sort().map((name) => {
-    const folder = join(root, 'node_modules', name);
-    const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-    const text = file === undefined ? textOf(folder, name) : readFileSync(join(folder, file), 'utf8');
-    return `Contains ${name}:\n\n${text.trim()}`;
+    const own = readdirSync(join(packages, name)).find((entry) => /^licen[cs]e/i.test(entry));
+    const { license } = JSON.parse(readFileSync(join(packages, name, 'package.json'), 'utf8'));
+    const file = own === undefined ? texts[license] : join(name, own);
+    if (file === undefined) throw new Error(`${name} has no licence that could go with it`);
+    return `Contains ${name}:\n\n${readFileSync(join(packages, file), 'utf8').trim()}`;
   });
-}
-
-function textOf(folder: string, name: string): string {
-  const { license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { license?: string };
-  const file = `${license}.txt`;
-  if (!readdirSync(texts).includes(file)) throw new Error(`${name} has no licence that could go with it`);
-  return readFileSync(new URL(file, texts), 'utf8');
 }

@@ -1,16 +1,15 @@
-/** Mutation testing of the rooms that protect data: which small changes of their code does no test notice? See docs/dev/testing.md. */
+/**
+ * `npm run mutate -- ROOM [--part 0.2] [--seed 7] [--concurrency 1]`: which small changes of a room's code does no test notice? Stryker
+ * tries them one by one, by `stryker.config.json`. See docs/dev/testing.md.
+ */
 
-import { readdirSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { LogLevel } from '@stryker-mutator/api/core';
-import { Stryker } from '@stryker-mutator/core';
-
-type Room = { code: string[]; tests: string[]; without?: string[] };
 
 /** The code of a room, and the tests that have to notice: its own and those of the next door, without slow ones. */
-const rooms: Record<string, Room> = {
+const rooms: Record<string, { code: string[]; tests: string[]; without?: string[] }> = {
   walk: {
     code: ['src/walk.ts', 'src/walk/**/*.ts'],
     tests: ['test/walk/**/*.test.ts'],
@@ -28,11 +27,8 @@ const rooms: Record<string, Room> = {
   store: {
     code: ['src/store/{session,matching,rows,keys,pages,retire}.ts'],
     tests: [
-      'test/store/**/*.test.ts',
-      'test/mirror.test.ts',
-      'test/mirror/**/*.test.ts',
-      'test/reading/pages.test.ts',
-      'test/cases/keys.test.ts',
+      ...['test/store/**/*.test.ts', 'test/mirror.test.ts', 'test/mirror/**/*.test.ts'],
+      ...['test/reading/pages.test.ts', 'test/cases/keys.test.ts'],
     ],
     without: ['test/store/{failure,lock,filesystem,views}.test.ts', 'test/mirror/glance.test.ts'],
   },
@@ -40,8 +36,7 @@ const rooms: Record<string, Room> = {
     code: ['src/serve/access/{admission,counts,keys,limits}.ts'],
     tests: [
       'test/serve/{admission,counters,keys,usage}.test.ts',
-      'test/commands/keys.test.ts',
-      'test/contract/limits.test.ts',
+      ...['test/commands/keys.test.ts', 'test/contract/limits.test.ts'],
     ],
   },
   sinks: {
@@ -51,70 +46,28 @@ const rooms: Record<string, Room> = {
   },
 };
 
-const usage = `npm run mutate -- ROOM [--part 0.2] [--seed 7]   a part of the changes to a room, drawn by a seed
-The rooms are ${Object.keys(rooms).join(', ')}. --processes (2) says how many changes are tried at a time.
-`;
-
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     part: { type: 'string', default: '1' },
     seed: { type: 'string', default: '1' },
-    processes: { type: 'string', default: '2' },
-    help: { type: 'boolean' },
+    concurrency: { type: 'string', default: '2' },
   },
 });
-if (values.help) end(0, usage);
-const [name = ''] = positionals;
-const room = rooms[name] ?? end(64, usage);
-
-Object.assign(process.env, {
-  MUTATE_TESTS: JSON.stringify(room.tests),
-  MUTATE_WITHOUT: JSON.stringify(room.without ?? []),
-  MUTATE_PART: values.part,
-  MUTATE_SEED: values.seed,
-});
-const sandbox = join(tmpdir(), `mutate-${process.pid}`);
-const plugins = readdirSync('node_modules/@stryker-mutator').filter((name) => name.endsWith('-runner'));
-const results = await new Stryker({
-  mutate: room.code,
-  plugins: [
-    ...plugins.map((name) => `@stryker-mutator/${name}`),
-    join(import.meta.dirname, 'mutate/plugins.mjs'),
-  ],
-  checkers: ['sample'],
-  testRunner: 'vitest',
-  vitest: { configFile: 'scripts/mutate/vitest.config.ts', related: false },
-  // TypeScript 7 has no API for Stryker to read settings by: named as no file, they are left alone.
-  tsconfigFile: 'none',
-  // A changed message is no broken promise.
-  mutator: { excludedMutations: ['StringLiteral'] },
-  // A test file that cannot be loaded there is silently left out: all that any of them imports must be copied.
-  ignorePatterns: ['dist'],
-  tempDirName: sandbox,
-  coverageAnalysis: 'perTest',
-  concurrency: Number(values.processes),
-  // A mutant that loops for ever is ended by its hit count; time is for what merely waits.
-  dryRunTimeoutMinutes: 30,
-  timeoutMS: 30_000,
-  timeoutFactor: 3,
-  reporters: ['unnoticed'],
-  allowEmpty: true,
-  logLevel: 'error' as LogLevel,
-}).runMutationTest();
-rmSync(sandbox, { recursive: true, force: true });
-
-const counted = results.filter(({ status }) => !['Ignored', 'CompileError'].includes(status));
-const noticed = counted.filter(({ status }) => status === 'Killed' || status === 'Timeout');
-process.stdout.write(
-  `${name}: ${noticed.length} of ${counted.length} changes noticed, ${score(noticed.length, counted.length)} (part ${values.part}, seed ${values.seed})\n`,
-);
-
-function end(code: number, text: string): never {
-  (code === 0 ? process.stdout : process.stderr).write(text);
-  process.exit(code);
-}
-
-function score(part: number, whole: number): string {
-  return whole === 0 ? 'nothing to measure' : `${((100 * part) / whole).toFixed(1)} %`;
+const room = rooms[positionals[0] ?? ''];
+if (room) {
+  const { tests, without = [] } = room;
+  const { part, seed, concurrency } = values;
+  const { status } = spawnSync(
+    'npx',
+    [
+      ...['stryker', 'run', '--mutate', room.code.join(','), '--concurrency', concurrency],
+      ...['--tempDirName', join(tmpdir(), `mutate-${process.pid}`)],
+    ],
+    { stdio: 'inherit', env: { ...process.env, MUTATE: JSON.stringify({ tests, without, part, seed }) } },
+  );
+  process.exitCode = status ?? 1;
+} else {
+  process.stderr.write(`npm run mutate -- ROOM: one of ${Object.keys(rooms).join(', ')}\n`);
+  process.exitCode = 64;
 }

@@ -205,6 +205,9 @@ function createStore(connection: Connection, dir: string, now: () => number, los
        kind = 'glance' AND status = 'complete' AND rows > 0 AND inserted >= rows AS metNone FROM walks
      WHERE job = ? AND (kind = 'glance' OR finished_at IS NOT NULL) ORDER BY id DESC LIMIT 1`,
   );
+  const findLastCall = connection.prepare<[string], { walkId: number | null; status: number | null }>(
+    'SELECT walk_id AS walkId, status FROM requests WHERE job = ? ORDER BY id DESC LIMIT 1',
+  );
   const upsertNextDue = connection.prepare<[string, string | null]>(
     `INSERT INTO _datasets (job, next_due_at) VALUES (?, ?)
      ON CONFLICT DO UPDATE SET next_due_at = excluded.next_due_at`,
@@ -290,11 +293,16 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       },
       /** Whether a walk is due, since the last look, a glance, met no row that the mirror knew: there may be more behind it. */
       lacksWalk: (job: string) => findLastLook.get(job)?.metNone === 1,
-      /** Whether the job's unfinished walk waits for a page that did not come in its last run, though the API answers. */
+      /**
+       * Whether the job's unfinished walk waits for a page that did not come in its last run, though the API answers. Not after a
+       * glance that got no page either: then it is the walk's turn.
+       */
       waitsAtObstacle(job: string): boolean {
         const walk = lastWalk(connection, job, 'finished_at IS NULL');
         const at = walk && readMemory(walk)?.checkpoint;
-        return at !== undefined && at.failedRuns > 0 && at.offset > 0;
+        if (at === undefined || at.failedRuns === 0 || at.offset === 0) return false;
+        const last = findLastCall.get(job);
+        return last === undefined || last.walkId === walk?.id || last.status === 200;
       },
     }),
     /** Empties the write-ahead log unless others are at work; keeps nobody waiting. */

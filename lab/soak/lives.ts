@@ -1,4 +1,4 @@
-/** Random lives of datasets over real HTTP, with a real store, crashes and a virtual clock: the promises hold. */
+/** Tries random lives until their time or their number is over; one that breaks a promise is replayed and shortened by its path. */
 
 import fc from 'fast-check';
 import {
@@ -6,67 +6,83 @@ import {
   checkLife,
   checkTended,
   checkTendedConvergence,
-  isProof,
 } from '../../test/helpers/invariants.ts';
 import { openBench } from '../../test/helpers/mirror-bench.ts';
 import { live, scenarios, type Wildness } from '../../test/helpers/scenario.ts';
+import { wholeLives } from './events.ts';
+import { openUpstream } from './upstream.ts';
+import { liveWhole, type Tally } from './whole-life.ts';
 
-type LivesOptions = { count: number; seed: number; path?: string };
+/** `whole`: all that users and an API can cause. The others: a list while it is walked, page by page. */
+export const wildnesses = ['whole', 'orderly', 'feed', 'any', 'tended'] as const;
+export type LifeWildness = (typeof wildnesses)[number];
 
-/** What happened in them, in numbers. */
-export type Tally = Record<
-  'lives' | 'walks' | 'glances' | 'proofs' | 'calls' | 'rows removed' | 'interruptions',
-  number
->;
+type LivesOptions = {
+  /** How many, and until when by `performance.now()`. */
+  lives: number;
+  until: number;
+  seed: number;
+  path?: string;
+};
 
-const LONGEST = 60;
+const LONGEST_WHOLE = 30;
+const LONGEST_WALKED = 60;
 
 /**
  * @param options.path of a life to try first; where it breaks a promise, it is shortened.
+ * @returns what happened in them, in numbers.
  * @throws Error of a life that breaks a promise, with what replays it.
  */
-export async function tryLives(wildness: Wildness, { count, seed, path }: LivesOptions): Promise<Tally> {
-  const tally: Tally = {
-    lives: 0,
-    walks: 0,
-    glances: 0,
-    proofs: 0,
-    calls: 0,
-    'rows removed': 0,
-    interruptions: 0,
-  };
+export async function tryLives(wildness: LifeWildness, options: LivesOptions): Promise<Tally> {
+  const tally: Tally = { lives: 0 };
+  if (wildness === 'whole') {
+    let now = () => 0;
+    const upstream = await openUpstream(() => now());
+    try {
+      const property = fc.asyncProperty(wholeLives(LONGEST_WHOLE), async (life) => {
+        await liveWhole(upstream, life, tally, (clock) => {
+          now = clock;
+        });
+      });
+      await tryAll(wildness, property, options);
+    } finally {
+      await upstream.close();
+    }
+    return tally;
+  }
   const bench = await openBench({ rows: 0 });
-  const property = fc.asyncProperty(scenarios(wildness, LONGEST), async (scenario) => {
-    bench.clear();
-    const life = await live(bench, scenario);
-    if (wildness === 'tended') {
-      checkTended(bench, life, scenario);
-      await checkTendedConvergence(bench, scenario);
-    } else {
-      checkLife(life, scenario, wildness);
-      await checkConvergence(bench, scenario.job);
-    }
-    tally.lives += 1;
-    for (const { walk, interruptions } of life.passages) {
-      tally[walk.kind === 'walk' ? 'walks' : 'glances'] += 1;
-      tally.proofs += Number(isProof({ walk }));
-      tally.calls += walk.apiCalls;
-      tally['rows removed'] += walk.deleted;
-      tally.interruptions += interruptions;
-    }
-  });
   try {
-    const details = await fc.check(property, {
-      numRuns: count,
-      seed,
-      // To shorten a life takes minutes.
-      ...(path === undefined ? { endOnFailure: true } : { path }),
+    const property = fc.asyncProperty(scenarios(wildness, LONGEST_WALKED), async (scenario) => {
+      bench.clear();
+      const life = await live(bench, scenario);
+      if (wildness === 'tended') {
+        checkTended(bench, life, scenario);
+        await checkTendedConvergence(bench, scenario);
+      } else {
+        checkLife(life, scenario, wildness as Wildness);
+        await checkConvergence(bench, scenario.job);
+      }
+      tally['lives'] = (tally['lives'] ?? 0) + 1;
     });
-    if (!details.failed) return tally;
-    throw new Error(
-      `${(details.errorInstance as Error | null)?.message}\n${fc.defaultReportMessage(details)}\n\nreplay: npm run soak -- --wildness ${wildness} --seed ${details.seed} --path ${details.counterexamplePath}`,
-    );
+    await tryAll(wildness, property, options);
   } finally {
     await bench.close();
   }
+  return tally;
+}
+
+async function tryAll<Life>(
+  wildness: LifeWildness,
+  property: fc.IAsyncPropertyWithHooks<[Life]>,
+  { lives, until, seed, path }: LivesOptions,
+): Promise<void> {
+  const details = await fc.check(property, {
+    ...{ numRuns: lives, seed, interruptAfterTimeLimit: Math.max(1, until - performance.now()) },
+    // To shorten a life takes minutes.
+    ...(path === undefined ? { endOnFailure: true } : { path }),
+  });
+  if (!details.failed || details.counterexamplePath === null) return;
+  throw new Error(
+    `${(details.errorInstance as Error | null)?.message}\n${fc.defaultReportMessage(details)}\n\nreplay: npm run soak -- --lives-of ${wildness} --seed ${details.seed} --path ${details.counterexamplePath}`,
+  );
 }

@@ -247,7 +247,7 @@ export const historyOf = (table: string) =>
 
 /** @param table what shows them. */
 const rowsApart = (table: string) =>
-  `The rows that \`${table}\` shows lie here, with their numbers. Ask \`${table}\`.`;
+  `Internal storage of \`${table}\`, with the rows' numbers. Query \`${table}\` instead.`;
 
 const volatileApart = (table: string) =>
   `The volatile values that \`${table}\` shows, apart from the rows, since they change while these do not. A walk brings them up to date as it ends.`;

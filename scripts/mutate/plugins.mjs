@@ -1,13 +1,13 @@
 /**
  * Plugins of Stryker. One leaves most mutants out, drawn one by one by a seed, where a whole run would take hours. The other
- * prints each mutant that no test noticed as soon as that is known, so that a run that is stopped has told something.
+ * prints each mutant that no test noticed as soon as that is known, and the score at the end.
  */
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { declareFactoryPlugin, PluginKind } from '@stryker-mutator/api/plugin';
 
-const { MUTATE_SEED: seed = '1', MUTATE_PART: part = '1' } = process.env;
+const { part = '1', seed = '1' } = JSON.parse(process.env.MUTATE ?? '{}');
 
 /** To Stryker, a mutant that is left out is one that does not compile. */
 const createSample = () => ({
@@ -29,16 +29,29 @@ function isDrawn({ fileName, location: { start, end }, replacement }) {
 
 const pathOf = (fileName) => fileName.slice(fileName.lastIndexOf('src/'));
 
-const createPrinter = () => ({
-  onMutantTested({ fileName, location, replacement = '', status }) {
-    // One that ended the tests' process itself is counted as not noticed, so it is told of, too.
-    if (['Killed', 'Timeout', 'Ignored', 'CompileError'].includes(status)) return;
-    const path = pathOf(fileName);
-    const line = readFileSync(path, 'utf8').split('\n')[location.start.line - 1]?.trim();
-    const change = replacement.replace(/\s+/g, ' ').slice(0, 80);
-    process.stdout.write(`${path}:${location.start.line} ${status}: ${line}\n    → ${change}\n`);
-  },
-});
+const createPrinter = () => {
+  const counts = { noticed: 0, all: 0 };
+  return {
+    onMutantTested({ fileName, location, replacement = '', status }) {
+      if (['Ignored', 'CompileError'].includes(status)) return;
+      counts.all += 1;
+      // One that ended the tests' process itself is counted as not noticed.
+      if (['Killed', 'Timeout'].includes(status)) {
+        counts.noticed += 1;
+        return;
+      }
+      const path = pathOf(fileName);
+      const line = readFileSync(path, 'utf8').split('\n')[location.start.line - 1]?.trim();
+      const change = replacement.replace(/\s+/g, ' ').slice(0, 80);
+      process.stdout.write(`${path}:${location.start.line} ${status}: ${line}\n    → ${change}\n`);
+    },
+    onMutationTestReportReady() {
+      const { noticed, all } = counts;
+      const score = ((100 * noticed) / Math.max(1, all)).toFixed(1);
+      process.stdout.write(`${noticed} of ${all} changes noticed, ${score} % (part ${part}, seed ${seed})\n`);
+    },
+  };
+};
 
 export const strykerPlugins = [
   declareFactoryPlugin(PluginKind.Checker, 'sample', createSample),

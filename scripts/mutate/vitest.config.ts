@@ -2,6 +2,6 @@
 
 import base from '../../vitest.config.ts';
 
-const { MUTATE_TESTS: tests = '[]', MUTATE_WITHOUT: without = '[]' } = process.env;
+const { tests = [], without = [] } = JSON.parse(process.env['MUTATE'] ?? '{}');
 
-export default { test: { ...base.test, include: JSON.parse(tests), exclude: JSON.parse(without) } };
+export default { test: { ...base.test, include: tests, exclude: without } };

@@ -287,7 +287,7 @@ function openDialogue(input: Input, { stderr, signal }: Context): Dialogue {
   };
 }
 
-const OPENING = `# Settings of market-mirror. They are read from this file in the working folder; the environment goes before it.
+const OPENING = `# Settings of market-mirror. They are read from this file in the working folder; environment variables override it.
 # Keep the file out of version control, and to yourself: chmod 600.`;
 
 /** What a newcomer needs, beside what is set already. */

@@ -339,7 +339,7 @@ function reportIssued({ key, record, limits }: Issued, now: number) {
     json: { id, key, ...others, limits: limitsJson(limits) },
     text: key,
     notes: [
-      `This is the key ${id}. It is shown this once: the database keeps its SHA-256 alone.`,
+      `This is the key ${id}. It is shown this once: only its SHA-256 is stored.`,
       'Give it only to those who are entitled to the data of this account: the responses of the API are private.',
       ...(record.scopes.includes(PAGE_SCOPE)
         ? [

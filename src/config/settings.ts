@@ -135,7 +135,7 @@ export const settings = {
     ),
     file: optional(
       'MIRROR_SHIP_FILE',
-      'instead of the address, a file that holds it: it may have a password',
+      'a file with the address: use it if the address contains a password',
       toPath,
       { secret: 'the password of Postgres', isSecret: holdsPassword, isFile: true },
     ),

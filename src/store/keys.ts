@@ -32,6 +32,8 @@ export type RowsOfWalk = {
   newAbove: number;
   /** Rows that lack the field of the key. */
   withoutKeyField: number;
+  /** How many rows the API says there are; null where it does not. */
+  total: number | null;
 };
 
 /** What a whole walk says of the key. @param keyIsTold the user has said it, so it is not looked for. */
@@ -88,7 +90,7 @@ function leaveOut(
   connection: Connection,
   job: Job,
   { leftOut, ages }: DiscoveredShape,
-  { walkId, pages, newAbove }: RowsOfWalk,
+  { walkId, pages, newAbove, total }: RowsOfWalk,
 ): readonly FieldPath[] {
   const find = bodyReader(connection, job);
   const came = pages.numbers().filter((number) => number > newAbove);
@@ -101,7 +103,10 @@ function leaveOut(
   if (missing.length < came.length * MOST_ROWS) return leftOut;
   const read = (bodies: readonly (string | undefined)[]) =>
     bodies.flatMap((body) => (body === undefined ? [] : [keyedRow(body)]));
-  return [...leftOut, ...fieldsToLeaveOut(read(came.map(find)), read(missing), [...ages, ...leftOut])];
+  // A row whose age moved within the walk came several times.
+  const different = Math.min(came.length, total ?? came.length);
+  const fields = fieldsToLeaveOut(read(came.map(find)), read(missing), [...ages, ...leftOut], different);
+  return [...leftOut, ...fields];
 }
 
 type StoredRow = KeyedRow & { number: number; key: string; changedAt: string };

@@ -402,7 +402,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   ): DiscoveredShape {
     const met = {
       ...{ walkId: row.id, pages, newAbove: memory.newAbove, withoutKeyField: memory.withoutKeyField },
-      shownAgain: new Set(memory.shownAgain),
+      ...{ shownAgain: new Set(memory.shownAgain), total: row.total },
     };
     const isPlaceProven = shape.isPlaceProven || (isProven && pages.size > 0);
     const twins = [...memory.twins].map(([key, digests]) => [key, digests] as const);

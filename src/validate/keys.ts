@@ -153,11 +153,13 @@ const MOST_ROWS = 0.9;
 /**
  * The fields without which rows that a walk met as new are those that it misses; empty where there are none.
  * @param without fields that are no part of the digest already.
+ * @param different of the rows that came, so many are different ones at least.
  */
 export function fieldsToLeaveOut(
   came: readonly KeyedRow[],
   missing: readonly KeyedRow[],
   without: readonly FieldPath[],
+  different = came.length,
 ): FieldPath[] {
   const paths = pathsOf(came[0]?.record ?? {}).filter((path) => !isAmong(without, path));
   const moved = paths.filter((path) => !haveSameValues(came, missing, path));
@@ -166,7 +168,9 @@ export function fieldsToLeaveOut(
     (path) => isAmong(moved, path) || came.every(({ record }) => isNumber(valueAt(record, path))),
   );
   return (
-    [moved, numbers].find((some) => some.length > 0 && areSameRows(came, missing, paths, some, without)) ?? []
+    [moved, numbers].find(
+      (some) => some.length > 0 && areSameRows(came, missing, paths, some, without, different),
+    ) ?? []
   );
 }
 
@@ -181,27 +185,33 @@ function areSameRows(
   paths: readonly FieldPath[],
   leftOut: readonly FieldPath[],
   without: readonly FieldPath[],
+  different: number,
 ): boolean {
   const left = paths.filter((path) => !isAmong(leftOut, path));
-  if (!canIdentify(came, left, paths.length)) return false;
+  if (!canIdentify(came, left, paths.length, different)) return false;
   const digests = (rows: readonly KeyedRow[]) =>
     new Set(rows.map((row) => digestOf(row, [...without, ...leftOut])));
   const [ofCame, ofMissing] = [digests(came), digests(missing)];
   const both = [...ofCame].filter((digest) => ofMissing.has(digest)).length;
-  return ofCame.size === came.length && both >= came.length * MOST_ROWS;
+  return ofCame.size >= different && both >= different * MOST_ROWS;
 }
 
 /**
  * Whether what is left of rows can say that two are one: their texts can, or most of their fields. Two lists whose rows have nothing
  * but their places in common have other rows.
  */
-function canIdentify(rows: readonly KeyedRow[], left: readonly FieldPath[], fields: number): boolean {
+function canIdentify(
+  rows: readonly KeyedRow[],
+  left: readonly FieldPath[],
+  fields: number,
+  different: number,
+): boolean {
   if (left.length > fields / 2) return true;
   const textsOf = ({ record }: KeyedRow) =>
     left
       .map((path) => valueAt(record, path))
       .filter((value) => typeof value === 'string' && /\p{L}/u.test(value));
-  return new Set(rows.map((row) => JSON.stringify(textsOf(row)))).size === rows.length;
+  return new Set(rows.map((row) => JSON.stringify(textsOf(row)))).size >= different;
 }
 
 /** Members, and the members of objects. */

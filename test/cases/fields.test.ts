@@ -3,6 +3,7 @@
 import { describe } from 'vitest';
 import { signal } from '../validate/support.ts';
 import {
+  after,
   finds,
   mirrorsAll,
   publishes,
@@ -133,6 +134,24 @@ describe('a list without a key, and with an age', () => {
         ...minutes(3, 5, aging, mirrorsAll),
         finds('SELECT count(*), count(DISTINCT _key) FROM LIST', [200, 200]),
         finds(`SELECT count(*) FROM LIST_history WHERE _ended_by = 'delete'`, 0),
+      ],
+    },
+    {
+      it: 'that moves between two of its pages is proven all the same',
+      aside: ['ageSeconds'],
+      job: 'meme-signals',
+      steps: [
+        ({ clock, state }) => {
+          const posts = rowsOf(250, (at) => ({ text: `Post ${at}`, author: at % 9 }));
+          const from = clock.now();
+          state.before = () => {
+            clock.advance(1_000);
+            const seconds = (clock.now() - from) / 1_000;
+            state.rows = posts.map((post, at) => ({ ...post, ageSeconds: Math.floor(seconds) + at }));
+          };
+        },
+        ...[syncs(75, { times: 2 }), after(60_000), syncs(0, { times: 2 })],
+        finds('SELECT count(*), count(DISTINCT text) FROM LIST', [250, 250]),
       ],
     },
   ]);

@@ -2,6 +2,7 @@
 
 import { describe } from 'vitest';
 import {
+  after,
   answers,
   asks,
   finds,
@@ -41,6 +42,20 @@ describe('a page that is too heavy', () => {
       steps: [
         answers((request) => (request.limit > 12 ? error(504) : undefined)),
         ...[upstream(list(200)), syncsUntil(0, 30), mirrorsAll, syncsUntil(0, 30), versions(0)],
+      ],
+    },
+    {
+      it: 'is asked for in halves where the first page is too heavy as well, and a glance comes before the walk',
+      steps: [
+        ...[
+          upstream(list(200)),
+          answers(({ offset }) => (offset > 0 ? error(500) : undefined)),
+          syncsUntil(69, 1),
+        ],
+        answers((request) => (request.limit > 12 ? error(502) : undefined)),
+        // The governor waits for up to a quarter of an hour.
+        ...Array.from({ length: 12 }, () => [after(15 * 60_000), syncsUntil(69, 1)]).flat(),
+        ...[syncsUntil(0, 30), mirrorsAll],
       ],
     },
     {

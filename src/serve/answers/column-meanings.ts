@@ -10,7 +10,7 @@ export const sharedMeanings: Readonly<Record<string, string>> = {
   _changed_at: 'When this version came into the mirror.',
   _walk_id: 'The walk that brought this version (`walks.id`).',
   _held_since:
-    'When the last proof that did not show the row ended, or the first of several in a row. Null of all rows that it showed, and of those that were seen since.',
+    'When the first of the latest proofs that did not show the row ended. Null unless the row is missing from the last proof.',
   _held_reason:
     'Why such a row stays for now. `unproven`: the list is `verified`, so a row may be hidden as others move; the next proof that does not show it either removes it. `mass`: the list is shorter by more than a fifth and ten rows, or empty; the next proof decides. `unkeyed`: rows without a readable key came, so it may be one of them; the third proof in a row that does not show it removes it, or the next one that meets no such row.',
   _valid_from: 'From when the mirror held this version: its `_changed_at`.',
