@@ -171,7 +171,7 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
 
 /** Whoever finds an endpoint finds what describes them all. */
 function described(path: string, response: StreamedResponse): StreamedResponse {
-  if (!/^\/(?:api|mirror)\//.test(path)) return response;
+  if (!path.startsWith('/api/') && !path.startsWith('/mirror/')) return response;
   return { ...response, headers: { ...response.headers, Link: '</openapi.json>; rel="service-desc"' } };
 }
 
