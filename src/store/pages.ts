@@ -236,7 +236,8 @@ export function orderReader(connection: Connection) {
       for (; skipped < rows.length && first + (rows[skipped] ?? 0) <= offset; skipped += 1)
         first += rows[skipped] ?? 0;
       let [most, end] = [0, first];
-      for (; skipped + most < rows.length && end < offset + limit; most += 1) end += rows[skipped + most] ?? 0;
+      for (; skipped + most < rows.length && end < offset + limit; most += 1)
+        end += rows[skipped + most] ?? 0;
       const shown = pages
         .all({ ...range, skipped, most })
         .flatMap((numbers) => (JSON.parse(numbers) as number[]).filter((number) => number > 0));

@@ -9,7 +9,7 @@ import { declaredMetrics } from '../../scripts/docs/pages.ts';
 import { isoTime } from '../../src/base/clock.ts';
 import { initialState } from '../../src/governor/state.ts';
 import { METRICS_SCOPE } from '../../src/serve/access/keys.ts';
-import type { Readiness } from '../../src/serve/answers/metrics.ts';
+import type { Readiness } from '../../src/serve/answers/shapes.ts';
 import { runMain } from '../helpers/main.ts';
 import { type ServeBenchOptions, setupServe } from '../helpers/serve-bench.ts';
 import { needs } from '../helpers/tools.ts';

@@ -4,12 +4,12 @@ import { z } from 'zod';
 import { DAY_MS, isoTime } from '../../src/base/clock.ts';
 import { isRefused } from '../../src/serve/access/admission.ts';
 import { openServeDatabase } from '../../src/serve/access/database.ts';
-import { openSchemas } from '../../src/serve/answers/openapi.ts';
-import { type UsageBody, usageBody } from '../../src/serve/answers/usage.ts';
+import { namedSchemas, type UsageBody } from '../../src/serve/answers/shapes.ts';
+import { usageBody } from '../../src/serve/answers/usage.ts';
 import { memoryFolder } from '../helpers/folder.ts';
 import { limitsOf, setupAdmission } from './support.ts';
 
-const usageSchema = z.fromJSONSchema(JSON.parse(JSON.stringify(openSchemas().all()['Usage'])));
+const usageSchema = z.fromJSONSchema(JSON.parse(JSON.stringify(namedSchemas['Usage'])));
 
 function setupUsage(dir = memoryFolder()) {
   const bench = setupAdmission(dir);
