@@ -1,23 +1,19 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startModelApi } from '../../model-api/index.ts';
 import type { Failure } from '../../src/base/errors.ts';
 import {
   type Charge,
-  countFailures,
   isRefused,
   type Permit,
   type Refusal,
   refusal,
 } from '../../src/serve/access/admission.ts';
 import { openCounts } from '../../src/serve/access/counts.ts';
-import { openServeDatabase, serveFile } from '../../src/serve/access/database.ts';
+import { openServeDatabase } from '../../src/serve/access/database.ts';
 import { newKey } from '../../src/serve/access/keys.ts';
 import { nothingCounted, steadyClock, takeCall, unlimited } from '../../src/serve/access/limits.ts';
 import { holderNote } from '../../src/store/read.ts';
-import { Database } from '../../src/store/sqlite.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 import { collector, holdWriteLock, limitsOf, outcome, setupAdmission, setupKeys } from './support.ts';
 
@@ -137,13 +133,6 @@ describe('when a key was last used', () => {
     write();
     expect(lastUsed()).toBe('2026-11-21T12:01:00.000Z');
   });
-
-  test('is not told of a call that was refused', () => {
-    const { create, identify, keyring, write } = setupAdmission();
-    identify(create({ addresses: ['10.0.0.0/8'] }).key, { address: '192.0.2.1' });
-    write();
-    expect(keyring.list()[0]?.lastUsedAt).toBe(null);
-  });
 });
 
 describe('calls without a valid key', () => {
@@ -173,14 +162,6 @@ describe('calls without a valid key', () => {
     );
     expect(statuses).toEqual([429, 429, 401]);
   });
-
-  test('of many addresses take no more memory than those of some', () => {
-    const count = countFailures();
-    const waits = Array.from({ length: 301 }, () => count('192.0.2.1', 0));
-    expect([waits[299], waits[300]]).toEqual([0, 200]);
-    for (let n = 0; n < 10_000; n += 1) count(`10.0.${n >> 8}.${n & 255}`, 0);
-    expect(count('192.0.2.1', 0), 'it was quiet for longest').toBe(0);
-  });
 });
 
 const moves = fc.array(
@@ -208,69 +189,7 @@ test('it never goes back, and never stands still, whatever is done to the clock'
   );
 });
 
-test('it follows the clock that nobody touches, and one that was set ahead or slept', () => {
-  const clock = virtualClock();
-  const now = steadyClock(clock, 0);
-  clock.advance(5_000);
-  expect(now()).toBe(clock.now());
-  clock.jump(3_600_000);
-  expect(now()).toBe(clock.now());
-});
-
-test('a clock that is set back and ahead again has not moved', () => {
-  const clock = virtualClock();
-  const now = steadyClock(clock, 0);
-  const before = now();
-  clock.jump(-3_600_000);
-  expect(now()).toBe(before);
-  clock.jump(3_600_000);
-  expect(now()).toBe(before);
-});
-
 describe('trouble with the database', () => {
-  test('that is gone: every call is refused with 503, and it is told once', () => {
-    const { create, call, dir, clock, told } = setupAdmission();
-    const { key } = create();
-    const before = call(key) as Permit;
-    expect(outcome(before)).toBe('1000000000 left');
-    renameSync(serveFile(dir), join(dir, 'elsewhere.db'));
-    clock.advance(1_000);
-    expect([call(key), call(key)]).toEqual(Array(2).fill(refusal('unavailable', 5_000)));
-    expect(before.refund(), 'what was let in is answered').toMatchObject({ limit: 1_000_000_000 });
-    before.leave();
-    expect(told.map((trouble) => trouble?.message)).toEqual([expect.stringContaining('is gone')]);
-    for (const part of ['', '-wal', '-shm']) rmSync(`${serveFile(dir)}${part}`, { force: true });
-  });
-
-  test('with damaged pages: whoever asks learns that keys cannot be read, whether by a key or not', () => {
-    const { create, identify, dir, admission, told } = setupAdmission();
-    create();
-    const file = serveFile(dir);
-    new Database(file).exec('PRAGMA wal_checkpoint(TRUNCATE)').close();
-    const whole = readFileSync(file);
-    const damaged = whole.map((byte, at) => (at < 4_096 ? byte : byte ^ 0x55));
-    writeFileSync(file, damaged, { flag: 'r+' });
-    expect(identify(newKey())).toEqual(refusal('unavailable', 5_000));
-    expect(admission().isUp()).toBe(false);
-    writeFileSync(file, whole, { flag: 'r+' });
-    expect(admission().isUp()).toBe(true);
-    expect(told).toEqual([expect.objectContaining({ kind: 'disk' }), null]);
-  });
-
-  test('that cannot be written is told, and is not over with a read', () => {
-    const { create, call, dir, told, write } = setupAdmission();
-    const { key } = create();
-    call(key);
-    const { connection, release } = holdWriteLock(dir);
-    write();
-    expect(outcome(call(key))).toBe('1000000000 left');
-    expect(told).toEqual([expect.objectContaining({ kind: 'incomplete' })]);
-    release();
-    connection.close();
-    write();
-    expect(told).toEqual([expect.anything(), null]);
-  });
-
   test('two processes do not grant the same twice: the second is told who serves', () => {
     const { dir } = setupAdmission();
     expect(() => setupAdmission(dir)).toThrow(
@@ -306,15 +225,6 @@ describe('trouble with the database', () => {
     restart();
     expect(outcome(call(key))).toBe('1 left');
     connection.close();
-  });
-
-  test('a key is in no file, nor in what is told', () => {
-    const { create, call, dir, write } = setupAdmission();
-    const { key } = create({}, limitsOf('5/1h'));
-    call(key);
-    write();
-    for (const part of ['', '-wal', '-shm'])
-      expect(readFileSync(`${serveFile(dir)}${part}`, 'latin1')).not.toContain(key.slice(6, 20));
   });
 });
 
@@ -509,22 +419,6 @@ describe('limits of an account', () => {
     const before = call(key) as Permit;
     clock.advance(3_600_000);
     expect([outcome(call(key)), before.refund().remaining]).toEqual(['4 left', 4]);
-  });
-
-  test('are reported without costing a call', () => {
-    const { create, call, usage } = setupAdmission();
-    const { key } = create({}, limitsOf('7/1h,refill', '10/1s+20', 4));
-    call(key);
-    expect(usage()).toMatchObject({
-      limit: 7,
-      remaining: 6,
-      running: 1,
-      periodMs: 3_600_000,
-    });
-    expect(usage()).toMatchObject({
-      remaining: 6,
-      limits: limitsOf('7/1h,refill', '10/1s+20', 4),
-    });
   });
 });
 

@@ -68,16 +68,6 @@ it('tells an account of its limits, how they stand, and what it called', () => {
   });
 });
 
-it('tells of an account without limits and without calls in the same shape', () => {
-  const { create, usage } = setupUsage();
-  create();
-  expect(usage()).toMatchObject({
-    limits: { quota: null, rate: null, concurrency: null },
-    calls: { today: 0, last30Days: 0 },
-    byDay: [],
-  });
-});
-
 it('tells the first and the last call of a day, in whatever order the clock has them', () => {
   const { create, answered, usage, clock, write } = setupUsage();
   create();

@@ -335,20 +335,6 @@ describe('calls', () => {
     });
   });
 
-  test('an answer that costs more than the whole quota is refused for good, with the limit that it can pay', async () => {
-    const quota = { kind: 'fixed' as const, calls: 1, periodMs: 86_400_000 };
-    const asked = getter(serve.url, serve.issue({ name: 'poor' }, { quota }).key);
-    for (const path of ['/mirror/v1/news', '/mirror/v1/changes?limit=1000']) {
-      const refused = await asked(path);
-      expect(refused).toMatchObject({
-        status: 400,
-        json: { code: '54000', hint: 'Ask for 100 rows at most (limit).' },
-      });
-      expect(refused.headers['retry-after']).toBeUndefined();
-    }
-    expect((await asked('/mirror/v1/news?limit=100')).status).toBe(200);
-  });
-
   test('the ETag covers form and count', async () => {
     const tags = await Promise.all(
       [{}, { accept: 'text/csv' }, { prefer: 'count=exact' }].map(
@@ -409,28 +395,6 @@ test('an answer that a client has is sent anew once a value has moved that makes
   const moved = await again();
   expect(moved).toMatchObject({ status: 200, headers: { 'x-mirror-seq': known.headers['x-mirror-seq'] } });
   expect(moved.json).not.toEqual(known.json);
-});
-
-test('a question that waits too long for its turn is told to come again', async () => {
-  const crowded = await openServeBench({
-    rows: 2_000,
-    walked: ['news'],
-    settings: { query: true },
-    pool: { processes: 1, waitMs: 1 },
-  });
-  try {
-    const ask = getter(crowded.url, crowded.issue().key);
-    const slow = `/mirror/v1/news?limit=1&${Array(60)
-      .fill(`headline=not.ilike.*${'_*'.repeat(30)}no`)
-      .join('&')}`;
-    const answers = await Promise.all(Array.from({ length: 12 }, () => ask(slow)));
-    const refused = answers
-      .filter(({ status }) => status === 503)
-      .map(({ json }) => (json as Row)['details']);
-    expect(new Set(refused)).toEqual(new Set(['too many questions wait']));
-  } finally {
-    await crowded.close();
-  }
 });
 
 test('without the setting there is nothing', async () => {
