@@ -72,10 +72,31 @@ describe('a list holds all of the values', () => {
     expect([got.status, keysIn(got)]).toEqual([200, newsWith(where)]);
   });
 
-  test('where the column can hold one', async () => {
-    expect(await get('/mirror/v1/ai_signals?asset=cs.{BTCUSDT}')).toMatchObject({
+  test('in the views over a dataset, whose columns hold what theirs do, and whose values what they are', async () => {
+    const wanted = newsWith(holds('BTCUSDT'));
+    const current = await get('/mirror/v1/news_current?symbols=cs.{BTCUSDT}&select=_key');
+    expect(keysIn(current)).toEqual(wanted);
+    const first = await get('/mirror/v1/news_changes?kind=eq.first&symbols=cs.{BTCUSDT}');
+    expect(first).toMatchObject({
       status: 400,
-      json: { code: '42883', message: 'column asset holds no lists' },
+      json: { code: '42703', hint: 'There are seq, at, kind, _key, column, old, new, walk_id.' },
+    });
+    expect(rowsIn(await get('/mirror/v1/news_changes?new=cs.{BTCUSDT}'))).toEqual([]);
+  });
+
+  test('where the column can hold one', async () => {
+    for (const path of ['ai_signals?asset=cs.{BTCUSDT}', 'ai_signals_current?asset=cs.{BTCUSDT}'])
+      expect(await get(`/mirror/v1/${path}`)).toMatchObject({
+        status: 400,
+        json: { code: '42883', message: 'column asset holds no lists' },
+      });
+    expect(await get('/mirror/v1/freshness?job=cs.{news}')).toMatchObject({
+      status: 400,
+      json: { code: '42883', message: 'column job holds no lists' },
+    });
+    expect(await get('/mirror/v1/freshness?dataset=eq.news')).toMatchObject({
+      status: 400,
+      json: { code: '42703', hint: expect.stringMatching(/^There are job, rows, .*complete_as_of/) },
     });
   });
 });
