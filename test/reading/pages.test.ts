@@ -260,6 +260,19 @@ describe('a dataset that publishes snapshots', () => {
     expect(new Set(keys()).size).toBe(ROWS);
   });
 
+  it('keeps what was proven last for as long as nothing else is, however old', async () => {
+    const { bench, dataset, pages, now } = await setupRead('ai-signals');
+    const texts = textsOf(pages, now());
+    passDays(bench, 3);
+    change(5, { action: 'changed' })(dataset);
+    publish(ANEW)(dataset);
+    editBefore(bench, 'ai-signals', { 2: () => bench.reopen() });
+    await expect(bench.mirror('ai-signals')).rejects.toThrow('not open');
+    passDays(bench, 9);
+    bench.store.prune(bench.job('ai-signals'), keepFor({ history: 2 }));
+    expect(textsOf(pages, now())).toEqual(texts);
+  });
+
   it('has the latest of its volatile values at every moment, and says of when', async () => {
     const { bench, dataset, pages, now } = await setupRead('ai-signals');
     const first = now();
