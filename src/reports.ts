@@ -229,7 +229,7 @@ function watchedColumns({ watch, lines }: Report, columns: readonly Column[]): n
 const describeNulls = ({ watch, lines, name }: Report, nulls: number) =>
   `${name}.sql:${lines.watch}: watch: ${watch.join(', ')} is null in ${count(nulls, 'row')}, of which nobody is told: leave such rows out, or watch another column`;
 
-type ToldRows = {
+type NewRows = {
   newRows: number;
   nulls: number;
   /** As JSON, as many as a message takes. */
@@ -284,7 +284,7 @@ function rowsToTell(report: Report, { columns }: Answer, state: ReportState) {
         yield batch;
       }
     },
-    told: (): ToldRows => ({ ...told, keys: keys.digest('hex') }),
+    told: (): NewRows => ({ ...told, keys: keys.digest('hex') }),
   };
 }
 
@@ -307,7 +307,7 @@ function messageOf(of: {
   id: string;
   report: Report;
   at: string;
-  told: ToldRows;
+  told: NewRows;
   answer: Answer;
   file: string | null;
   receipt: unknown;
@@ -329,7 +329,7 @@ function messageOf(of: {
 }
 
 /** One line for a chat. What the API sends calls nobody there. */
-function lineOf({ title, watch }: Report, { newRows, words }: ToldRows): string {
+function lineOf({ title, watch }: Report, { newRows, words }: NewRows): string {
   const rows =
     newRows === 0
       ? 'no rows'

@@ -20,10 +20,10 @@ import { createAccessLog, openMetrics, operatorRoutes } from './serve/answers/me
 import { watchMirror } from './serve/answers/mirror.ts';
 import { isQueryPath, toErrorBody } from './serve/answers/mirror-v1/errors.ts';
 import { openQuery } from './serve/answers/mirror-v1.ts';
-import { describeService } from './serve/answers/openapi.ts';
+import type { describeService } from './serve/answers/openapi.ts';
 import { openPool, type PoolBounds } from './serve/answers/pool.ts';
 import { callAnswerer } from './serve/answers.ts';
-import { createHandler, type Route } from './serve/http/handler.ts';
+import { type Call, createHandler, type Route } from './serve/http/handler.ts';
 import { clientAddresses, hostNames, originOf } from './serve/http/request.ts';
 import { errorResponse, type StreamedResponse } from './serve/http/response.ts';
 import type { PageAccess } from './serve/page/wire.ts';
@@ -119,10 +119,17 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
     timeoutMs: rest.questionMs,
   });
   const { questionMs } = rest;
+  let description: ReturnType<typeof describeService> | undefined;
+  // It takes zod, which nothing else here does.
+  const describe = async (call: Call) => {
+    const { describeService } = await import('./serve/answers/openapi.ts');
+    description ??= describeService(jobs, query?.routes ?? []);
+    return description(call);
+  };
   const routes: Route[] = [
     ...apiRoutes({ dir, jobs, admission, answerCall, mirror, pool, maxAgeMs, clock, questionMs }),
     ...operatorRoutes(admission, () => metrics),
-    { name: 'openapi', path: '/openapi.json', respond: describeService(jobs, query?.routes ?? []) },
+    { name: 'openapi', path: '/openapi.json', respond: describe },
     ...(query?.routes ?? []),
     ...page.routes,
   ];
@@ -175,7 +182,7 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
 
 /** Whoever finds an endpoint finds what describes them all. */
 function described(path: string, response: StreamedResponse): StreamedResponse {
-  if (!/^\/(?:api|mirror)\//.test(path)) return response;
+  if (!path.startsWith('/api/') && !path.startsWith('/mirror/')) return response;
   return { ...response, headers: { ...response.headers, Link: '</openapi.json>; rel="service-desc"' } };
 }
 

@@ -101,12 +101,6 @@ describe('the composition', () => {
   });
 });
 
-test('docs/operations.md names every file', () => {
-  const page = readFileSync('docs/operations.md', 'utf8');
-  for (const name of ['market-mirror.service', 'Dockerfile', 'compose.yaml'])
-    expect(page).toContain(`(../deploy/${name})`);
-});
-
 /** The sections of a unit, with every value of each of their settings. */
 function unitOf(text: string): Record<string, Record<string, string[]>> {
   const sections: Record<string, Record<string, string[]>> = {};

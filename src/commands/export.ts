@@ -9,6 +9,7 @@ import { printable, printableJson, printableLines } from '../base/printable.ts';
 import { version } from '../base/version.ts';
 import { readLocalConfig } from '../config.ts';
 import { type ListedJob, listJobs } from '../job/list.ts';
+import { isJsonForm } from '../output/answer.ts';
 import { describeDefused } from '../output/forms.ts';
 import { count } from '../output/numbers.ts';
 import { type Output, type Write, writerTo } from '../output/print.ts';
@@ -106,7 +107,7 @@ async function runExport(
   try {
     const write = files ? files.write : writerFor(order, stdout);
     const question = {
-      ...{ sql, params, asOf, survey: format === 'parquet', json: /json$/.test(format) },
+      ...{ sql, params, asOf, survey: format === 'parquet', json: isJsonForm(format) },
       isWhole: order.job !== null && order.since === null,
     };
     const exported = await askMirror(ask, question, jobs, options, context, async (answer) => {

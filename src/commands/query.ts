@@ -8,7 +8,7 @@ import { printable, printableLines } from '../base/printable.ts';
 import { millisecondsOf, parsePastTime } from '../base/time.ts';
 import { readLocalConfig } from '../config.ts';
 import { type ListedJob, listJobs, tablesOf } from '../job/list.ts';
-import { type Format, formats } from '../output/answer.ts';
+import { type Format, formats, isJsonForm } from '../output/answer.ts';
 import { printRows } from '../output/print.ts';
 import {
   type Answer,
@@ -56,7 +56,7 @@ export function queryCommand(context: Context, stdin: Input = process.stdin): Co
         const asOf = readAsOf(options, context);
         const question = {
           ...{ sql: await readSql(sql, options.file, stdin), params: options.param ?? {}, asOf },
-          json: /json$/.test(format),
+          json: isJsonForm(format),
         };
         await askMirror(ask, question, await listJobs(), options, context, (answer) =>
           printRows(answer, { format, limit, exact }, context.stdout, answer.notes),

@@ -122,3 +122,6 @@ export function microsOf(text: string): bigint | undefined {
 /** The forms in which rows are printed. */
 export const formats = ['table', 'json', 'ndjson', 'csv', 'md'] as const;
 export type Format = (typeof formats)[number];
+
+/** Whether rows in this form are JSON: then lists, objects and booleans are shown as such, `Column.inJson`. */
+export const isJsonForm = (format: string): boolean => format === 'json' || format === 'ndjson';

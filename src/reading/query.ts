@@ -105,7 +105,10 @@ export type ServedQueries = {
   ): Promise<LinesEnd>;
   file(question: Question, order: Order, bounds: Bounds, write: Write): Promise<FileEnd>;
   /** Another request, which the service's own task in the process answers at once. */
-  send<Request, Result>(request: Request, bounds: Pick<Bounds, 'signal' | 'timeoutMs'>): Promise<Result>;
+  send<Request, Result>(
+    request: Request,
+    bounds: Pick<Bounds, 'timeoutMs'> & Partial<Pick<Bounds, 'signal'>>,
+  ): Promise<Result>;
 };
 
 /** Answers one question after the other. A question that is ended early ends the process. */
@@ -152,28 +155,29 @@ export function startQueryProcess(
 
   /** Ends the process where `work` takes too long, or its caller has left: at once, also where it waits for a reader. */
   async function within<T>(
-    { signal, timeoutMs }: Pick<Bounds, 'signal' | 'timeoutMs'>,
+    { signal, timeoutMs }: Pick<Bounds, 'timeoutMs'> & Partial<Pick<Bounds, 'signal'>>,
     work: () => Promise<T>,
   ): Promise<T> {
-    const limitMs = Math.min(Math.ceil(timeoutMs ?? 0), LONGEST_TIMER_MS);
-    const deadline = timeoutMs === undefined ? [] : [AbortSignal.timeout(limitMs)];
-    const over = AbortSignal.any([signal, ...deadline]);
-    let endWorker = () => {};
+    let fail = (_: Failure) => {};
     const ended = new Promise<never>((_, reject) => {
-      endWorker = () => {
-        const why = signal.aborted ? stopped() : tookLonger(limitMs);
-        // Before the worker: a stopped `work` throws something that says less.
-        reject(why);
-        worker.end(why);
-      };
+      fail = reject;
     });
-    over.addEventListener('abort', endWorker, { once: true });
-    if (over.aborted) endWorker();
+    const end = (why: Failure) => {
+      // Before the worker: a stopped `work` throws something that says less.
+      fail(why);
+      worker.end(why);
+    };
+    const leave = () => end(stopped());
+    const limitMs = Math.min(Math.ceil(timeoutMs ?? 0), LONGEST_TIMER_MS);
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => end(tookLonger(limitMs)), limitMs);
+    signal?.addEventListener('abort', leave, { once: true });
+    if (signal?.aborted) leave();
     try {
       return await Promise.race([ended, work()]);
     } finally {
-      // It must not end the answer to the next question.
-      over.removeEventListener('abort', endWorker);
+      // Neither must end the answer to the next question.
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', leave);
     }
   }
 

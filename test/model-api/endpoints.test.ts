@@ -2,8 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { endpoints } from '../../model-api/index.ts';
 import { get, openModel } from './support.ts';
 
-const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
 describe('AI signals', () => {
   it('have every null that the specification allows in some of any 24 rows', async () => {
     const { rows } = (await get(await openModel(), '/api/v1/ai-signals?limit=24')).body;
@@ -41,11 +39,6 @@ describe('the other lists', () => {
     expect(await first('/api/v1/meme-signals')).toHaveProperty('alertId');
   });
 
-  it('promise of meme signals no more than hasMore and returned', async () => {
-    const { body } = await get(await openModel(), '/api/v1/meme-signals?offset=100');
-    expect(body.pagination).toEqual({ returned: 20, hasMore: false });
-  });
-
   it('filter smart wallets by lane, and news by word and by field', async () => {
     const model = await openModel();
     const { body: whales } = await get(model, '/api/v1/smart-wallets?lane=whale&limit=100');
@@ -57,31 +50,7 @@ describe('the other lists', () => {
   });
 });
 
-describe('usage', () => {
-  it('counts the calls of the account', async () => {
-    const model = await openModel({ quota: { limit: 10, periodMs: 60_000 } });
-    await get(model, '/api/v1/news');
-    await get(model, '/api/v1/news', 'Bearer wrong');
-    const { body } = await get<Record<string, unknown>>(model, '/api/v1/usage');
-    expect(body).toMatchObject({
-      quota: { limit: 10, used: 2, remaining: 8 },
-      requests: { total: 3, byEndpoint: { news: 2 }, byStatus: { 200: 1, 401: 1 } },
-    });
-  });
-});
-
 describe('every answer', () => {
-  it('carries a request id of its own, which the record knows', async () => {
-    const model = await openModel();
-    const replies = await Promise.all(
-      ['/api/v1/news', '/api/v1/nowhere', '/api/v1/usage'].map((path) => get(model, path)),
-    );
-    const ids = replies.map(({ headers }) => headers.get('x-request-id') ?? '');
-    for (const id of ids) expect(id).toMatch(uuidForm);
-    expect(new Set(ids)).toEqual(new Set(model.calls.map((call) => call.requestId)));
-    expect(new Set(ids).size).toBe(3);
-  });
-
   it('is 404 for unknown paths, and 405 for methods other than GET', async () => {
     const model = await openModel();
     for (const path of ['/', '/api/v1', '/api/v1/news/', '/api/v2/news', '//'])
@@ -90,13 +59,6 @@ describe('every answer', () => {
       const response = await fetch(model.url + path, { method: 'POST', body: '{}' });
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET']);
     }
-  });
-
-  it('stands under the base path, where there is one', async () => {
-    const model = await openModel({ basePath: '/market' });
-    expect((await get(model, '/api/v1/usage')).status).toBe(200);
-    expect(model.callsTo('/api/v1/usage')).toHaveLength(1);
-    expect((await get({ url: model.url.replace('/market', '') }, '/api/v1/usage')).status).toBe(404);
   });
 });
 

@@ -1,7 +1,4 @@
-/** What the model does wrong on purpose: each fault changes what is sent, and strikes the calls that are named. */
-
-import { once } from 'node:events';
-import { Agent, get, request } from 'node:http';
+import { request } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { namedFaults } from '../../model-api/fault-scripts.ts';
@@ -83,14 +80,6 @@ it('every fault of the list changes what is sent', async () => {
   }
 });
 
-it('a refusal has the Retry-After that is scripted, and an Error body', async () => {
-  const { status, headers, json } = await spoiled(faults.refuse(429, { retryAfter: 'next week' }));
-  const error = { error: expect.any(String), message: expect.any(String) };
-  expect([status, headers['retry-after'], json()]).toEqual([429, 'next week', error]);
-  expect(headers).toHaveProperty('x-request-id');
-  expect((await spoiled(faults.refuse(503))).headers).not.toHaveProperty('retry-after');
-});
-
 describe('a connection', () => {
   it.each<[string, Fault, Partial<Outcome>]>([
     ['is reset before the answer', faults.resetBeforeHeaders(), { error: 'ECONNRESET' }],
@@ -105,41 +94,6 @@ describe('a connection', () => {
     const model = await openModel({ faults: [() => fault] });
     const { status, error } = await fetchRaw(model, signals, expected.error === 'timeout' ? 400 : undefined);
     expect({ status, error }).toEqual({ status: undefined, error: undefined, ...expected });
-  });
-
-  it('drips to the last byte', async () => {
-    const { json, error } = await spoiled(faults.drip({ bytes: 2_000, everyMs: 2 }));
-    expect(error).toBeUndefined();
-    expect(json()).toHaveProperty('rows');
-  });
-
-  it('ends after Content-Length, with bytes to spare', async () => {
-    const { status, headers, error } = await spoiled(faults.contentLengthOff(-10));
-    const whole = await spoiled(faults.contentLengthOff(0));
-    expect([status, Number(headers['content-length'])]).toEqual([200, whole.bytes.length - 10]);
-    expect(error).toMatch(/^HPE_/);
-  });
-
-  it('closes after a whole answer, which keeps alive otherwise', async () => {
-    const model = await openModel({ faults: [when({ nth: [3, 4] }, faults.closeAfterwards())] });
-    const agent = new Agent({ keepAlive: true });
-    const sockets = new Set<unknown>();
-    for (let call = 0; call < 5; call++) {
-      const outgoing = get({ agent, port: model.port, path: '/' });
-      const [response] = await once(outgoing, 'response');
-      sockets.add(outgoing.socket);
-      await once(response.resume(), 'close');
-      if (call > 1) await expect.poll(() => outgoing.socket?.destroyed).toBe(call < 4);
-    }
-    agent.destroy();
-    expect(sockets.size).toBe(3);
-  });
-
-  it('is not remembered as an answer that was sent', async () => {
-    const model = await openModel({ faults: [when({ nth: 1 }, faults.resetMidBody())] });
-    await fetchRaw(model, '/api/v1/news');
-    await fetchRaw(model, '/api/v1/news');
-    expect(model.calls.map(({ sent }) => sent)).toEqual([false, true]);
   });
 });
 
@@ -179,28 +133,6 @@ describe('a page', () => {
     expect([rowIds.length, new Set(rowIds).size, rowIds.at(-1)]).toEqual([50, 49, before[0]?.['id']]);
     expect(model.data.aiSignals.rows).toEqual(before);
   });
-
-  it('shows signals that age while they stand still', async () => {
-    let now = 0;
-    const model = await openModel({ now: () => now, faults: [() => faults.ageing()] });
-    const made = Date.parse(String(model.data.aiSignals.rows[0]?.['timestamp']));
-    const qualities = [];
-    for (const age of [10, 2_000, 4_000]) {
-      now = made + age * 1_000;
-      const { bytes } = await fetchRaw(model, '/api/v1/ai-signals?limit=1');
-      qualities.push(JSON.parse(bytes.toString()).rows[0].quality);
-    }
-    expect(qualities).toMatchObject([
-      { ageSeconds: 10, freshness: 'live' },
-      { ageSeconds: 2_000, freshness: 'delayed' },
-      { ageSeconds: 4_000, freshness: 'stale' },
-    ]);
-  });
-
-  it('leaves refusals alone', async () => {
-    const model = await openModel({ keys: [], faults: [() => faults.emptyPageWithMore()] });
-    expect((await fetchRaw(model, '/api/v1/news')).status).toBe(401);
-  });
 });
 
 describe('a list of faults', () => {
@@ -232,11 +164,6 @@ describe('a list of faults', () => {
     expect(struck('html:0.5', 1_000).length).toBeGreaterThan(400);
     expect(struck('html:0.5', 1_000).length).toBeLessThan(600);
   });
-
-  it('may name several, and addresses with commas in their arguments', () => {
-    expect(parseFaults('503:0.05, news=html@3,redirect(http://127.0.0.1:9/a,b)')).toHaveLength(3);
-    expect(parseFaults('')).toEqual([]);
-  });
 });
 
 describe('a fault strikes', () => {
@@ -261,27 +188,6 @@ describe('a fault strikes', () => {
     ]);
     model.faults = [when({ from: 2, to: 3 }, gone())];
     expect(await statuses(model, ['usage', 'news', 'usage', 'usage'])).toEqual([200, 410, 410, 200]);
-  });
-
-  it('by chance, the same way for the same seed', async () => {
-    const play = async (seed: number) => {
-      const model = await openModel({ seed, faults: [when({ chance: 0.5 }, gone())] });
-      return statuses(
-        model,
-        Array.from({ length: 24 }, () => 'usage'),
-      );
-    };
-    const [one, same, other] = await Promise.all([play(1), play(1), play(2)]);
-    expect(one).toEqual(same);
-    expect(one).not.toEqual(other);
-    expect(new Set(one)).toEqual(new Set([200, 410]));
-  });
-
-  it('as a script decides', async () => {
-    const model = await openModel({
-      faults: [({ query }) => (query.get('limit') === '7' ? gone() : undefined)],
-    });
-    expect(await statuses(model, ['news?limit=6', 'news?limit=7'])).toEqual([200, 410]);
   });
 
   it('and the call costs what its status costs', async () => {

@@ -80,14 +80,4 @@ describe('every dataset has views for analysts:', () => {
     ]);
     expect(bench.sql('SELECT count(*) AS n FROM news_current')).toEqual([{ n: 30 }]);
   });
-
-  test('snapshots of the usage are changes as well', async () => {
-    const bench = await setup({ rows: 3 });
-    await bench.mirror('usage');
-    await bench.mirror('usage');
-    expect(bench.sql<Line>('SELECT kind FROM usage_changes ORDER BY seq')).toEqual([
-      { kind: 'first' },
-      { kind: 'new' },
-    ]);
-  });
 });

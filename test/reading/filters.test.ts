@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { isoTime } from '../../src/base/clock.ts';
 import { listed } from '../../src/job.ts';
 import { type Filters, filtersOf, matchingRows, normalize } from '../../src/reading/filters.ts';
-import { type Moment, openPages } from '../../src/reading/pages.ts';
+import { openPages } from '../../src/reading/pages.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
-import { both, change, editBefore, insert, publish } from '../helpers/edits.ts';
+import { change, editBefore, publish } from '../helpers/edits.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { leaves, shortText } from './filters/support.ts';
-import { momentOf, type Row, setupPages, textsOf } from './pages/support.ts';
+import { momentOf, type Row, textsOf } from './pages/support.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -52,10 +52,6 @@ describe('the filters of a query', () => {
     ['smart-wallets', '?lane=ALL'],
     ['meme-signals', '?q=a'],
   ])('of %s leave every row: %s', (job, query) => expect(asked(job, query)).toBe(null));
-
-  it('have a name that fits into an ETag', () => {
-    expect(asked('news', `?q=${'"é '.repeat(1_000)}`)?.key).toMatch(/^[\w-]{43}$/);
-  });
 });
 
 describe('the rows that filters leave', () => {
@@ -117,27 +113,6 @@ describe('the rows that filters leave', () => {
       }),
       { numRuns: 10 },
     );
-  });
-
-  it('are those of a row as it was then, in the order of then', async () => {
-    const own = await setup({ rows: 4 });
-    const dataset = own.upstream('news');
-    const [pages, connection] = [setupPages(own), openReadOnly(own.store.file)];
-    onTestFinished(() => void connection.close());
-    const found = (moment: Moment) => {
-      const numbers = matchingRows(connection, pages, moment, asked('news', '?q=zebra') as Filters);
-      return pages.readRows(moment, numbers).map((json) => JSON.parse(json ?? '{}').headline);
-    };
-    both(change(0, { headline: 'Zebra 1' }), change(2, { headline: 'Zebra 2' }))(dataset);
-    await own.mirror('news');
-    both(insert(0), change(0, { headline: 'Zebra 0' }))(dataset);
-    await own.mirror('news');
-    const then = momentOf(pages, 'news');
-    expect(found(then)).toEqual(['Zebra 0', 'Zebra 1', 'Zebra 2']);
-    both(change(1, { headline: 'another' }), change(4, { headline: 'Zebra 4' }))(dataset);
-    await own.mirror('news');
-    expect(found(then)).toEqual(['Zebra 0', 'Zebra 1', 'Zebra 2']);
-    expect(found(momentOf(pages, 'news'))).toEqual(['Zebra 0', 'Zebra 2', 'Zebra 4']);
   });
 
   it('are those of the published snapshot that was proven, whatever a walk has brought since', async () => {

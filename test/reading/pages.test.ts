@@ -82,16 +82,6 @@ describe('the order of pages', () => {
     expect(keys(lastSeq ?? 0)).toEqual(upstreamKeys(bench, 'news'));
   });
 
-  it('keeps the place of a row that is refused now', async () => {
-    const { bench, dataset, pages, now, keys } = await setupRead('ai-signals');
-    const before = rowsOf(pages, now());
-    change(120, { entryPrice: 'much' })(dataset);
-    publish(ANEW)(dataset);
-    await bench.mirror('ai-signals');
-    expect(keys()).toEqual(upstreamKeys(bench, 'ai-signals'));
-    expect(rowsOf(pages, now())[120]).toEqual(before[120]);
-  });
-
   it('has a refused row that is mirrored later in front, where no snapshot is published', async () => {
     const bench = await setup({ rows: 20 });
     const dataset = bench.upstream('ai-signals');
@@ -196,13 +186,6 @@ describe('a moment', () => {
     expect(textsOf(pages, now())).toEqual(textsOf(pages, first));
   });
 
-  it('begins with the change that made it, where no snapshot is published', async () => {
-    const { bench, dataset, now } = await setupRead('news');
-    change(10, { headline: 'changed' })(dataset);
-    const { lastSeq } = await bench.mirror('news');
-    expect(now().seq).toBe(lastSeq);
-  });
-
   it('tells the last proof by then for a day after another took its place, and is then gone', async () => {
     const { bench, pages, dataset, now } = await setupRead('news');
     const told = new Map<number, Moment>();
@@ -275,21 +258,6 @@ describe('a dataset that publishes snapshots', () => {
     expect(now()).toMatchObject({ total: ROWS, held: ROWS - 70, verdict: 'snapshot', generatedAt: null });
     expect(keys().slice(0, 70)).toEqual(upstreamKeys(bench, 'ai-signals'));
     expect(new Set(keys()).size).toBe(ROWS);
-  });
-
-  it('is another moment when it is published anew, and when a row changes though the API calls it the same', async () => {
-    const { bench, dataset, pages, now } = await setupRead('ai-signals');
-    const [first, texts] = [now(), textsOf(pages, now())];
-    publish(ANEW)(dataset);
-    await bench.mirror('ai-signals');
-    expect(now().seq).toBeGreaterThan(first.seq);
-    expect(now().generatedAt).toBe(ANEW);
-    expect(momentOf(pages, 'ai-signals', first.seq).generatedAt).toBe(first.generatedAt);
-    expect(rowsOf(pages, now())).toEqual(rowsOf(pages, first));
-    change(5, { action: 'changed' })(dataset);
-    expect(await bench.mirror('ai-signals')).toMatchObject({ verdict: 'snapshot', renewalOf: null });
-    expect(rowsOf(pages, now())[5]).toMatchObject({ action: 'changed' });
-    expect(textsOf(pages, momentOf(pages, 'ai-signals', first.seq))).toEqual(texts);
   });
 
   it('keeps what was proven last for as long as nothing else is, however old', async () => {

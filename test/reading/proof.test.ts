@@ -78,22 +78,6 @@ it('a look that has not ended well shows nothing to --max-seen-age', async () =>
   expect(await query('--max-seen-age', '9m')).toMatchObject({ code: 75 });
 });
 
-it('a dataset that nobody ever looked at is refused', async () => {
-  const { code, stderr } = await run('query', 'SELECT * FROM meme_signals', '--max-seen-age', '9d');
-  expect(code).toBe(75);
-  expect(stderr).toContain('not looked at within 9d: meme-signals was never looked at\n');
-});
-
-it('a duration that is none ends with 64', async () => {
-  const { code, stderr } = await query('--max-seen-age', 'soon');
-  expect([code, stderr]).toEqual([64, expect.stringContaining("--max-seen-age: 'soon' is no duration")]);
-});
-
-it('a dataset that was looked at needs no such note once that is proven', async () => {
-  await bench.mirror('news');
-  expect(await query('--max-age', '0s', '--max-seen-age', '0s')).toMatchObject({ code: 0, stderr: '' });
-});
-
 it('a look by a clock that was ahead has no age', async () => {
   const startedAt = bench.clock.now() + 60 * MINUTE;
   noteGlance(bench, { job: 'news', startedAt });

@@ -71,16 +71,6 @@ describe('an answer', () => {
     expect(await ask('SELECT * FROM meme_signals')).toEqual([]);
   });
 
-  it('names its columns with the types they were declared with', async () => {
-    const asked = question('SELECT id, confidence, 1 + 1 FROM ai_signals');
-    const { columns } = await setup().queryProcess.rows(asked, boundsOf(), async (answer) => answer);
-    expect(columns).toEqual([
-      { name: 'id', type: 'TEXT' },
-      { name: 'confidence', type: 'REAL' },
-      { name: '1 + 1', type: null },
-    ]);
-  });
-
   it('comes while it is still being computed, in pieces of bounded size', async () => {
     const sizes: number[] = [];
     await setup().queryProcess.rows(question(rowsForEver), boundsOf(), async ({ batches }) => {
@@ -121,12 +111,6 @@ describe('a question ends', () => {
       for await (const _ of batches) stop.abort();
     });
     await expect(asked).rejects.toMatchObject({ kind: 'incomplete', message: 'stopped' });
-  });
-
-  it('in time, though its reader never reads on', async () => {
-    const reading = () => new Promise<never>(() => undefined);
-    const asked = ask(question(rowsForEver), { ...boundsOf(), timeoutMs: 300 }, reading);
-    await expect(asked).rejects.toThrow('longer than 300ms');
   });
 
   it('with the failure of its reader, and with nothing of it left running', async () => {
@@ -174,15 +158,6 @@ describe('one process', () => {
       expect(await ask(MANY)).toHaveLength(12_345);
       expect(queryProcess.isFree()).toBe(true);
     }
-  });
-
-  it('goes on though what would have stopped an earlier question happens later', async () => {
-    const { queryProcess, ask } = setup();
-    const earlier = new AbortController();
-    await ask('SELECT 1', {}, earlier.signal);
-    earlier.abort();
-    expect(queryProcess.isFree()).toBe(true);
-    expect(await ask('SELECT 2')).toEqual([[2]]);
   });
 
   it('is of no more use where an answer was not read to its end, or was stopped, or once it is gone', async () => {

@@ -130,18 +130,6 @@ describe('a mistake is shown where it is', () => {
   ])('%s', (sql, message, at) => {
     expect(shown(sql)).toEqual({ message: expect.stringMatching(message), at });
   });
-
-  it('far into a long line, in an excerpt of it', () => {
-    const [, line, mark] = refusalOf(`SELECT ${'1, '.repeat(100)}x FORM y${', 2'.repeat(100)}`).split('\n');
-    expect(line).toMatch(/^ {2}1 \| .*1, x FORM y, 2, .{20,40}$/);
-    expect(line?.slice(mark?.indexOf('^')).startsWith('y')).toBe(true);
-    expect(line?.length).toBeLessThan(110);
-  });
-
-  it('names no place and no name for what SQLite does not tell', () => {
-    expect(refusalOf('SELECT sum(max(1)) FROM news')).toMatch(/^misuse of aggregate/);
-    expect(refusalOf('SELECT * FROM something_else_altogether')).not.toContain('did you mean');
-  });
 });
 
 describe('parameters', () => {
@@ -158,13 +146,5 @@ describe('parameters', () => {
     expect(refusalOf('SELECT :asset', { asset: 'BTC', aset: 'ETH' })).toMatch(
       /no parameter :aset \(did you mean :asset\?\)/,
     );
-  });
-
-  it('need names', () => {
-    expect(refusalOf('SELECT ?')).toMatch(/write :name instead of \?/);
-  });
-
-  it('are none where a text or a comment looks like one', () => {
-    expect(prepare(`SELECT ':a' AS ":b", '?' -- :c ?`).statement.all({})).toEqual([[':a', '?']]);
   });
 });

@@ -76,37 +76,6 @@ describe('changes', () => {
       [{ first_seq: null, last_seq: null }],
     );
   });
-
-  it('are numbered upwards even where the clock goes back', async () => {
-    const bench = await setup({ rows: 3 });
-    await bench.mirror('news');
-    const before = Math.max(...changesAfter(bench, 0).map(({ seq }) => seq));
-    bench.clock.advance(-3_600_000);
-    await bench.mirror('meme-signals');
-    // The order of the rows took the number between.
-    expect(changesAfter(bench, before).map(({ seq }) => seq)).toEqual(Array(3).fill(before + 2));
-  });
-
-  it('reach a reader with a cursor once each, while several datasets are being written', async () => {
-    const bench = await setup({ rows: 120 });
-    const read: Change[] = [];
-    let cursor = 0;
-    const readOn = () => {
-      for (const change of changesAfter(bench, cursor)) {
-        read.push(change);
-        cursor = Math.max(cursor, change.seq);
-      }
-    };
-    await Promise.all(jobs.map((job) => bench.mirror(job, readOn)));
-    readOn();
-    // Not by their keys: those of a list without a contract are found as its first walk ends.
-    expect(read.map(({ job, seq }) => `${job} ${seq}`).sort()).toEqual(
-      changesAfter(bench, 0)
-        .map(({ job, seq }) => `${job} ${seq}`)
-        .sort(),
-    );
-    expect(read).toHaveLength(4 * 120 + 1);
-  });
 });
 
 describe("a signal's", () => {

@@ -118,19 +118,6 @@ describe('pages of one moment', () => {
   });
 });
 
-test('a list that is published anew at every page is served as it is, and as no snapshot', async () => {
-  const { bench, get, dataset } = await setupGuest({ walked: ['ai-signals'] });
-  const calls = Array.from({ length: 200 }, (_, call) => call + 1);
-  const time = (call: number) => new Date(Date.parse(ANEW) + call * 1_000).toISOString();
-  editBefore(bench, 'ai-signals', Object.fromEntries(calls.map((call) => [call, publish(time(call))])));
-  insert(0, 2)(dataset('ai-signals'));
-  expect(await bench.mirror('ai-signals')).toMatchObject({ verdict: 'verified' });
-  const { headers, json } = await get(`${SIGNALS}?limit=1`);
-  expect(headers).toMatchObject({ 'x-mirror-verdict': 'verified' });
-  expect(json).toMatchObject({ generatedAt: null });
-  expect((await walkPages(get, SIGNALS)).map(({ id }) => id)).toEqual(upstreamKeys(bench, 'ai-signals'));
-});
-
 describe('a page that the client has already', () => {
   test('is not sent again, and costs nothing, with whatever key', async () => {
     const { get, url, issue } = await setupGuest({ walked: ['news'] });

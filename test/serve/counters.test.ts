@@ -5,14 +5,12 @@ import { describe, expect, test } from 'vitest';
 import {
   type AccountState,
   type Limits,
-  NO_QUOTA,
   nothingCounted,
   type Quota,
   quotaAt,
   quotaKinds,
   refundCalls,
   takeCall,
-  takeMore,
   unlimited,
 } from '../../src/serve/access/limits.ts';
 
@@ -122,20 +120,6 @@ describe.each(quotaKinds)('a quota of kind %s', (kind) => {
     );
   });
 
-  test('a call that is given back at once leaves no trace', () => {
-    fc.assert(
-      fc.property(quotaOf(kind), steps, (quota, moves) => {
-        const limits = { ...unlimited, quota };
-        const { state, answers } = live(limits, moves);
-        const now = answers.at(-1)?.now ?? START;
-        const { state: taken, decision } = ask(state, now, limits, 0);
-        if (!decision.granted) return;
-        const after = refundCalls(taken, now, limits, now, 1);
-        expect(quotaAt(after, now, limits)).toEqual(quotaAt(state, now, limits));
-      }),
-    );
-  });
-
   test('a clock that goes back gives nothing back, and takes nothing', () => {
     fc.assert(
       fc.property(quotaOf(kind), steps, fc.integer({ min: 1, max: 10_000 }), (quota, moves, back) => {
@@ -156,34 +140,6 @@ test('a fixed window never holds more than its calls', () => {
       expect(mostInWindow(kept, quota.periodMs)).toBeLessThanOrEqual(quota.calls);
     }),
   );
-});
-
-test('a clock that goes back and ahead again grants nothing twice', () => {
-  const jumps = fc.array(fc.integer({ min: -900, max: 900 }), { maxLength: 120 });
-  fc.assert(
-    fc.property(quotaOf('fixed'), jumps, (quota, waits) => {
-      const limits = { ...unlimited, quota };
-      let state: AccountState = nothingCounted;
-      let [now, latest] = [START, 0];
-      const kept: number[] = [];
-      for (const wait of waits) {
-        now += wait;
-        latest = Math.max(latest, now);
-        const asked = ask(state, now, limits, 0);
-        state = asked.state;
-        if (asked.decision.granted) kept.push(latest);
-      }
-      expect(mostInWindow(kept, quota.periodMs)).toBeLessThanOrEqual(quota.calls);
-    }),
-  );
-});
-
-test('of a fixed window of three calls, two more may come when it begins anew, and never all of four', () => {
-  const limits = { ...unlimited, quota: { calls: 3, periodMs: 400, kind: 'fixed' as const } };
-  let state: AccountState = nothingCounted;
-  for (let n = 0; n < 3; n += 1) ({ state } = ask(state, START + n * 10, limits, 0));
-  expect(takeMore(state, START + 30, limits, 2).exceeded?.readyAt).toBe(START + 400);
-  expect(takeMore(nothingCounted, START + 30, limits, 4).exceeded?.readyAt).toBe(START + 30);
 });
 
 describe('a refill and a rate', () => {
@@ -255,27 +211,5 @@ describe('three limits together', () => {
       limit: 'quota',
       readyAt: START + 60_000,
     });
-  });
-
-  test('without a quota both numbers are a thousand million', () => {
-    const { decision } = ask(nothingCounted, START, unlimited, 5);
-    expect(decision).toEqual({ granted: true, limit: NO_QUOTA, remaining: NO_QUOTA, moreAt: null });
-    expect(NO_QUOTA).toBe(1_000_000_000);
-  });
-
-  test('a limit that was changed holds for what was counted, one of another period begins anew', () => {
-    const quota = { calls: 5, periodMs: 60_000, kind: 'fixed' as const };
-    let state: AccountState = nothingCounted;
-    for (let n = 0; n < 4; n += 1) ({ state } = ask(state, START, { ...unlimited, quota }, 0));
-    const left = (changes: Partial<Quota>) => {
-      const changed = { ...unlimited, quota: { ...quota, ...changes } };
-      return quotaAt(state, START, changed).remaining;
-    };
-    expect([
-      left({ calls: 10 }),
-      left({ calls: 3 }),
-      left({ periodMs: 1_000 }),
-      left({ kind: 'refill' }),
-    ]).toEqual([6, 0, 5, 5]);
   });
 });

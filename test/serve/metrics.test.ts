@@ -4,12 +4,10 @@ import { createRequire } from 'node:module';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { faults } from '../../model-api/index.ts';
 import { declaredMetrics } from '../../scripts/docs/pages.ts';
-import { isoTime } from '../../src/base/clock.ts';
 import { initialState } from '../../src/governor/state.ts';
 import { METRICS_SCOPE } from '../../src/serve/access/keys.ts';
-import type { Readiness } from '../../src/serve/answers/metrics.ts';
+import type { Readiness } from '../../src/serve/answers/shapes.ts';
 import { runMain } from '../helpers/main.ts';
 import { type ServeBenchOptions, setupServe } from '../helpers/serve-bench.ts';
 import { needs } from '../helpers/tools.ts';
@@ -44,36 +42,6 @@ describe('what Prometheus reads', () => {
     );
     await expect(shownOf(text)).toMatchFileSnapshot('metrics.txt');
   });
-
-  test('has the calls to the API and the end of the last walk, as status does', async () => {
-    const { bench, scrape } = await setupWatched({ rows: 150, walked: ['news'] });
-    const ended = bench.clock.now() / 1_000;
-    bench.clock.advance(MINUTE);
-    bench.model.faults = [() => [faults.refuse(403)]];
-    await bench.mirror('news').catch(() => undefined);
-    bench.tamper(
-      `INSERT INTO requests (at, job, url, status, ms, bytes) VALUES ('${isoTime(bench.clock.now())}', 'news', '/', 429, 1, 0)`,
-    );
-    const samples = await scrape();
-    const [{ calls } = { calls: 0 }] = bench.sql<{ calls: number }>('SELECT count(*) AS calls FROM requests');
-    expect(
-      [
-        'upstream_calls_last_hour{job="news"}',
-        'upstream_limited_last_day',
-        'dataset_last_walk_end_timestamp_seconds{job="news"}',
-      ].map((name) => samples.get(`market_mirror_${name}`)),
-    ).toEqual([calls, 1, expect.closeTo(ended, 0)]);
-  });
-
-  test('is read from the mirror once a second at most', async () => {
-    const { bench, scrape, read } = await setupWatched();
-    const rows = 'market_mirror_dataset_rows{job="news"}';
-    expect((await scrape()).get(rows)).toBe(30);
-    bench.upstream('news').rows.unshift(...bench.upstream('news').make(3));
-    await bench.mirror('news');
-    expect(samplesIn(await read()).get(rows)).toBe(30);
-    expect((await scrape()).get(rows)).toBe(33);
-  });
 });
 
 test('an idle service sleeps: nothing samples the event loop, whose lag is measured when it is asked for', async () => {
@@ -105,14 +73,6 @@ describe('without a mirror that can be read', () => {
     });
     renameSync(`${file}.away`, file);
     expect((await scrape()).get('market_mirror_up')).toBe(1);
-  });
-
-  test('it begins before there is one', async () => {
-    const { url, bench } = await setupServe({ rows: 5, walked: [] });
-    expect((await getter(url)('/readyz')).status).toBe(503);
-    for (const job of everyJob) await bench.mirror(job);
-    bench.clock.advance(1_000);
-    expect((await getter(url)('/readyz')).status).toBe(200);
   });
 });
 

@@ -4,7 +4,15 @@ import { systemClock } from '../../base/clock.ts';
 import { asFailure, Failure } from '../../base/errors.ts';
 import type { Caller } from '../../base/worker.ts';
 import { type ListedJob, listJobs } from '../../job/list.ts';
-import { type Cell, type Column, fits, type Holding, heldBy, surveyRows } from '../../output/answer.ts';
+import {
+  type Cell,
+  type Column,
+  fits,
+  type Holding,
+  heldBy,
+  isJsonForm,
+  surveyRows,
+} from '../../output/answer.ts';
 import { count } from '../../output/numbers.ts';
 import {
   type Connection,
@@ -42,7 +50,7 @@ type QueryCaller = Caller<QueryPiece>;
 
 export async function answerQuestion(request: QueryRequest, caller: QueryCaller): Promise<QueryResult> {
   const { dir, sql, asOf, survey, form } = request;
-  const isJson = request.json === true || (form.as === 'file' && /json$/.test(form.order.format));
+  const isJson = request.json === true || (form.as === 'file' && isJsonForm(form.order.format));
   let connection: Connection | undefined;
   let where = dir;
   try {

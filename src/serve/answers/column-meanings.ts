@@ -1,7 +1,10 @@
 /** What the columns of a dataset mean, in Markdown: by the contract of its job, and by the mirror where the column is its own. */
 
+import { ageOf } from '../../base/clock.ts';
 import { propertiesOf } from '../../base/properties.ts';
 import type { ListedJob, Schema } from '../../job/list.ts';
+import type { DatasetState } from './mirror-v1/read.ts';
+import type { Column, ListJob } from './mirror-v1/sql.ts';
 
 /** Columns that mean the same in every dataset that has them. */
 export const sharedMeanings: Readonly<Record<string, string>> = {
@@ -48,4 +51,36 @@ function ruleOf({ type, enum: values, minimum, maximum, items }: Schema): string
     maximum !== undefined && `at most ${maximum}`,
   ];
   return bounds.filter(Boolean).join(', ');
+}
+
+/** What `/mirror/v1/datasets` says of a dataset. @param views over it that can be asked in the same way. */
+export function describeDataset(
+  job: ListJob,
+  columns: readonly Column[],
+  views: readonly string[],
+  state: DatasetState,
+  now: number,
+) {
+  const { completeAsOf } = state;
+  const age = completeAsOf === null ? null : ageOf(Date.parse(completeAsOf), now);
+  const meanings = new Map(Object.entries(sharedMeanings));
+  for (const { column, path, description } of job.schemas ? propertiesOf(job.schemas.row) : [])
+    meanings.set(column, `\`${path.join('.')}\`${description === undefined ? '' : `: ${description}`}`);
+  return {
+    dataset: job.table,
+    job: job.name,
+    about: job.about,
+    columns: columns.map(({ name, kind, path }) => ({
+      name,
+      type: kind === 'mixed' ? 'any' : kind,
+      about: path === null ? (meanings.get(name) ?? '') : `\`${path.replace(/^\$\.?/, '')}\``,
+    })),
+    views,
+    verdict: state.readSeq === null ? null : state.verdict,
+    complete_as_of: age === null ? null : completeAsOf,
+    age_seconds: age === null ? null : Math.floor(age / 1_000),
+    held: state.held,
+    seq: state.seq,
+    history_from: state.historyFrom,
+  };
 }

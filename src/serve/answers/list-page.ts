@@ -4,7 +4,7 @@ import { type Filters, matchingRows } from '../../reading/filters.ts';
 import type { Frame, Moment, PagedJob, Pages } from '../../reading/pages.ts';
 import type { Connection } from '../../store/read.ts';
 import type { Encoding } from '../http/response.ts';
-import { atOneMoment } from './prepared.ts';
+import { atOneMoment } from './mirror.ts';
 
 /** Offset paging (specification, "Paging parameters"). */
 export type Paging = { readonly offset: number; readonly limit: number };

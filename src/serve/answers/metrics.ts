@@ -17,6 +17,7 @@ import { identify, refusedResponse, UNREADY_SECONDS } from '../answers.ts';
 import { type Call, type FinishedCall, OTHER_ROUTE, type Route } from '../http/handler.ts';
 import { type HttpResponse, jsonResponse, retryAfter } from '../http/response.ts';
 import type { WatchedMirror } from './mirror.ts';
+import type { Readiness } from './shapes.ts';
 
 export type Metrics = ReturnType<typeof openMetrics>;
 
@@ -142,24 +143,7 @@ export function createAccessLog(log: Log): (call: FinishedCall) => void {
   return repeatedly(log, 'answered');
 }
 
-/** The body of `/readyz`. Within a release line members are added, never removed or changed in meaning. */
-export type Readiness = {
-  ready: boolean;
-  mirror: 'readable' | 'unreadable';
-  /** Of the database of keys and counts: while it is not, every call is refused with 503. */
-  keys: 'readable' | 'unreadable';
-  /** Those that have a schedule. */
-  datasets: DatasetReadiness[];
-};
-
-/** Whether a dataset is as fresh as it is meant to be: fresh to `status`, and no older than the service may show. */
-type DatasetReadiness = Pick<DatasetStatus, 'job' | 'verdict' | 'completeAsOf' | 'ageSeconds'> & {
-  ready: boolean;
-  /** The greatest age that is ready: the one beyond which `status` calls it stale, or `MIRROR_SERVE_MAX_AGE` if that is less. */
-  boundSeconds: number | null;
-  /** `too-old`: fresh by its schedule, but older than `MIRROR_SERVE_MAX_AGE`; the others are problems of `status`. */
-  why: 'never-complete' | 'clock-ahead' | 'stale' | 'too-old' | null;
-};
+type DatasetReadiness = Readiness['datasets'][number];
 
 /** @param maxAgeMs the greatest age that the service shows, by job. */
 function readinessOf(

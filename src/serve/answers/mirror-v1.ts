@@ -25,7 +25,8 @@ import {
   type StreamedResponse,
 } from '../http/response.ts';
 import { ageOfProof, freshnessHeaders, type SurfaceParts } from './api-v1.ts';
-import type { OpenMirror } from './mirror.ts';
+import { describeDataset } from './column-meanings.ts';
+import { type OpenMirror, prepared } from './mirror.ts';
 import {
   epochOf,
   type FeedDataset,
@@ -36,7 +37,6 @@ import {
   readPosition,
   refusePosition,
 } from './mirror-v1/changes.ts';
-import { describeDataset } from './mirror-v1/describe.ts';
 import {
   badParameter,
   errorResponse,
@@ -65,7 +65,6 @@ import {
   versionsOfRow,
   viewRows,
 } from './mirror-v1/sql.ts';
-import { prepared } from './prepared.ts';
 
 /** A question of `/mirror/v1`. @property dir the folder of the mirror. */
 export type DatasetQuestion = { readonly dir: string } & (
@@ -450,14 +449,16 @@ export function openQuery(parts: SurfaceParts): QuerySurface {
 const index = {
   about: "The mirror's rows in PostgREST's read syntax, with Authorization: Bearer <key>.",
   paths: {
-    '/mirror/v1/datasets': 'the datasets that the key may read, with their columns',
+    '/mirror/v1/datasets': 'the datasets that the key may read, with their columns and views',
     '/mirror/v1/freshness': 'how fresh and how complete each of them is',
-    '/mirror/v1/<dataset>': 'its rows: ?column=eq.value&order=column.desc&select=a,b&limit=10',
+    '/mirror/v1/<dataset or view>': 'its rows: ?column=eq.value&order=column.desc&select=a,b&limit=10',
     '/mirror/v1/<dataset>/<key>': 'one row',
     '/mirror/v1/<dataset>/<key>/history': 'its versions',
     '/mirror/v1/changes': 'what changed: ?since=<next of the answer before>',
     '/openapi.json': 'all of it, for programs',
   },
+  operators:
+    'eq, neq, gt, gte, lt, lte, like, ilike, in.(a,b), cs.{a,b} (a list that holds them), is.null, not.…',
 };
 
 const Vary = 'Accept, Prefer, Authorization, Accept-Encoding';

@@ -1,10 +1,10 @@
-/** The description of the service in OpenAPI 3.1, which `/openapi.json` shows: made of the shapes that the jobs declare. */
+/** The description of the service in OpenAPI 3.1, which `/openapi.json` shows: made of the route table, of the shapes that the jobs declare, and of ours. */
 
 import type { ListedJob, Schema } from '../../job/list.ts';
-import { quotaKinds } from '../access/limits.ts';
 import type { Call, Route } from '../http/handler.ts';
 import { digestEtag, type HttpResponse, matchesEtag } from '../http/response.ts';
-import { queryError, queryPaths } from './mirror-v1/openapi.ts';
+import { queryPaths } from './mirror-v1/openapi.ts';
+import { namedSchemas, querySchemas } from './shapes.ts';
 
 const information = {
   title: 'Read-only Market Data API, served from a mirror',
@@ -55,7 +55,7 @@ function documentOf(jobs: readonly ListedJob[], queryRoutes: readonly Route[]) {
       ...operatorPaths(),
     },
     components: {
-      schemas: { ...schemas.all(), ...(queryRoutes.length > 0 && { QueryError: queryError }) },
+      schemas: { ...schemas.all(), ...(queryRoutes.length > 0 && { QueryError: querySchemas.error }) },
       parameters,
       headers: responseHeaders,
       responses,
@@ -75,7 +75,6 @@ const schemaNamed = (name: string): Schema => ({ $ref: `#/components/schemas/${n
 const verdicts = ['snapshot', 'verified', 'union'];
 const count = { type: 'integer', minimum: 0 };
 const time = { type: 'string', format: 'date-time' };
-const rate = { calls: count, periodSeconds: { type: 'number' } };
 
 const refusals = {
   401: 'Unauthorized',
@@ -308,88 +307,12 @@ function responsesOf(named: Readonly<Record<string, keyof typeof responses>>) {
   );
 }
 
-/** Those that all lists and errors share (specification, "StandardPagination" and "Error"), and rows of which it shows nothing. */
-const shared: Readonly<Record<string, Schema>> = {
-  StandardPagination: objectOf({
-    offset: count,
-    limit: { type: 'integer', minimum: 1, maximum: 100 },
-    total: { ...count, description: 'Rows of the whole list, or of those that the filters select.' },
-    returned: { ...count, description: 'Rows in this page.' },
-    hasMore: { type: 'boolean', description: 'True when more rows exist beyond this page.' },
-  }),
-  Error: objectOf({
-    error: { type: 'string', description: 'Machine-readable error code.' },
-    message: { type: 'string', description: 'Human-readable text.' },
-  }),
-  Readiness: openObjectOf({
-    ready: { type: 'boolean' },
-    mirror: { type: 'string', enum: ['readable', 'unreadable'] },
-    keys: { type: 'string', enum: ['readable', 'unreadable'] },
-    datasets: {
-      type: 'array',
-      items: openObjectOf({
-        job: { type: 'string' },
-        ready: { type: 'boolean' },
-        verdict: { type: ['string', 'null'], enum: [...verdicts, null] },
-        completeAsOf: { type: ['string', 'null'], format: 'date-time' },
-        ageSeconds: { type: ['number', 'null'] },
-        boundSeconds: { type: ['number', 'null'], description: 'The greatest age that is ready.' },
-        why: { type: ['string', 'null'], description: 'Why it is not ready, in a word.' },
-      }),
-    },
-  }),
-  Usage: objectOf({
-    account: { type: 'string', description: 'The account of the key.' },
-    asOf: time,
-    limits: objectOf({
-      quota: orNull({
-        ...rate,
-        kind: { enum: quotaKinds },
-        remaining: { ...count, description: 'Calls that are left, this one counted.' },
-        moreInSeconds: {
-          type: ['integer', 'null'],
-          description: 'Until there will next be more calls left; null where none was taken.',
-        },
-      }),
-      rate: orNull({
-        ...rate,
-        burst: { ...count, description: 'Calls that may come at once after a rest.' },
-      }),
-      concurrency: orNull({
-        calls: count,
-        running: { ...count, description: 'Calls that are being answered.' },
-      }),
-    }),
-    calls: objectOf({ today: count, last30Days: count }),
-    byDay: {
-      type: 'array',
-      description: 'Days (UTC) and endpoints with calls, the latest day first.',
-      items: objectOf({
-        day: { type: 'string', format: 'date' },
-        endpoint: { type: 'string' },
-        calls: count,
-        status2xx: count,
-        status3xx: count,
-        status4xx: count,
-        status5xx: count,
-        firstAt: time,
-        lastAt: time,
-      }),
-    },
-  }),
-  UnspecifiedRow: {
-    type: 'object',
-    description: 'A row as the mirror received it: its fields are not specified.',
-    additionalProperties: true,
-  },
-};
-
 /** Where upstream tells when it published the list, the page tells it, too. */
 const unspecifiedPage: Schema = { properties: { generatedAt: { type: ['string', 'null'] } }, required: [] };
 
 /** Collects the schemas of pages and what they refer to. */
 export function openSchemas() {
-  const components = new Map<string, Schema>(Object.entries(shared));
+  const components = new Map<string, Schema>(Object.entries(namedSchemas));
 
   /** The schema with every named object in it replaced by a reference. */
   function named(schema: Schema): Schema {
@@ -420,15 +343,6 @@ export function openSchemas() {
 /** All of its properties and no others. */
 function objectOf(properties: Readonly<Record<string, Schema>>): Schema {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
-}
-
-function orNull(properties: Readonly<Record<string, Schema>>): Schema {
-  return { anyOf: [objectOf(properties), { type: 'null' }] };
-}
-
-/** What later releases may add to. */
-function openObjectOf(properties: Readonly<Record<string, Schema>>): Schema {
-  return { ...objectOf(properties), additionalProperties: true };
 }
 
 function mapSchema(schema: Schema, change: (inner: Schema) => Schema): Schema {

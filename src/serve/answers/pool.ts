@@ -121,10 +121,7 @@ export function openPool(
         if (isClosed) throw stopped();
         if (!quickProcess?.isFree()) quickProcess = start('quick');
         endIdleLater();
-        return quickProcess.send<Request, Result>(request, {
-          signal: new AbortController().signal,
-          timeoutMs,
-        });
+        return quickProcess.send<Request, Result>(request, { timeoutMs });
       });
       lastQuick = result.catch(() => undefined);
       return await result;

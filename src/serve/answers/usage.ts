@@ -4,37 +4,10 @@ import { isoTime } from '../../base/clock.ts';
 import { type Admission, isRefused, type Refusal } from '../access/admission.ts';
 import type { CallCount } from '../access/counts.ts';
 import type { Account } from '../access/keys.ts';
-import type { Limits, quotaKinds } from '../access/limits.ts';
+import type { Limits } from '../access/limits.ts';
+import type { UsageBody } from './shapes.ts';
 
-export type UsageBody = {
-  account: string;
-  /** ISO 8601. */
-  asOf: string;
-  /** null where there is no such limit. */
-  limits: {
-    quota:
-      | (Rate & { kind: (typeof quotaKinds)[number]; remaining: number; moreInSeconds: number | null })
-      | null;
-    rate: (Rate & { burst: number }) | null;
-    concurrency: { calls: number; running: number } | null;
-  };
-  calls: { today: number; last30Days: number };
-  byDay: DayOfEndpoint[];
-};
-
-type Rate = { calls: number; periodSeconds: number };
-
-type DayOfEndpoint = {
-  day: string;
-  endpoint: string;
-  calls: number;
-  status2xx: number;
-  status3xx: number;
-  status4xx: number;
-  status5xx: number;
-  firstAt: string;
-  lastAt: string;
-};
+type DayOfEndpoint = UsageBody['byDay'][number];
 
 const DAYS = 30;
 
@@ -81,7 +54,7 @@ function rowsOf(counts: readonly CallCount[]): DayOfEndpoint[] {
   return [...rows.values()];
 }
 
-const rateOf = ({ calls, periodMs }: NonNullable<Limits['quota' | 'rate']>): Rate => ({
+const rateOf = ({ calls, periodMs }: NonNullable<Limits['quota' | 'rate']>) => ({
   calls,
   periodSeconds: periodMs / 1_000,
 });

@@ -19,7 +19,7 @@ import type { PageSql } from './wire.ts';
 type Params = Record<string, SqlValue>;
 
 /** `sql` is run; `whole` is for people: all rows that fit, in plain SQL. */
-export type AskedSql = {
+export type TranslatedSql = {
   readonly sql: string;
   readonly params: Params;
   readonly whole: Required<PageSql>;
@@ -43,7 +43,7 @@ export function sqlOf(
   ask: string,
   facets: readonly string[] | null,
   now: number,
-): AskedSql {
+): TranslatedSql {
   const cut = ask.indexOf('?');
   const table = cut < 0 ? ask : ask.slice(0, cut);
   const source = sourceOf(connection, jobs, table);
@@ -124,7 +124,7 @@ function countsSql(
   source: Source,
   filters: readonly Filter[],
   facets: readonly string[],
-): AskedSql {
+): TranslatedSql {
   const params: Params = {};
   const columnOf = columnFinder(source);
   const isOf = (filter: Filter, column: string): boolean =>

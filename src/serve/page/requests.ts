@@ -7,7 +7,7 @@ import type { Params } from '../../reading/query.ts';
 import type { Call } from '../http/handler.ts';
 import { readBody } from '../http/request.ts';
 import { type HttpResponse, jsonResponse, retryAfter } from '../http/response.ts';
-import type { AskedSql } from './ask.ts';
+import type { TranslatedSql } from './ask.ts';
 
 const MAX_BODY_BYTES = 256 * 1_024;
 
@@ -40,16 +40,16 @@ export async function readJson(call: Call): Promise<Readonly<Record<string, unkn
   throw new BadRequest('The body must be an object in JSON.');
 }
 
-/** A query of the mirror. `whole`: see `AskedSql`. */
+/** A query of the mirror. `whole`: see `TranslatedSql`. */
 export type ReadQuestion = {
   sql: string;
   params: Params;
   asOf: string | null;
-  whole?: AskedSql['whole'];
+  whole?: TranslatedSql['whole'];
 };
 
 /** Makes SQL of a question in the grammar of `/mirror/v1`. */
-export type Translate = (ask: string, facets: readonly string[] | null) => AskedSql;
+export type Translate = (ask: string, facets: readonly string[] | null) => TranslatedSql;
 
 /** @throws BadRequest, and what `translate` throws. */
 export function readQuestion(

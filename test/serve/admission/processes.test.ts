@@ -84,17 +84,3 @@ test('a key that another process revokes is refused from the next call on, and n
   keyring.revoke(id, systemClock.now());
   await expect.poll(() => lines.at(-1)?.status).toBe(401);
 });
-
-test('one serves at a time: another is told which, and takes over when that one is gone', async () => {
-  const { dir, child, lines } = setup();
-  await expect.poll(() => lines.length).toBeGreaterThan(0);
-  expect(() => open(dir)).toThrow(
-    expect.objectContaining({
-      kind: 'incomplete',
-      message: `${dir}: process ${child.pid} serves from there already; end it first`,
-    }),
-  );
-  child.kill('SIGKILL');
-  await once(child, 'close');
-  open(dir).close();
-});

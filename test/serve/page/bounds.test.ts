@@ -3,7 +3,12 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Receipt } from '../../../src/reading/export.ts';
-import { type Bounds, type Question, startServedProcess } from '../../../src/reading/query.ts';
+import {
+  type Bounds,
+  type Question,
+  startQueryProcess,
+  startServedProcess,
+} from '../../../src/reading/query.ts';
 import { needs } from '../../helpers/tools.ts';
 import { rowsIn, sharedPage } from './support.ts';
 
@@ -75,11 +80,11 @@ describe.runIf(process.platform === 'linux')('a question that needs more than 51
   const inOneCell = large(498 * MB);
   const inManyCells = `SELECT ${Array.from({ length: 200 }, () => `hex(zeroblob(${2 * MB}))`).join(', ')}`;
 
-  test('is ended and told so, never has more, and four at once leave the service its time', async () => {
+  test('is ended and told so, never has more, and two at once leave the service its time', async () => {
     needs('ps');
     const { ask, url } = await openedPage();
     let isOver = false;
-    const answers = Promise.all([inOneCell, inManyCells, inOneCell, inManyCells].map((sql) => ask({ sql })));
+    const answers = Promise.all([inOneCell, inManyCells].map((sql) => ask({ sql })));
     const over = answers.finally(() => {
       isOver = true;
     });
@@ -90,7 +95,7 @@ describe.runIf(process.platform === 'linux')('a question that needs more than 51
     }
     const message = expect.stringContaining('more than 512 MB of memory');
     expect((await over).map((lines) => lines.at(-1))).toEqual(
-      Array(4).fill({ failed: { kind: 'incomplete', message } }),
+      Array(2).fill({ failed: { kind: 'incomplete', message } }),
     );
     expect(rowsIn(await ask({ sql: 'SELECT 1' }))).toEqual([[1]]);
     expect(most).toBeGreaterThan(30);
@@ -98,11 +103,17 @@ describe.runIf(process.platform === 'linux')('a question that needs more than 51
   });
 });
 
-test('a question that sorts more than a gigabyte onto the disk is ended and told so', async () => {
-  const { ask } = await openedPage();
+test('a question that sorts more onto the disk than it may is ended and told so', async () => {
+  const { bench } = await openedPage();
+  const limits = { dataBytes: 448 * 1_048_576, fileBytes: 20 * MB, outOfMemory: 'no memory' };
+  const process = startQueryProcess({ task: 'served', limits });
+  onTestFinished(() => process.end());
   const sql = `WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x, zeroblob(200000) r FROM c ORDER BY r, x`;
-  expect((await ask({ sql })).at(-1)).toEqual({
-    failed: { kind: 'incomplete', message: expect.stringContaining('1 GB of temporary disk space') },
+  const question = { dir: bench.dir, sql, params: {}, tables: {}, asOf: null };
+  const bounds = { signal: new AbortController().signal, now: bench.clock.now };
+  await expect(process.check(question, bounds)).rejects.toMatchObject({
+    kind: 'incomplete',
+    message: expect.stringContaining('1 GB of temporary disk space'),
   });
 });
 

@@ -72,16 +72,6 @@ test('it comes as ndjson and as parquet, too', async () => {
   expect(inParquet.map(({ _key, _walk_id }) => ({ _key, _walk_id: Number(_walk_id) }))).toEqual(rows);
 });
 
-test('it is whole, however large', async () => {
-  const { addressOf, get } = await setup();
-  const { path, receiptPath } = addressOf({
-    sql: `${endless} SELECT i, hex(zeroblob(50)) FROM n LIMIT 60000`,
-  });
-  const text = await (await get(path)).text();
-  expect(text.split('\n')).toHaveLength(60_002);
-  expect(await (await get(receiptPath)).json()).toMatchObject({ rows: 60_000, bytes: text.length });
-});
-
 test('one that breaks in the middle is cut off, not ended, and its receipt says why', async () => {
   const { addressOf, get } = await setup();
   const { path, receiptPath } = addressOf({

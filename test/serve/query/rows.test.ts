@@ -72,10 +72,31 @@ describe('a list holds all of the values', () => {
     expect([got.status, keysIn(got)]).toEqual([200, newsWith(where)]);
   });
 
-  test('where the column can hold one', async () => {
-    expect(await get('/mirror/v1/ai_signals?asset=cs.{BTCUSDT}')).toMatchObject({
+  test('in the views over a dataset, whose columns hold what theirs do, and whose values what they are', async () => {
+    const wanted = newsWith(holds('BTCUSDT'));
+    const current = await get('/mirror/v1/news_current?symbols=cs.{BTCUSDT}&select=_key');
+    expect(keysIn(current)).toEqual(wanted);
+    const first = await get('/mirror/v1/news_changes?kind=eq.first&symbols=cs.{BTCUSDT}');
+    expect(first).toMatchObject({
       status: 400,
-      json: { code: '42883', message: 'column asset holds no lists' },
+      json: { code: '42703', hint: 'There are seq, at, kind, _key, column, old, new, walk_id.' },
+    });
+    expect(rowsIn(await get('/mirror/v1/news_changes?new=cs.{BTCUSDT}'))).toEqual([]);
+  });
+
+  test('where the column can hold one', async () => {
+    for (const path of ['ai_signals?asset=cs.{BTCUSDT}', 'ai_signals_current?asset=cs.{BTCUSDT}'])
+      expect(await get(`/mirror/v1/${path}`)).toMatchObject({
+        status: 400,
+        json: { code: '42883', message: 'column asset holds no lists' },
+      });
+    expect(await get('/mirror/v1/freshness?job=cs.{news}')).toMatchObject({
+      status: 400,
+      json: { code: '42883', message: 'column job holds no lists' },
+    });
+    expect(await get('/mirror/v1/freshness?dataset=eq.news')).toMatchObject({
+      status: 400,
+      json: { code: '42703', hint: expect.stringMatching(/^There are job, rows, .*complete_as_of/) },
     });
   });
 });
@@ -335,20 +356,6 @@ describe('calls', () => {
     });
   });
 
-  test('an answer that costs more than the whole quota is refused for good, with the limit that it can pay', async () => {
-    const quota = { kind: 'fixed' as const, calls: 1, periodMs: 86_400_000 };
-    const asked = getter(serve.url, serve.issue({ name: 'poor' }, { quota }).key);
-    for (const path of ['/mirror/v1/news', '/mirror/v1/changes?limit=1000']) {
-      const refused = await asked(path);
-      expect(refused).toMatchObject({
-        status: 400,
-        json: { code: '54000', hint: 'Ask for 100 rows at most (limit).' },
-      });
-      expect(refused.headers['retry-after']).toBeUndefined();
-    }
-    expect((await asked('/mirror/v1/news?limit=100')).status).toBe(200);
-  });
-
   test('the ETag covers form and count', async () => {
     const tags = await Promise.all(
       [{}, { accept: 'text/csv' }, { prefer: 'count=exact' }].map(
@@ -409,28 +416,6 @@ test('an answer that a client has is sent anew once a value has moved that makes
   const moved = await again();
   expect(moved).toMatchObject({ status: 200, headers: { 'x-mirror-seq': known.headers['x-mirror-seq'] } });
   expect(moved.json).not.toEqual(known.json);
-});
-
-test('a question that waits too long for its turn is told to come again', async () => {
-  const crowded = await openServeBench({
-    rows: 2_000,
-    walked: ['news'],
-    settings: { query: true },
-    pool: { processes: 1, waitMs: 1 },
-  });
-  try {
-    const ask = getter(crowded.url, crowded.issue().key);
-    const slow = `/mirror/v1/news?limit=1&${Array(60)
-      .fill(`headline=not.ilike.*${'_*'.repeat(30)}no`)
-      .join('&')}`;
-    const answers = await Promise.all(Array.from({ length: 12 }, () => ask(slow)));
-    const refused = answers
-      .filter(({ status }) => status === 503)
-      .map(({ json }) => (json as Row)['details']);
-    expect(new Set(refused)).toEqual(new Set(['too many questions wait']));
-  } finally {
-    await crowded.close();
-  }
 });
 
 test('without the setting there is nothing', async () => {

@@ -7,7 +7,7 @@ import { isoTime } from '../../../base/clock.ts';
 import { changesIn, type Gap, gapAfter } from '../../../reading/changes.ts';
 import { type Connection, identityOf } from '../../../store/read.ts';
 import { type Encoding, type Packed, packed } from '../../http/response.ts';
-import { atOneMoment, prepared } from '../prepared.ts';
+import { atOneMoment, prepared } from '../mirror.ts';
 import { badParameter, QueryError } from './errors.ts';
 import { type DatasetState, jsonWriter, stateOf } from './read.ts';
 import { type Column, columnsSql, type ListJob, pastRows, type RowsSql, type Sql } from './sql.ts';

@@ -2,42 +2,12 @@
 
 import type { Schema } from '../../../job/list.ts';
 import type { Route } from '../../http/handler.ts';
+import { querySchemas } from '../shapes.ts';
 
 type Dataset = { readonly table: string; readonly about: string; readonly scope: string | null };
 
 const text = { type: 'string' };
 const whole = { type: 'integer', minimum: 0 };
-const nullable = { type: ['string', 'null'] };
-const anyRow = { type: 'object', additionalProperties: true };
-const listOf = (items: Schema): Schema => ({ type: 'array', items });
-const objectOf = (properties: Readonly<Record<string, Schema>>): Schema => ({
-  type: 'object',
-  properties,
-  required: Object.keys(properties),
-});
-
-export const queryError = objectOf({ code: text, message: text, details: nullable, hint: nullable });
-
-const change = objectOf({
-  seq: whole,
-  at: { type: 'string', format: 'date-time' },
-  dataset: text,
-  key: text,
-  change: { type: 'string', enum: ['insert', 'update', 'delete'] },
-  row: { ...anyRow, type: ['object', 'null'] },
-});
-
-const described = objectOf({
-  ...{ dataset: text, job: text, about: text },
-  columns: listOf(objectOf({ name: text, type: text, about: text })),
-  views: listOf(text),
-  verdict: nullable,
-  complete_as_of: nullable,
-  age_seconds: { type: ['integer', 'null'] },
-  held: whole,
-  seq: whole,
-  history_from: nullable,
-});
 
 const parameterNamed = (name: string) => ({ $ref: `#/components/parameters/${name}` });
 const headersNamed = (names: readonly string[]) =>
@@ -141,7 +111,6 @@ const ofRows = {
   headers: [...freshness, 'ETag'],
 };
 const filtersOfNow = filters.filter((each) => !(moments as readonly object[]).includes(each));
-const feed = objectOf({ changes: listOf(change), next: text, hasMore: { type: 'boolean' } });
 const pascal = (table: string) => table.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
 
 /** By the name of its route. */
@@ -151,14 +120,14 @@ const operations: Readonly<Record<string, (dataset: Dataset) => Operation>> = {
     id: `query${pascal(table)}`,
     summary: about,
     isPartial: true,
-    schema: listOf(anyRow),
+    schema: querySchemas.rows,
     parameters: filters,
   }),
   'mirror-row': ({ table }) => ({
     ...ofRows,
     id: `read${pascal(table)}Row`,
     summary: 'One row.',
-    schema: anyRow,
+    schema: querySchemas.row,
     parameters: [key, select, ...moments],
   }),
   'mirror-history': ({ table }) => ({
@@ -166,13 +135,13 @@ const operations: Readonly<Record<string, (dataset: Dataset) => Operation>> = {
     id: `read${pascal(table)}History`,
     summary: 'The versions of a row, the present one last.',
     isPartial: true,
-    schema: listOf(anyRow),
+    schema: querySchemas.rows,
     parameters: [key, ...filters],
   }),
   'mirror-changes': () => ({
     id: 'readChanges',
     summary: 'What changed since, in all datasets that the key may read: first those as inserts.',
-    schema: feed,
+    schema: querySchemas.feed,
     parameters: [
       query('since', '`next` of the answer before, or the number of a change.'),
       query('limit', 'Changes at most; 100 unless given, 1,000 at most.', { type: 'integer', minimum: 1 }),
@@ -183,13 +152,13 @@ const operations: Readonly<Record<string, (dataset: Dataset) => Operation>> = {
   'mirror-freshness': () => ({
     id: 'readFreshness',
     summary: 'How fresh and how complete each dataset is that the key may read.',
-    schema: listOf(anyRow),
+    schema: querySchemas.rows,
     parameters: filtersOfNow,
   }),
   'mirror-datasets': () => ({
     id: 'listDatasets',
     summary: 'The datasets that the key may read, with their columns, views and freshness.',
-    schema: listOf(described),
+    schema: querySchemas.datasets,
   }),
 };
 
@@ -200,7 +169,7 @@ const viewItem = pathItem(
     summary:
       'The rows of a view over a dataset, as it stands now; `views` of `/mirror/v1/datasets` names them.',
     isPartial: true,
-    schema: listOf(anyRow),
+    schema: querySchemas.rows,
     parameters: [inPath('view', 'Such as `news_current` or `news_changes`.'), ...filtersOfNow],
   },
   null,
@@ -219,7 +188,10 @@ function pathItem(
   }: Operation,
   scope: string | null,
 ): object {
-  const schemas: Readonly<Record<string, Schema>> = { 'application/json': schema, [ONE_OBJECT]: anyRow };
+  const schemas: Readonly<Record<string, Schema>> = {
+    'application/json': schema,
+    [ONE_OBJECT]: querySchemas.row,
+  };
   const content = Object.fromEntries(types.map((type) => [type, { schema: schemas[type] ?? text }]));
   const headers = [...commonHeaders, ...own];
   const ranged = headersNamed([...headers, 'Content-Range']);

@@ -7,7 +7,7 @@ import type { Cell } from '../../../output/answer.ts';
 import { csv } from '../../../output/forms.ts';
 import { type Connection, PROOF } from '../../../store/read.ts';
 import { type Encoding, type Packed, packed } from '../../http/response.ts';
-import { atOneMoment, prepared } from '../prepared.ts';
+import { atOneMoment, prepared } from '../mirror.ts';
 import type { RowsSql, Shape, Sql } from './sql.ts';
 
 /** How rows are written: a list of JSON, lines of JSON, one object of JSON, or CSV. */

@@ -226,12 +226,16 @@ export function columnFinder({ columns }: Pick<Source, 'columns'>): ColumnFinder
       '42703',
       `column ${name} does not exist`,
       undefined,
-      near === ''
-        ? 'See /mirror/v1/datasets for the columns.'
-        : `${near.charAt(0).toUpperCase()}${near.slice(1)}`,
+      near === '' ? columnsHint(columns) : `${near.charAt(0).toUpperCase()}${near.slice(1)}`,
     );
   };
 }
+
+/** Those of a view stand nowhere else. */
+const columnsHint = (columns: readonly Column[]) =>
+  columns.length > 20
+    ? 'See /mirror/v1/datasets for the columns.'
+    : `There are ${columns.map(({ name }) => name).join(', ')}.`;
 
 /** SQL for a value, and what it is. */
 type Value = {
