@@ -161,8 +161,8 @@ export function startQueue(options: QueueOptions): MirrorQueue {
     return undefined;
   }
 
-  function wait(dataset: Dataset, { until, reason }: Snooze): number {
-    log.info({ job: dataset.job, until: isoTime(until), reason }, 'waiting');
+  function wait(dataset: Dataset, { until, reason, problem: err }: Snooze): number {
+    log.info({ job: dataset.job, until: isoTime(until), reason, ...(err && { err }) }, 'waiting');
     dataset.waits = { since: clock.now(), until };
     return until;
   }
