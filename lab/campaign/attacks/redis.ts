@@ -161,8 +161,16 @@ async function lookAtFreshness(
     await upstream.rest();
     await pause(LOOK_MS - EDITS_MS);
     const asked = Date.now();
-    const { code, stdout } = await cli('status', '--json');
-    const { datasets, problems } = JSON.parse(stdout) as Status;
+    const status = async () => {
+      const { code, stdout } = await cli('status', '--json');
+      return { code, ...(JSON.parse(stdout) as Status) };
+    };
+    let { code, datasets, problems } = await status();
+    // One call may have got no answer, and is repeated a second later.
+    if (code === exitCodes.unreachable) {
+      await pause(LOOK_MS / 2);
+      ({ code, datasets, problems } = await status());
+    }
     looks += 1;
     const at = `at look ${looks}`;
     if (code !== exitCodes.done) broken.push(`${at} status ended with ${code}: ${problems[0]?.message}`);
