@@ -12,6 +12,7 @@ import {
   askPastEnd,
   beginning,
   type Checkpoint,
+  doubledRows,
   endsIn,
   endsTooEarly,
   freshRows,
@@ -20,6 +21,7 @@ import {
   ofRequests,
   PAGE_ROWS,
   type PageFacts,
+  repeatsOthers,
   reset,
   type SnapshotCheckpoint,
   type Step,
@@ -123,8 +125,8 @@ function advance(before: Checkpoint, page: PageFacts, previous: Previous | undef
 }
 
 /** The anomalies that any page can show, whatever the walk was looking for. */
-function pageAnomalies({ offset, pagination, received, keys }: PageFacts): (Anomaly | false)[] {
-  const keyed = keys.filter((key) => key !== null);
+function pageAnomalies({ offset, pagination, received, keys, doubled }: PageFacts): (Anomaly | false)[] {
+  const keyed = keys.filter((key, at) => key !== null && !doubled[at]);
   return [
     pagination.offset !== undefined && pagination.offset !== offset && 'offset',
     pagination.returned !== undefined && pagination.returned !== received && 'returned',
@@ -205,15 +207,16 @@ function advanceSnapshot(before: SnapshotCheckpoint, page: PageFacts): Step {
       offset: page.offset + advanceOf(page),
       rows: before.rows + freshRows(page),
       unkeyed: before.unkeyed + unkeyedRows(page),
+      doubled: before.doubled + doubledRows(page),
       firstPage: before.firstPage ?? page.digest ?? null,
     },
-    page.met.includes(true) && 'repeat',
+    repeatsOthers(page) && 'repeat',
   );
   if (page.pagination.hasMore) return goOn(checkpoint, page);
   if (endsTooEarly(checkpoint) && !checkpoint.askedPastEnd) return askPastEnd(checkpoint);
-  const { rows, unkeyed, total, totalFirst } = checkpoint;
+  const { rows, unkeyed, doubled, total, totalFirst } = checkpoint;
   // As many rows as the snapshot says it has, and it said the same throughout.
-  const addsUp = rows + unkeyed === total && total === totalFirst;
+  const addsUp = rows + unkeyed + doubled === total && total === totalFirst;
   return stepOf(withAnomalies(checkpoint, !addsUp && 'total'), 'end');
 }
 

@@ -28,8 +28,8 @@ test('a module is in one file: whoever loads it gets the same one', () => {
 
 test('each program that threads and processes of ours run is a file', () => {
   const started = filesIn('src', '.ts').flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(/programFile\('([\w./-]+)', import\.meta\.url/g)].map(([, name]) =>
-      join(dist, dirname(file), `${name}.js`),
+    [...readFileSync(file, 'utf8').matchAll(/programFile\('([\w./-]+)', import\.meta\.url/g)].map(
+      ([, name]) => join(dist, dirname(file), `${name}.js`),
     ),
   );
   expect(started).not.toEqual([]);

@@ -16,7 +16,7 @@ const numberIn = (file: string) => (existsSync(file) ? Number(readFileSync(file,
 /** A process that starts these scripts by a shell, to be killed. */
 function parentOf(scripts: readonly string[], after = '') {
   const code = `
-    import { startChild } from ${JSON.stringify(sourceAddress('child.ts'))};
+    import { startChild } from ${JSON.stringify(sourceAddress('base/child.ts'))};
     for (const script of ${JSON.stringify(scripts)}) {
       const { child } = startChild(['/bin/sh', '-c', script], { env: { PATH: process.env.PATH }, output: 'pipe' });
       ${after}
@@ -32,7 +32,7 @@ function parentOf(scripts: readonly string[], after = '') {
 test('a program that cannot be started for want of file descriptors is a failure of its caller alone', async () => {
   const code = `
     import { closeSync, openSync } from 'node:fs';
-    import { startChild } from ${JSON.stringify(sourceAddress('child.ts'))};
+    import { startChild } from ${JSON.stringify(sourceAddress('base/child.ts'))};
     const open = [];
     let said = 'it was started';
     try {

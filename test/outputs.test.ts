@@ -63,7 +63,7 @@ describe('standard error on a full disk', () => {
 
   test('ends no daemon: its log goes on, whatever is lost of it', () => {
     const script = `
-      const { createLog } = await import(${JSON.stringify(sourceAddress('log.ts'))});
+      const { createLog } = await import(${JSON.stringify(sourceAddress('base/log.ts'))});
       const log = createLog('info', false);
       for (let line = 0; line < 20_000; line++) log.warn({ line }, 'x'.repeat(100));
       console.log('alive', process.memoryUsage().arrayBuffers < 50_000_000);`;

@@ -48,9 +48,9 @@ async function holderOf(dir: string, ...before: string[]): Promise<ChildProcess 
   const script = `
     import { createGovernor } from ${JSON.stringify(sourceAddress('governor.ts'))};
     import { openStore } from ${JSON.stringify(sourceAddress('store.ts'))};
-    import { systemClock } from ${JSON.stringify(sourceAddress('clock.ts'))};
-    import { hasEnded, isAlive, nameProcess } from ${JSON.stringify(sourceAddress('process-name.ts'))};
-    import { loadJobs } from ${JSON.stringify(sourceAddress('load-jobs.ts'))};
+    import { systemClock } from ${JSON.stringify(sourceAddress('base/clock.ts'))};
+    import { hasEnded, isAlive, nameProcess } from ${JSON.stringify(sourceAddress('base/process-name.ts'))};
+    import { loadJobs } from ${JSON.stringify(sourceAddress('job/load.ts'))};
     const store = openStore(${JSON.stringify(dir)}, await loadJobs(), Date.now);
     const owner = nameProcess(() => 0.5);
     const parts = { transact: store.governor.transact, owner, isGone: hasEnded, clock: systemClock };

@@ -90,6 +90,8 @@ export function createMatcher(
     wrote(number: number): void {
       if (!job.contract) onPage.add(number);
     },
+    /** Without a contract: whether the same row stands further up on this page. */
+    isOnPage: (number: number) => onPage.has(number),
     /** Without a contract: whether this pass has met the row, on this page or before. */
     hasMet: (number: number) => onPage.has(number) || isMet(number),
   };

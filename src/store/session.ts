@@ -208,6 +208,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       ...{ pagination: page.pagination, generatedAt: page.generatedAt },
       keys: rows.map(({ key }) => key),
       met: rows.map(({ isMet }) => isMet),
+      doubled: rows.map(({ isDoubled }) => isDoubled === true),
       known: rows.map(({ isKnown }) => isKnown),
     };
     const step =
@@ -253,10 +254,12 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       if (match.isContradiction) contradictKey(came.key, origin);
       const isMet = stored !== undefined && pages.has(stored.number) && !isMetRefused(key);
       if (stored && !isMet) texts.push([stored.unspecified, unspecifiedOf(job, came)]);
+      const isDoubled = stored !== undefined && matcher.isOnPage(stored.number);
       const number = writeRow(match, came, isMet);
       matcher.wrote(number);
       quarantine.resolve(key, origin.now);
-      written[at] = { key, number, isMet, isKnown: stored !== undefined && isOfEndedWalk(stored) };
+      const isKnown = stored !== undefined && isOfEndedWalk(stored);
+      written[at] = { key, number, isMet, isKnown, isDoubled };
     });
     rows.forEach((one, at) => {
       if (one.refused) written[at] = writeRefused(one, origin);
@@ -549,7 +552,14 @@ const SHOWN_CHARACTERS = 100;
 type Refused = Extract<CheckedRow, { row?: undefined }>;
 
 /** What became of a row of a page. `number`: minus its id in the quarantine where the table does not hold it. */
-type WrittenRow = { key: string | null; number: number; isMet: boolean; isKnown: boolean };
+type WrittenRow = {
+  key: string | null;
+  number: number;
+  isMet: boolean;
+  isKnown: boolean;
+  /** Whether the very same row stands further up on the page. */
+  isDoubled?: boolean;
+};
 
 /** Whether the page is of the published snapshot that this pass reads: no row of that changes. */
 function isOfSameSnapshot(at: Checkpoint, { generatedAt }: CheckedPage): boolean {

@@ -70,7 +70,7 @@ export function readDiscovered(json: unknown, { rows, place }: FoundRows): Envel
       limit: asCount(paging['limit']),
       total: asCount(paging['total']),
       returned: asCount(paging['returned']),
-      hasMore: saysIfMore(paging) ? paging['hasMore'] : undefined,
+      hasMore: asFlag(paging['hasMore']),
     },
     generatedAt: typeof generatedAt === 'string' || generatedAt === null ? generatedAt : undefined,
     drifts: [],
@@ -87,10 +87,13 @@ function pagingBeside(json: unknown, place: Place): Record<string, unknown> {
   return candidates.find(saysIfMore) ?? candidates.find((one) => one) ?? {};
 }
 
-function saysIfMore(
-  record: Record<string, unknown> | undefined,
-): record is Record<string, unknown> & { hasMore: boolean } {
-  return typeof record?.['hasMore'] === 'boolean';
+const saysIfMore = (record: Record<string, unknown> | undefined): boolean =>
+  asFlag(record?.['hasMore']) !== undefined;
+
+/** Some servers write it as a text. */
+function asFlag(value: unknown): boolean | undefined {
+  if (value === true || value === 'true') return true;
+  return value === false || value === 'false' ? false : undefined;
 }
 
 export type FoundRows = { rows: unknown[]; place: Place };
@@ -200,6 +203,8 @@ export function broken({ name }: Pick<Job, 'name'>, what: string): Failure {
   );
 }
 
+/** A count, also as a text of digits. */
 function asCount(value: unknown): number | undefined {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
+  const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  return Number.isSafeInteger(count) && (count as number) >= 0 ? (count as number) : undefined;
 }

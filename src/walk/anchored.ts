@@ -23,6 +23,7 @@ import {
   advanceOf,
   anchored,
   askPastEnd,
+  doubledRows,
   endsIn,
   endsTooEarly,
   freshRows,
@@ -30,6 +31,7 @@ import {
   isReplaced,
   PAGE_ROWS,
   type PageFacts,
+  repeatsOthers,
   reset,
   type Step,
   stepOf,
@@ -91,11 +93,12 @@ function readOn(before: AnchoredCheckpoint, page: PageFacts): Step {
       overlap,
       rows: before.rows + freshRows(page),
       unkeyed: before.unkeyed + unkeyedRows(page, reread),
+      doubled: before.doubled + doubledRows(page, reread),
       endOfRead: isRereading ? before.endOfRead : offset,
       insertedAbove: before.insertedAbove + (isRereading ? 0 : rowsInsertedAbove(before, page, reread)),
       rereadUntil: until,
     },
-    met.slice(reread).includes(true) && 'repeat',
+    repeatsOthers(page, reread) && 'repeat',
     keys.slice(0, reread).some((key, at) => key !== null && !met[at]) && 'disorder',
     !anchor && pagination.hasMore && 'unanchored',
   );
@@ -134,12 +137,14 @@ function rowsInsertedAbove({ endOfRead }: AnchoredCheckpoint, { offset }: PageFa
 }
 
 /**
- * The row at `overlap` from the end of the page, or the last one before it that shows a key. The first row of the page is no
- * anchor: the next page would begin at the same offset.
+ * The row at `overlap` from the end of the page, or the last one before it that shows a key, which no other row of the page has. The
+ * first row of the page is no anchor: the next page would begin at the same offset.
  */
 function anchorOf(page: PageFacts, overlap = 1): Anchor | null {
   const rows = advanceOf(page);
-  const keys = page.keys.slice(0, rows);
+  const doubles = new Set(page.keys.filter((_, at) => page.doubled[at]));
+  const alone = page.keys.slice(0, rows).map((key) => (doubles.has(key) ? null : key));
+  const keys = alone.findLastIndex((key) => key !== null) > 0 ? alone : page.keys.slice(0, rows);
   const last = keys.findLastIndex((key) => key !== null);
   const within = keys.slice(0, Math.max(2, rows - overlap + 1)).findLastIndex((key) => key !== null);
   const at = within > 0 ? within : last;
@@ -187,7 +192,7 @@ function isWithinBound(at: AnchoredCheckpoint): boolean {
   return pages - pagesOfSnapshots + left + MAX_HEAD_PAGES <= mostCalls(rows, pageRows);
 }
 
-/** An envelope without `hasMore` ends where nothing new comes, unless rows are read again. */
+/** A list without `hasMore` ends where nothing new comes, unless rows are read again. */
 function isLast(before: AnchoredCheckpoint, { rereadUntil }: AnchoredCheckpoint, page: PageFacts): boolean {
   const { hasMore } = page.pagination;
   if (hasMore !== undefined) return !hasMore;
@@ -196,7 +201,7 @@ function isLast(before: AnchoredCheckpoint, { rereadUntil }: AnchoredCheckpoint,
 
 /** All rows are read. Now the walk looks at the head, unless one page has shown it all. */
 function endOfRows(checkpoint: AnchoredCheckpoint, { pagination }: PageFacts, reread: number): Step {
-  if (pagination.hasMore === undefined)
+  if (pagination.hasMore === undefined && checkpoint.total === null)
     return { ...stepOf(withAnomalies(checkpoint, 'inferred-end'), 'end'), reread };
   const tooEarly = endsTooEarly(checkpoint);
   if (tooEarly && !checkpoint.askedPastEnd) return { ...askPastEnd(checkpoint), reread };
@@ -227,7 +232,7 @@ function lookAtHead(before: AnchoredCheckpoint, page: PageFacts, mayBeNew: numbe
     tries: before.tries + 1,
   };
   if (!isJoined(before, page)) return finish(withAnomalies(checkpoint, 'restless-head'), mayBeNew);
-  if (!page.pagination.hasMore) return finish(checkpoint, mayBeNew);
+  if (page.pagination.hasMore === false) return finish(checkpoint, mayBeNew);
   const isCalm = endsIn(page.met, page);
   const lacksRows = lackingByTotal(checkpoint) > 0 || lackingByAnchors(checkpoint, mayBeNew) > 0;
   if (isCalm && !lacksRows) return finish(checkpoint, mayBeNew);
@@ -245,8 +250,8 @@ function finish(at: AnchoredCheckpoint, mayBeNew: number): Step {
  * How many rows were missed, by the totals. Rows come and go during a walk; yet fewer rows than there were at its beginning and
  * than there are at its end cannot be all.
  */
-function lackingByTotal({ rows, unkeyed, totalFirst, total }: AnchoredCheckpoint): number {
-  return Math.min(totalFirst ?? 0, total ?? 0) - rows - unkeyed;
+function lackingByTotal({ rows, unkeyed, doubled, totalFirst, total }: AnchoredCheckpoint): number {
+  return Math.min(totalFirst ?? 0, total ?? 0) - rows - unkeyed - doubled;
 }
 
 /**
@@ -262,6 +267,6 @@ function lackingByAnchors(at: AnchoredCheckpoint, mayBeNew: number): number {
   if (total === null) return unfound;
   const cameSince = Math.max(0, total - (totalBeforeHead ?? total));
   if (mayBeNew === Number.POSITIVE_INFINITY) return insertedAbove > 0 ? unfound + cameSince : unfound;
-  const oldRowsMet = at.rows + at.unkeyed - newAtHead + at.knownAtHead - mayBeNew;
+  const oldRowsMet = at.rows + at.unkeyed + at.doubled - newAtHead + at.knownAtHead - mayBeNew;
   return Math.min(unfound + cameSince, (totalFirst ?? total) - oldRowsMet);
 }

@@ -23,9 +23,10 @@ type Common = {
   pagesOfPass: number;
   /** How often it was reset to the beginning. */
   restarts: number;
-  /** Different keys in this pass, and rows that show no key. */
+  /** Different keys in this pass, rows that show no key, and rows that the list holds more than once: each time but the first. */
   rows: number;
   unkeyed: number;
+  doubled: number;
   /** As the API said last, and at the beginning of this pass. */
   total: number | null;
   totalFirst: number | null;
@@ -104,7 +105,7 @@ export type Anomaly =
   | 'offset'
   /** `returned` is not the number of rows. */
   | 'returned'
-  /** A row came again where only new ones can be. */
+  /** A row came again where only new ones can be: it moved, or the order is not the same for each page, which hides others. */
   | 'repeat'
   /** A new row came before one read earlier: the order changed. */
   | 'disorder'
@@ -118,7 +119,7 @@ export type Anomaly =
   | 'unfound'
   /** New rows kept coming in at the beginning. */
   | 'restless-head'
-  /** The envelope does not say where the dataset ends; it was read until nothing new came. */
+  /** Neither `hasMore` nor `total` says where the dataset ends; it was read until nothing new came. */
   | 'inferred-end'
   /** Rows were passed over, since their page is too heavy or cannot be read. */
   | 'skipped'
@@ -140,6 +141,7 @@ const common: Common = {
   restarts: 0,
   rows: 0,
   unkeyed: 0,
+  doubled: 0,
   total: null,
   totalFirst: null,
   totalOfWalk: null,
@@ -213,6 +215,8 @@ export type PageFacts = {
   keys: readonly (string | null)[];
   /** Of each of its keys, whether this pass has met it before. */
   met: readonly boolean[];
+  /** Whether the very same row stands further up on this page: the list holds it more than once. Never with a contract. */
+  doubled: readonly boolean[];
   /** Whether the mirror had it from a walk that ended well: one that broke off may have left a gap. */
   known: readonly boolean[];
   /** Digest of all that does not change by itself; only of a first page. */
@@ -265,6 +269,16 @@ export function freshRows({ keys, met }: PageFacts): number {
 /** How many rows of the page, from position `from`, show no key. */
 export function unkeyedRows({ keys }: PageFacts, from = 0): number {
   return keys.slice(from).filter((key) => key === null).length;
+}
+
+/** How many rows of the page, from position `from`, stand further up on it, too. */
+export function doubledRows({ doubled }: PageFacts, from = 0): number {
+  return doubled.slice(from).filter((isDoubled) => isDoubled).length;
+}
+
+/** Whether a row, from position `from`, was met on another page. */
+export function repeatsOthers({ met, doubled }: PageFacts, from = 0): boolean {
+  return met.some((isMet, at) => at >= from && isMet && !doubled[at]);
 }
 
 /** Whether all rows in the second half of the page are among `marked`; a row without a key may be any. */

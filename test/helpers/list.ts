@@ -90,7 +90,16 @@ export function openList(name: string, { faults = [], renews = false, ...options
         const isIn = (among: ReadonlySet<string>) => keys.map((key) => key !== null && among.has(key));
         for (const key of keys) received.add(key as string);
         const digest = offset === 0 ? keys.join() : undefined;
-        return { ...page, offset, keys, digest, met: isIn(met), known: isIn(known) };
+        const doubled = keys.map(() => false);
+        return {
+          ...page,
+          offset,
+          keys,
+          digest,
+          met: isIn(met),
+          known: isIn(known),
+          doubled,
+        };
       };
       let checkpoint = beginWalk(previous);
       let end: WalkEnd | undefined;

@@ -51,6 +51,7 @@ export async function walkOnPaper(
       pagination: { offset, total: totalOf(all.length), returned: keys.length, hasMore },
       met: keys.map((key) => met.has(key)),
       known: keys.map(() => false),
+      doubled: keys.map((key, at) => keys.indexOf(key) < at),
     };
     const step = takeStep(checkpoint, page, undefined, 'walk');
     if (step.metRows === 'clear') met.clear();

@@ -68,7 +68,7 @@ test('a database that may only be read is a failure of the disk, and stays as it
   chmodSync(dir, 0o555);
   const address = (file: string) => JSON.stringify(sourceAddress(file));
   const script = `
-    import { loadJobs } from ${address('load-jobs.ts')};
+    import { loadJobs } from ${address('job/load.ts')};
     import { openStore } from ${address('store.ts')};
     try { openStore(${JSON.stringify(dir)}, await loadJobs(), () => 0); }
     catch (error) { process.stdout.write(error.kind + ' ' + error.message); }`;

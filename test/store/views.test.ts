@@ -29,7 +29,7 @@ describe('the view freshness', () => {
     const proven = new Date(bench.clock.now()).toISOString();
     await bench.mirror('news');
     bench.clock.advance(MINUTE);
-    bench.model.faults = [when({ nth: 1 }, faults.duplicateRow())];
+    bench.model.faults = [when({ nth: 1 }, faults.returnedOff(1))];
     expect((await bench.mirror('news')).verdict).toBe('union');
     bench.store.keepNextDue('news', bench.clock.now() + MINUTE);
     const next = new Date(bench.clock.now() + MINUTE).toISOString();
@@ -81,7 +81,7 @@ describe('what freshness says was seen', () => {
     expect(seenOf(bench)).toMatchObject({ complete_as_of: proven, verdict: 'verified', seen_as_of: time() });
     expect(seenOf(bench, 'ai-signals')).toMatchObject({ seen_as_of: null });
     bench.clock.advance(MINUTE);
-    bench.model.faults = [when({ nth: 1 }, faults.duplicateRow())];
+    bench.model.faults = [when({ nth: 1 }, faults.returnedOff(1))];
     expect((await bench.mirror('news')).verdict).toBe('union');
     expect(seenOf(bench)).toMatchObject({ complete_as_of: proven, seen_as_of: time() });
   });

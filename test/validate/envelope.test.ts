@@ -169,7 +169,7 @@ describe('an envelope that is not specified', () => {
     };
     expect(check(rows).pagination).toEqual(nothing);
     expect(
-      check({ rows, pagination: { total: -1, offset: '0', hasMore: 'true', returned: 1e300 } }).pagination,
+      check({ rows, pagination: { total: -1, offset: '0x', hasMore: 'yes', returned: 1e300 } }).pagination,
     ).toEqual(nothing);
   });
 

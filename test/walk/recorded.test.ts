@@ -79,6 +79,7 @@ function pageOf(list: List, offset: number, random: Random | undefined): Omit<Pa
   return {
     offset,
     keys,
+    doubled: keys.map(() => false),
     received: sent.length,
     generatedAt: list.generatedAt === 'none' ? undefined : dateOf(list.version),
     digest: offset === 0 ? keys.join(' ') : undefined,

@@ -222,7 +222,9 @@ function doingOf(walk: Walk | undefined, walking: boolean, now: number): Found {
       ...{ kind: null, state: 'never', pages: 0, rows: 0, total: null },
       ...{ until: null, reason: null, waited: null, message: null, exitCode: null },
     };
-  const { kind, pages, rows, total, error: message, waitsUntil: until, waitsFor: reason } = walk;
+  const { kind, pages, rows, total, waitsUntil: until, waitsFor: reason } = walk;
+  const isUnproven = walk.status === 'complete' && walk.verdict === 'union';
+  const message = walk.error ?? (isUnproven ? 'the API does not say where this list ends' : null);
   const exitCode = walk.status === 'failed' ? exitCodes[walk.errorKind ?? 'bug'] : null;
   const at = { kind, pages, rows, total, until: null, reason: null, waited: null, message, exitCode };
   if (walk.status === 'waiting' && until !== null && until >= isoTime(now))

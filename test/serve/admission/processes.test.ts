@@ -34,7 +34,7 @@ function serve(dir: string, key: string) {
     process.execPath,
     [
       ...[...nodeOfSources, '-e', script],
-      ...[sourceAddress('serve/access/admission.ts'), sourceAddress('clock.ts'), dir],
+      ...[sourceAddress('serve/access/admission.ts'), sourceAddress('base/clock.ts'), dir],
     ],
     { env: { ...process.env, HEADER: `Bearer ${key}` }, stdio: ['ignore', 'pipe', 'inherit'] },
   );
