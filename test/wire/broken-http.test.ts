@@ -124,14 +124,12 @@ test('a daemon says so as it waits, and goes on by itself when the API is well a
     { clock: hastyClock(20), random: () => 0.99 },
   );
   const waited = () => lines.filter(({ msg, job }) => msg === 'waiting' && job === 'news');
-  await expect
-    .poll(waited)
-    .toContainEqual(
-      expect.objectContaining({
-        reason: 'unreachable',
-        err: expect.stringMatching(/^the API answers badly \(/),
-      }),
-    );
+  await expect.poll(waited).toContainEqual(
+    expect.objectContaining({
+      reason: 'unreachable',
+      err: expect.stringMatching(/^the API answers badly \(/),
+    }),
+  );
   await expect.poll(() => lines.some(({ msg }) => msg === 'walk complete')).toBe(true);
   expect(bench.rows()).toBe(250);
 });
