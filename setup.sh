@@ -8,8 +8,6 @@ CDPATH='' cd -- "$(dirname -- "$0")"
 # What only tests use, one a line: the tool, and the package that has it for apt-get, dnf, apk and brew. A '-' stands
 # where the system brings it along, or nobody packs it.
 test_tools='
-zsh             zsh          zsh                       zsh          zsh
-fish            fish         fish                      fish         fish
 python3         python3      python3                   python3      python
 sqlite3         sqlite3      sqlite                    sqlite       sqlite
 openssl         openssl      openssl                   openssl      openssl

@@ -12,6 +12,7 @@ export default defineConfig({
         find: /^(\.\.?\/)+program-file\.ts$/,
         replacement: `${import.meta.dirname}/test/helpers/program-file.ts`,
       },
+      { find: /^(\.\.?\/)+base\/worker\.ts$/, replacement: `${import.meta.dirname}/test/helpers/worker.ts` },
     ],
     // Deadlines are there for what hangs: no test may fail because the machine has other work.
     testTimeout: 240_000,

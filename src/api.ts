@@ -21,6 +21,7 @@ type ApiRequest = {
 
 export { openConnections } from './api/connections.ts';
 export { codeOf } from './api/exchange.ts';
+export { readHeaders } from './api/response.ts';
 
 export type ApiResponse = { body: Body; json: unknown; call: Call };
 

@@ -203,17 +203,7 @@ const groups: Record<string, readonly Entry[]> = {
       load: async () => (await import('./commands/model-api.ts')).modelApiCommand,
     },
   ],
-  'To learn more:': [
-    {
-      name: 'completion',
-      takes: '<shell>',
-      about: 'print a script that completes commands, options and jobs in your shell',
-      async load() {
-        const { completionCommand } = await import('./commands/completion.ts');
-        return (context) => completionCommand(context, () => program(context));
-      },
-    },
-  ],
+  'To learn more:': [],
 };
 
 /** Where a text names a command of this program. */

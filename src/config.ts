@@ -119,7 +119,7 @@ export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
 export type LocalConfig = Pick<Config, 'dir' | 'logLevel'>;
 
 /** What the service needs. */
-type ServeConfig = LocalConfig & Pick<Config, 'schedules' | 'serve'>;
+type ServeConfig = LocalConfig & Pick<Config, 'schedules' | 'serve'> & { reportsTo: string | undefined };
 
 /**
  * Reads every setting. An empty value counts as unset.
@@ -276,6 +276,7 @@ export function readServeConfig(environment: Environment, schedules: Record<stri
     ...readLocalConfig(environment),
     schedules: readSchedules(environment, schedules),
     serve: serveOf(serve, Object.keys(schedules)),
+    reportsTo: readSetting(settings.reports.to, withoutEmpty(environment)),
   };
 }
 

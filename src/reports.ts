@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { writing } from './base/atomic-file.ts';
+import { doubledMs } from './base/backoff.ts';
 import { ageOf, type Clock, isoTime, isTooOld } from './base/clock.ts';
 import { makeFolder } from './base/disk.ts';
 import { asFailure, Failure } from './base/errors.ts';
@@ -25,11 +26,12 @@ export {
   type Report,
   type ReportFiles,
   readReportFiles,
+  reportOf,
 } from './reports/file.ts';
 export { type SendParts, sendMessages } from './reports/send.ts';
 
 /** Where reports read and write. */
-export type ReportParts = {
+type ReportParts = {
   /** The folder of the mirror. */
   dir: string;
   /** The folder of their files. */
@@ -71,8 +73,8 @@ const MAX_ROWS_TOLD = 50;
 const MAX_BYTES_TOLD = 256 * 1_024;
 /** How long a query may take. */
 const MAX_QUERY_MS = 10 * 60_000;
-/** How long a report rests after a run that failed. */
-const REST_MS = 60_000;
+/** How long a report rests after a run that failed: the longer, the more of them failed in a row. */
+const rests = { firstMs: 60_000, longestMs: 60 * 60_000 };
 
 /**
  * Runs a report once: its query, its file, and then in one transaction what it came to, its keys and its message.
@@ -344,13 +346,17 @@ function lineOf({ title, watch }: Report, { newRows, words }: ToldRows): string 
 const quiet: Record<string, string> = { '<': '‹', '>': '›', '@': '＠' };
 
 /** What is due of a report: `at` in epoch milliseconds, infinite where only a change, or a proof, makes it due. */
-export type ReportDue = { at: number; unproven: string | null };
+type ReportDue = { at: number; unproven: string | null };
 
-type Known = ReturnType<ReportState['all']>[number];
+type Known = Pick<
+  ReturnType<ReportState['all']>[number],
+  'ranAt' | 'sql' | 'error' | 'reads' | 'seq' | 'waits'
+>;
 
 /**
  * When a report is due, by what the mirror knows of its last run.
  * @param facts.completeAsOf of a job, epoch milliseconds; null where it is not proven.
+ * @param failures of its runs in a row, where one failed.
  */
 export function reportDue(
   report: Report,
@@ -360,8 +366,9 @@ export function reportDue(
     latestChanges: ReadonlyMap<string, number>;
     completeAsOf(job: string): number | null;
   },
+  failures = 1,
 ): ReportDue {
-  const at = dueAt(report, known, facts);
+  const at = dueAt(report, known, facts, failures);
   if (at > facts.now || report.freshMs === undefined || known?.sql !== report.sql)
     return { at, unproven: null };
   const old = known.reads.filter((job) => {
@@ -376,11 +383,12 @@ function dueAt(
   { run, sql }: Report,
   known: Known | undefined,
   { now, latestChanges }: { now: number; latestChanges: ReadonlyMap<string, number> },
+  failures: number,
 ): number {
   const ranAt = known?.ranAt == null ? null : Date.parse(known.ranAt);
   // A run ahead of the clock is of a clock that was set back since.
   if (!known || ranAt === null || ageOf(ranAt, now) === null || known.sql !== sql) return now;
-  const again = known.error === null ? Number.POSITIVE_INFINITY : ranAt + REST_MS;
+  const again = known.error === null ? Number.POSITIVE_INFINITY : ranAt + doubledMs(failures, rests);
   if (run !== 'on change') return Math.min(again, nextDue(run, ranAt, ranAt) ?? Number.POSITIVE_INFINITY);
   const isChanged = known.reads.some((job) => (latestChanges.get(job) ?? 0) > (known.seq ?? 0));
   return isChanged ? now : again;

@@ -5,6 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
+import { join } from 'node:path';
 import type { Clock } from './base/clock.ts';
 import { type Failure, toError } from './base/errors.ts';
 import type { Log } from './base/log.ts';
@@ -61,6 +62,8 @@ type ServiceSettings = {
   query: boolean;
   /** Who may see the page. */
   page: PageAccess;
+  /** The folder of the files of reports; `reports` in that of the mirror unless given. */
+  reportsTo?: string | undefined;
   /** When each job is run and how calls are spent: what the daemon goes by. */
   schedules: Readonly<Record<string, Schedule>>;
 };
@@ -105,6 +108,7 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
     pool,
     datasets,
     access: settings.page,
+    reportsTo: settings.reportsTo ?? join(dir, 'reports'),
     admission,
     version: version(),
     clock,

@@ -15,6 +15,7 @@ import {
   type FieldPath,
   type Hints,
   type PageFields,
+  sharedKey,
   unknownShape,
 } from './validate/checked.ts';
 import { checkDiscovered } from './validate/discovered.ts';
@@ -91,8 +92,8 @@ function findPlace(
       job,
       `at ${nameOf(hints.place)}: ${settingOf(job.name, hintSettings.place)} says that its rows are there, but there is no list${sight(text)}`,
     );
-  const held = shape.place && rowsAt(json, shape.place);
-  if (held) return { found: held, drifts: [] };
+  const known = shape.place && rowsAt(json, shape.place);
+  if (known) return { found: known, drifts: [] };
   const found = findRows(json);
   if (!shape.place) {
     if ('rows' in found) return { found, drifts: [] };
@@ -132,7 +133,7 @@ function sight(text: string): string {
   return `, received ${start}`;
 }
 
-/** A digest of all of a page that does not move by itself, of a published snapshot; undefined of any other page. */
+/** A digest of a page of a published snapshot, without its ages and volatile values; undefined of any other page. */
 export function digestOfPage(job: Job, page: CheckedPage, ages: readonly FieldPath[]): string | undefined {
   if (typeof page.generatedAt !== 'string') return undefined;
   const stable = page.rows.map(({ key, row, refused }) => [
@@ -230,8 +231,7 @@ function refuseTwins(rows: readonly CheckedRow[], bodyAt: (at: number) => string
   return rows.map((one, at) => {
     const other = last.get(one.key);
     if (!one.row || !other || isDeepStrictEqual(one.row.values, other.values)) return one;
-    const problem = { path: '', expected: 'a key of its own', received: 'that of another row on the page' };
-    return { key: one.key, refused: { key: one.key, body: bodyAt(at), problems: [problem] } };
+    return { key: one.key, refused: { key: one.key, body: bodyAt(at), problems: [sharedKey] } };
   });
 }
 

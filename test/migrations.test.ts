@@ -155,33 +155,6 @@ describe('a database of an earlier version', () => {
   });
 });
 
-test('a table may be rebuilt though views ask for it; its discovered columns come back', async () => {
-  const { dir, file } = mirrorInTemporaryFolder();
-  const writer = openConnection(file);
-  writer.exec(`INSERT INTO _news_rows (_body, _key, _first_seen_at, _changed_at, _walk_id) VALUES ('{"t":"x"}', 'k', '', '', 1);
-    INSERT INTO fields ("job", "column", path, types, nullable, first_seen_at, last_seen_at, walk_id)
-    VALUES ('news', 'title', '$.t', '["string"]', 0, '', '', 1)`);
-  writer.close();
-  openStore(dir, jobs, () => 0).close();
-  expect(query(file, 'SELECT title FROM news')).toEqual([['x']]);
-
-  const [create] = query(file, `SELECT sql FROM sqlite_master WHERE name = '_news_rows'`)[0] as [string];
-  const declared = create.replace(/, "title" GENERATED.*VIRTUAL/s, '').replace('_news_rows', '__new_news');
-  const project = copyProgram();
-  addMigration(
-    project,
-    [
-      declared,
-      'INSERT INTO __new_news SELECT number, _key, _first_seen_at, _changed_at, _walk_id, NULL, NULL, _body FROM _news_rows',
-      'DROP TABLE _news_rows',
-      'ALTER TABLE __new_news RENAME TO _news_rows',
-    ].join(';\n--> statement-breakpoint\n'),
-  );
-  expect(await project.market(['quarantine', 'retry'], { MIRROR_DIR: dir })).toMatchObject({ code: 0 });
-  expect(query(file, 'SELECT title FROM news')).toEqual([['x']]);
-  expect(query(file, `SELECT rows FROM freshness WHERE job = 'news'`)).toEqual([[1]]);
-});
-
 describe('a database of no release', () => {
   const made = {
     'made before the first one': `CREATE TABLE __drizzle_migrations (id integer, hash text, created_at numeric);

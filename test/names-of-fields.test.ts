@@ -62,8 +62,8 @@ const strange = [
   ...'category market symbol source filter kind lane q date course year filename file_row_number'.split(' '),
 ];
 
-/** Every name of a column that a table or view of ours has, at whatever place. */
-async function ownNames({ file, cwd, there }: Bench): Promise<string[]> {
+/** Every name of a column that a table or view of ours has, at whatever place; `inFile` are those of the mirror itself. */
+async function ownNames({ file, cwd, there }: Bench): Promise<{ all: string[]; inFile: string[] }> {
   const ofSqlite = (database: string) =>
     read<{ name: string }>(
       database,
@@ -74,8 +74,9 @@ async function ownNames({ file, cwd, there }: Bench): Promise<string[]> {
     `SELECT DISTINCT column_name AS name FROM information_schema.columns WHERE table_schema = 'market_mirror'
        AND table_name NOT LIKE ALL (ARRAY['news%', 'smart_wallets%', 'meme_signals%'])`,
   );
-  const found = [ofSqlite(file), ofSqlite(join(cwd, 'data/serve.db')), inPostgres].flat();
-  return [...new Set(found.map(({ name }) => name))];
+  const [mirror, serve] = [ofSqlite(file), ofSqlite(join(cwd, 'data/serve.db'))];
+  const namesIn = (...found: { name: string }[][]) => [...new Set(found.flat().map(({ name }) => name))];
+  return { all: namesIn(mirror, serve, inPostgres), inFile: namesIn(mirror) };
 }
 
 async function wordsOfSql({ there }: Bench): Promise<string[]> {
@@ -310,7 +311,7 @@ async function expectSeenOnPage(bench: Bench, list: List): Promise<void> {
   for (const column of columns) {
     const where = [condition(column, 'not null')];
     const [counted, ...values] = ask(askOf({ table, where }), [column]);
-    const known = ask(askOf({ table, where, select: ['_key', column], order, limit: 100 }));
+    const known = all.filter((row) => row[column] !== null);
     expect([column, counted?.['rows']]).toEqual([column, known.length]);
     expect(values.every(({ facet }) => facet === undefined || facet === column)).toBe(true);
   }
@@ -372,7 +373,9 @@ test('fields named like columns of ours, words of SQL, and what is hardly a name
   await run('ship');
   await run('lake');
   const ours = await ownNames(bench);
-  const names = [ours, [...(await wordsOfSql(bench)), ...strange], ours.map(respelt)];
+  // A third of those that another spelling may confuse: the database of the mirror alone takes no heed of case.
+  const respeltNames = ours.inFile.filter((_, at) => at % 3 === 0).map(respelt);
+  const names = [ours.all, [...(await wordsOfSql(bench)), ...strange], respeltNames];
   publishAll(names, 1);
   await sync(bench);
   expectProven(bench);

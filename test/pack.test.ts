@@ -56,6 +56,11 @@ test('the package holds what runs, loads only what it names, and is made of the 
   expect(listed).toEqual(expect.arrayContaining(['drizzle-orm', 'preact', 'bullmq', 'better-sqlite3']));
   expect(listed).not.toContain('vitest');
 
+  // What its documentation tells to copy is there.
+  const examples =
+    readFileSync(join(installed, 'docs/reports.md'), 'utf8').match(/(?<=^\| `)[\w-]+\.sql/gm) ?? [];
+  expect(readdirSync(join(installed, 'deploy/reports'))).toEqual(examples.toSorted());
+
   symlinkSync(resolve('node_modules'), join(installed, 'node_modules'));
   expect(run(process.execPath, [join(installed, 'dist/src/cli.js'), '--version'])).toMatch(
     new RegExp(`^1\\.0\\.0 \\(commit ${(commit ?? 'unknown').replace('+', '\\+')}, database \\d+\\)\n$`),

@@ -15,8 +15,6 @@ export type Query<T> = {
   isOld: boolean;
   /** Whether the present question has been answered, however well, if only before something changed. */
   isAnswered: boolean;
-  /** Ends the present question. */
-  stop(): void;
   again(): void;
 };
 
@@ -35,13 +33,6 @@ export function useAnswer(question: PageQuestion | null, refresh: Refresh<Answer
 /** The answer to a question, asked again whenever something may be new in the mirror. */
 export function useCurrentAnswer(question: PageQuestion | null): Query<Answer> {
   return useAnswer(question, { changed: useLive().version });
-}
-
-/** What the present value was asked with: old numbers keep their names while the next answer is loaded. */
-export function useRequestOf<T>(query: Query<unknown>, present: T): T {
-  const asked = useRef(present);
-  if (!query.isOld) asked.current = present;
-  return asked.current;
 }
 
 let schema: Schema | null = null;
@@ -78,7 +69,7 @@ export function useFetched<T>(
     valueKey: null,
     problem: null,
   });
-  const [running, setRunning] = useState<AbortController | null>(null);
+  const [isRunning, setRunning] = useState(false);
   const [turn, setTurn] = useState(0);
   const askedFor = useRef(changed);
   const tookMs = useRef(0);
@@ -90,11 +81,11 @@ export function useFetched<T>(
     const begun = localNow();
     let isWanted = true;
     askedFor.current = changed;
-    setRunning(controller);
+    setRunning(true);
     void get(controller.signal).then(({ value = null, problem = null }) => {
       if (!isWanted) return;
       tookMs.current = localNow() - begun;
-      setRunning(null);
+      setRunning(false);
       // A value stays until there is another, but not next to the problem of another question.
       setState((before) =>
         value !== null || before.key !== key
@@ -108,14 +99,12 @@ export function useFetched<T>(
     };
   }, [key, turn]);
 
-  const isLoading = key !== null && (running !== null || state.key !== key);
+  const isLoading = key !== null && (isRunning || state.key !== key);
   const problem = key === null || isLoading ? null : state.problem;
-  // A stopped question is not asked again by itself.
   const isDue =
     key !== null &&
     !isLoading &&
     changed !== askedFor.current &&
-    problem?.kind !== 'stopped' &&
     (typeof isLive === 'boolean' ? isLive : isLive(state.value));
   useEffect(() => {
     if (!isDue) return;
@@ -130,7 +119,6 @@ export function useFetched<T>(
     isLoading,
     isOld: state.valueKey !== key,
     isAnswered: key !== null && state.key === key,
-    stop: () => running?.abort(),
     again,
   };
 }

@@ -20,8 +20,6 @@ export type Editor = {
   /** Replaces the whole text, without calling `changed`. */
   setText(text: string): void;
   setSchema(tables: Schema['tables']): void;
-  /** With the letters between these places selected. */
-  focus(from: number, to: number): void;
   close(): void;
 };
 
@@ -80,10 +78,6 @@ export function openEditor(place: HTMLElement, { label, text, tables, changed, r
       view.dispatch({ changes: { from: 0, to: length, insert: next }, annotations: fromOutside.of(true) });
     },
     setSchema: (next) => view.dispatch({ effects: language.reconfigure(languageFor(next)) }),
-    focus(from, to) {
-      view.dispatch({ selection: { anchor: from, head: to } });
-      view.focus();
-    },
     close() {
       view.destroy();
       parent.remove();

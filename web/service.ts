@@ -5,6 +5,7 @@ import type {
   Overview,
   PageCell,
   PageQuestion,
+  PageReport,
   QueryLine,
   Schema,
 } from '../src/serve/page/wire.ts';
@@ -41,7 +42,9 @@ export async function fetchOverview(signal: AbortSignal): Promise<Outcome<Overvi
   }
 }
 
-export const fetchSchema = (signal?: AbortSignal) => fetchJson<Schema>('/page/schema', signal);
+export const fetchSchema = (signal: AbortSignal) => fetchJson<Schema>('/page/schema', signal);
+export const fetchReports = (signal: AbortSignal) =>
+  fetchJson<readonly PageReport[]>('/page/reports', signal);
 
 /** Ends the session of this browser. */
 export async function signOut(): Promise<void> {
@@ -101,13 +104,13 @@ export async function answerTo(question: PageQuestion, signal?: AbortSignal): Pr
 const stopped: QueryProblem = { kind: 'stopped', message: 'Stopped: the answer was not waited for.' };
 const away: QueryProblem = { kind: 'away', message: 'the service does not answer' };
 
-async function fetchJson<T>(path: string, signal?: AbortSignal): Promise<Outcome<T>> {
+async function fetchJson<T>(path: string, signal: AbortSignal): Promise<Outcome<T>> {
   try {
-    const response = await fetch(path, signal ? { signal } : {});
+    const response = await fetch(path, { signal });
     if (!response.ok) return { problem: await problemOf(response) };
     return { value: (await response.json()) as T };
   } catch {
-    return { problem: signal?.aborted ? stopped : away };
+    return { problem: signal.aborted ? stopped : away };
   }
 }
 
@@ -129,40 +132,32 @@ async function problemOf(response: Response): Promise<QueryProblem> {
   return { kind: told.failed?.kind ?? 'incomplete', message };
 }
 
-/**
- * Lines of JSON out of a body that arrives in pieces. A line that was cut off is left out: the line behind it says why.
- * @throws SyntaxError where there is no other line behind it.
- */
+/** Lines of JSON out of a body that arrives in pieces. A line that was cut off is left out: another says why, or the end is missing. */
 export async function* jsonLines<T>(body: ReadableStream<Uint8Array>): AsyncGenerator<T, void> {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .getReader();
   let rest = '';
-  let cutOff: unknown;
   try {
     for (;;) {
-      const { value, done } = await reader.read();
-      rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
-      const lines = rest.split('\n');
-      rest = lines.pop() ?? '';
-      if (done) lines.push(rest);
+      const { value = '', done } = await reader.read();
+      const lines = (rest + value).split('\n');
+      rest = done ? '' : (lines.pop() ?? '');
       for (const line of lines) {
-        if (line === '') continue;
-        const parsed = parseLine<T>(line);
-        if ('value' in parsed) yield parsed.value;
-        cutOff = 'error' in parsed ? parsed.error : undefined;
+        const parsed = parsedLine<T>(line);
+        if (parsed !== undefined) yield parsed;
       }
-      if (done) break;
+      if (done) return;
     }
-    if (cutOff) throw cutOff;
   } finally {
     await reader.cancel().catch(() => undefined);
   }
 }
 
-function parseLine<T>(line: string): { value: T } | { error: unknown } {
+function parsedLine<T>(line: string): T | undefined {
   try {
-    return { value: JSON.parse(line) as T };
-  } catch (error) {
-    return { error };
+    return JSON.parse(line) as T;
+  } catch {
+    return undefined;
   }
 }

@@ -6,6 +6,7 @@ import type { DatasetStatus } from '../src/serve/page/wire.ts';
 import { sentence } from './formats.ts';
 import { useLive } from './live.ts';
 import { Late } from './parts/late.tsx';
+import { closeMenu, useMenus } from './parts/menus.tsx';
 import { problemsOf } from './parts/problems.tsx';
 import { NamedSign, StateBadge } from './parts/proof.tsx';
 import { Select } from './parts/select.tsx';
@@ -18,6 +19,7 @@ import { signOut } from './service.ts';
 import { Overview } from './views/overview.tsx';
 
 export function Shell() {
+  useMenus();
   const { route, path, at, wrongTime } = usePageAddress();
   return (
     <div class={`shell${at === null ? '' : ' past'}`}>
@@ -90,7 +92,7 @@ function Side({ path }: { path: string }) {
         {link({ view: 'changes' }, 'Changes')}
         {link({ view: 'problems' }, 'Problems', problems > 0 && <span class="tag warn">{problems}</span>)}
         {link({ view: 'sql' }, 'SQL')}
-        {overview && 'reports' in overview.status && link({ view: 'reports' }, 'Reports')}
+        {link({ view: 'reports' }, 'Reports')}
         <li>
           <span class="note" id="datasets-group">
             Datasets
@@ -249,23 +251,18 @@ const loadChoice = async () => (await import('./parts/moment-choice.tsx')).Momen
 function Moment() {
   const { at } = usePageAddress();
   const [isOpen, setOpen] = useState(false);
-  const button = useRef<HTMLButtonElement>(null);
-  const close = () => {
-    setOpen(false);
-    button.current?.focus();
-  };
+  const menu = useRef<HTMLDetailsElement>(null);
   return (
     <div class="moment tools">
-      <button type="button" ref={button} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        <span class="unseen">Moment shown: </span>
-        {at === null ? 'Now' : <span class="as-of">As of </span>}
-        {at !== null && <Time at={at} />}
-        <span class="arrow" aria-hidden="true">
-          {isOpen ? '▴' : '▾'}
-        </span>
-      </button>
+      <details class="menu" ref={menu} onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary class="button">
+          <span class="unseen">Moment shown: </span>
+          {at === null ? 'Now' : <span class="as-of">As of </span>}
+          {at !== null && <Time at={at} />}
+        </summary>
+        {isOpen && <Late load={loadChoice} props={{ at, close: () => closeMenu(menu.current) }} />}
+      </details>
       {at !== null && <a href={linkHere({ at: null })}>Back to now</a>}
-      {isOpen && <Late load={loadChoice} props={{ at, close }} />}
     </div>
   );
 }

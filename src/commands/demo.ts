@@ -134,7 +134,7 @@ async function startDaemon(
     import('../daemon.ts'),
     import('../base/log.ts'),
   ]);
-  const lines = await progressLines(stderr, first, clock);
+  const lines = progressLines(stderr, clock);
   const left = new Set(first);
   const ending = new AbortController();
   let finish = () => {};

@@ -1,4 +1,4 @@
-/** Lines on a terminal that change while work goes on: of the jobs of a sync, and of any other work that takes long. */
+/** How far work is: in lines of the jobs of a sync, and on a terminal in one line of any other work that takes long. */
 
 import type { Clock } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
@@ -14,7 +14,7 @@ export async function redrawing(output: Output) {
   return createLogUpdate(output as NodeJS.WriteStream, { showCursor: true });
 }
 
-/** A line a job: kept up to date on a terminal, written when something is worth saying elsewhere. */
+/** Lines that say how far jobs are, and what became of them. */
 export type ProgressLines = {
   page(at: Progress): void;
   /** Something worth saying of a job, or the end of its work. */
@@ -24,56 +24,10 @@ export type ProgressLines = {
   end(): void;
 };
 
-/** Where lines cannot be redrawn, one a job at most this often. */
-const PLAIN_EVERY_MS = 2_000;
-const REDRAW_EVERY_MS = 100;
+/** A line a job at most this often, but for what is news. */
+const EVERY_MS = 2_000;
 
-export async function progressLines(
-  output: Output,
-  jobs: readonly string[],
-  clock: Clock,
-): Promise<ProgressLines> {
-  return output.isTTY ? await liveLines(output, jobs, clock) : plainLines(output, clock);
-}
-
-async function liveLines(output: Output, jobs: readonly string[], clock: Clock): Promise<ProgressLines> {
-  const redraw = await redrawing(output);
-  const lines = new Map(jobs.map((job) => [job, 'queued']));
-  const failures: JobFailure[] = [];
-  const restartOf = restartTeller();
-  let quota: string | undefined;
-  let drawn = Number.NEGATIVE_INFINITY;
-  const width = Math.max(...[...jobs, 'quota'].map((name) => name.length));
-  const draw = () => {
-    drawn = clock.now();
-    const shown = [...lines, ...(quota === undefined ? [] : [['quota', quota] as const])];
-    const said = shown.map(([name, text]) => `${name.padEnd(width)}  ${text}`);
-    redraw([...said, ...foldFailures(failures)].join('\n'));
-  };
-  return {
-    page(at) {
-      const restart = restartOf(at);
-      lines.set(at.job, progressText(at) + (restart === undefined ? '' : `, ${restart}`));
-      quota = quotaText(at) ?? quota;
-      if (clock.now() - drawn >= REDRAW_EVERY_MS) draw();
-    },
-    note(job, text) {
-      lines.set(job, printable(text));
-      draw();
-    },
-    failed(job, text) {
-      lines.delete(job);
-      failures.push({ job, text });
-      draw();
-    },
-    end() {
-      draw();
-      redraw.done();
-    },
-  };
-}
-
-function plainLines(output: Output, clock: Clock): ProgressLines {
+export function progressLines(output: Output, clock: Clock): ProgressLines {
   const said = new Map<string, number>();
   const failures: JobFailure[] = [];
   const restartOf = restartTeller();
@@ -85,7 +39,7 @@ function plainLines(output: Output, clock: Clock): ProgressLines {
       const restart = restartOf(at);
       const isNews = restart !== undefined && restarted.get(at.walk.id) !== restart;
       if (isNews) restarted.set(at.walk.id, restart);
-      const isSoon = clock.now() - (said.get(at.job) ?? Number.NEGATIVE_INFINITY) < PLAIN_EVERY_MS;
+      const isSoon = clock.now() - (said.get(at.job) ?? Number.NEGATIVE_INFINITY) < EVERY_MS;
       if (isSoon && !isNews) return;
       said.set(at.job, clock.now());
       output.write(`${at.job}: ${progressText(at)}${isNews ? `, ${restart}` : ''}\n`);

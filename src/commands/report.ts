@@ -170,6 +170,7 @@ async function runAll(
           webhook: settings.webhook,
           reports: found.reports,
           state,
+          clock,
           random,
           again: true,
         },

@@ -56,7 +56,7 @@ async function serve(options: Options, context: Context): Promise<void> {
   setFlagsFromString(HEAP_GROWTH);
   const fromOptions = readAddress(options);
   const jobs = await listJobs();
-  const { dir, logLevel, schedules, serve } = readServeConfig(environment, ownSchedules(jobs));
+  const { dir, logLevel, schedules, serve, reportsTo } = readServeConfig(environment, ownSchedules(jobs));
   const address = { ...DEFAULT_ADDRESS, ...serve.address, ...fromOptions };
   refuseOpenAddress(address, serve);
   if (!context.sendToParent && (stderr.isTTY || !existsSync(dir))) await refuseWithoutMirror(dir);
@@ -69,7 +69,7 @@ async function serve(options: Options, context: Context): Promise<void> {
   ]);
   const log = createLog(logLevel, stderr.isTTY === true);
   await releasing(async (releases) => {
-    const settings = { ...serve, host: address.host, schedules };
+    const settings = { ...serve, host: address.host, schedules, reportsTo };
     const lost = new AbortController();
     const onLost = (why: Failure) => lost.abort(why);
     const service = openService({ dir, jobs, settings, clock, log, onLost });

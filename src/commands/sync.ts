@@ -39,8 +39,7 @@ async function sync(names: string[], options: Options, context: Context): Promis
   const app = await openApp({ ...context, say, again: context.stderr.isTTY === true, provenBy });
   try {
     const jobs = named.length > 0 ? named : notOff(app, context);
-    const jobNames = jobs.map((job) => job.name);
-    const progress = await progressLines(context.stderr, jobNames, context.clock);
+    const progress = progressLines(context.stderr, context.clock);
     const outcomes = await Promise.all(jobs.map((job) => syncJob(app, job, options, progress, context)));
     progress.end();
     await endOfCommands(app, context.signal);

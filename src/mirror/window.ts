@@ -1,5 +1,5 @@
 /**
- * The requests of a walk. A list that moves has one in flight, since each page begins where the last one ended. The pages of a
+ * The requests of a walk. A list that may change meanwhile has one in flight, since each page begins where the last one ended. The pages of a
  * published snapshot are where they were, so four of them are requested at once: a window. When all of one have come, the next are
  * requested, and then those that came are saved together. Where a page is not what it should be, the walk goes on one by one.
  */

@@ -39,7 +39,7 @@ export function hex(bytes: Uint8Array): string {
 export type Holding = 'boolean' | 'integer' | 'real' | 'timestamp' | 'text' | 'bytes' | 'mixed' | 'nothing';
 
 /** `bit`: integers that are 0 or 1. `long`: some that no double holds exactly. */
-export type Surveyed = Exclude<Holding, 'boolean'> | 'bit' | 'long';
+type Surveyed = Exclude<Holding, 'boolean'> | 'bit' | 'long';
 
 /** Looks at every row. @param rows as SQLite gives them: integers are bigint. */
 export function surveyRows(rows: Iterable<unknown[]>, columns: number): Surveyed[] {

@@ -129,6 +129,15 @@ function isSameFile(one: string | undefined, other: string | undefined): boolean
   return files(one).some((file) => files(other).includes(file));
 }
 
+/** A report as the mirror knows it; undefined where its file is wrong. */
+export function reportOf(name: string, sql: string): Report | undefined {
+  let isRight = sql !== '';
+  const report = parseReport(name, sql, true, () => {
+    isRight = false;
+  });
+  return isRight ? report : undefined;
+}
+
 /** @param add called for each mistake. */
 function parseReport(
   name: string,

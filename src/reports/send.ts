@@ -1,9 +1,9 @@
 /** Sends what reports tell: to the webhook, or to the command of the report. A message is marked as sent once it has arrived. */
 
-import { codeOf, openConnections } from '../api.ts';
+import { codeOf, openConnections, readHeaders } from '../api.ts';
 import { runCommand, type Write } from '../app/on-change.ts';
 import { backoffMs } from '../base/backoff.ts';
-import type { Random } from '../base/clock.ts';
+import type { Clock, Random } from '../base/clock.ts';
 import type { Environment } from '../base/environment.ts';
 import { toError } from '../base/errors.ts';
 import { version } from '../base/version.ts';
@@ -22,6 +22,7 @@ export type SendParts = {
   environment: Environment;
   /** Gets what a command of a report writes. */
   say: (level: 'info' | 'warn', report: string, text: string) => void;
+  clock: Pick<Clock, 'now'>;
   random: Random;
   /** Whether to try at once what could not be sent a moment ago: a person asks for it. */
   again?: boolean;
@@ -29,13 +30,15 @@ export type SendParts = {
 
 /** Each failure of a message doubles its pause. */
 const pauses = { firstMs: 2_000, longestMs: 10 * 60_000 };
+/** Of a webhook's Retry-After no more is believed. */
+const LONGEST_RETRY_AFTER_MS = 60 * 60_000;
 /** Within which a webhook must answer. */
 const ANSWER_MS = 10_000;
 /** Of the answer, which nobody reads. */
 const MAX_ANSWER_BYTES = 65_536;
 
-/** Why a message was not sent. `isOfAll`: no other message gets there now, either. */
-type Refusal = { why: string; isOfAll: boolean };
+/** Why a message was not sent. `isOfAll`: no other message gets there now, either. `waitMs`: how long the webhook asks to wait. */
+type Refusal = { why: string; isOfAll: boolean; waitMs?: number };
 
 /** @returns how many messages were sent, and why others were not, by report. `undefined` where another process sends them. */
 export async function sendMessages(
@@ -48,7 +51,7 @@ export async function sendMessages(
   try {
     const outcome = { sent: [] as string[], refused: new Map<string, string>() };
     let isWebhookDown = false;
-    for (const message of state.unsent(again ? 0 : pauses.longestMs)) {
+    for (const message of state.unsent(again ? 0 : LONGEST_RETRY_AFTER_MS)) {
       if (message.receiver === 'webhook' && isWebhookDown) continue;
       const refusal = await send(parts, message, signal);
       if (signal.aborted) break;
@@ -59,7 +62,8 @@ export async function sendMessages(
       }
       outcome.refused.set(message.report, refusal.why);
       isWebhookDown ||= refusal.isOfAll;
-      const pauseMs = backoffMs(message.failures + 1, pauses, random());
+      const waitMs = Math.min(refusal.waitMs ?? 0, LONGEST_RETRY_AFTER_MS);
+      const pauseMs = Math.max(waitMs, backoffMs(message.failures + 1, pauses, random()));
       state.notSent(message, refusal.why, pauseMs, refusal.isOfAll && message.receiver === 'webhook');
     }
     return outcome;
@@ -73,16 +77,17 @@ async function send(
   message: ReportMessage,
   signal: AbortSignal,
 ): Promise<Refusal | undefined> {
-  const { webhook } = parts;
+  const { webhook, clock } = parts;
   if (message.receiver === 'command') return await give(parts, message, signal);
   if (!webhook) return { why: 'MIRROR_NOTIFY is not set any more', isOfAll: true };
-  return await post(webhook, message.body, signal);
+  return await post(webhook, message.body, clock.now(), signal);
 }
 
 /** Errors are told by their codes alone: their messages may name the address, which is a secret. */
 async function post(
   { url, proxy }: Webhook,
   body: string,
+  now: number,
   signal: AbortSignal,
 ): Promise<Refusal | undefined> {
   const { origin, pathname, search } = new URL(url);
@@ -101,7 +106,9 @@ async function post(
       headers: { 'content-type': 'application/json', 'user-agent': `market-mirror/${version()}` },
     });
     await response.body.dump({ limit: MAX_ANSWER_BYTES }).catch(() => undefined);
-    return judgeAnswer(response.statusCode);
+    const refusal = judgeAnswer(response.statusCode);
+    const { retryAfterMs } = readHeaders(response.headers, now);
+    return refusal && { ...refusal, ...(refusal.isOfAll && retryAfterMs && { waitMs: retryAfterMs }) };
   } catch (thrown) {
     const why = late.aborted
       ? `did not answer within ${ANSWER_MS / 1_000} s`

@@ -19,6 +19,7 @@ import { notFoundPage, openPageAuth, type ViewerResponder } from './page/auth.ts
 import { openDownloads } from './page/downloads.ts';
 import type { OverviewRequest } from './page/overview.ts';
 import { openQueryTurns, type QueryParts, respondToQuery } from './page/queries.ts';
+import { openReports } from './page/reports.ts';
 import { BadRequest, failedResponse, type Translate } from './page/requests.ts';
 import type { PageAccess } from './page/wire.ts';
 
@@ -27,6 +28,8 @@ type PageParts = {
   jobs: readonly ListedJob[];
   datasets: readonly Dataset[];
   access: PageAccess;
+  /** The folder of the files of reports. */
+  reportsTo: string;
   admission: Pick<Admission, 'identify' | 'enter'>;
   pool: Pool;
   /** Of market-mirror. */
@@ -91,6 +94,7 @@ export function openPage(parts: PageParts): Page {
   };
   const queries: QueryParts = { dir, tables: tablesOf(jobs), turns, translate, clock, onError };
   const downloads = openDownloads(queries, `market-mirror ${version}`);
+  const reports = openReports(parts.mirror, parts.reportsTo, clock);
   // What changes with the process is another number in the next one.
   const start = randomUUID();
 
@@ -133,6 +137,8 @@ export function openPage(parts: PageParts): Page {
       open('page-logout', '/page/logout', ['POST'], auth.signOut),
       guarded('page-overview', '/page/overview', reading, (call) => read(call, 'overview')),
       guarded('page-schema', '/page/schema', reading, (call) => read(call, 'schema')),
+      guarded('page-reports', '/page/reports', reading, reports.list),
+      guarded('page-reports', '/page/reports/:name/file', ['GET'], reports.file),
       guarded('page-query', '/page/query', ['POST'], (call, viewer) =>
         respondToQuery(call, viewer, queries, parts.timeoutMs ?? QUERY_MS),
       ),

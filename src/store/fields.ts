@@ -91,7 +91,7 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
       return drifted;
     },
     /** Notes the fields that the last whole walk met, but not this one. Returns how many drifts it noted. */
-    conclude(): number {
+    noteVanished(): number {
       drifted = 0;
       // A walk without rows says nothing of their fields.
       if (!latest) return 0;

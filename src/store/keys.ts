@@ -34,8 +34,8 @@ export type RowsOfWalk = {
   withoutKeyField: number;
 };
 
-/** What a whole walk finds out of the key. @param keyIsTold the user has said it, so it is not looked for. */
-export function concludeKey(
+/** What a whole walk says of the key. @param keyIsTold the user has said it, so it is not looked for. */
+export function keyOfWalk(
   connection: Connection,
   job: Job,
   shape: DiscoveredShape,
@@ -108,7 +108,7 @@ type StoredRow = KeyedRow & { number: number; key: string; changedAt: string };
 
 /**
  * Gives all rows the keys of this shape, if those of the table are others. Call it in a transaction.
- * @param ages fields that move by themselves, which are no part of a digest.
+ * @param ages no part of a digest.
  * @param walk the walk that has ended: a row that it met goes before one that it did not.
  * @returns the shape by which the table has its keys now.
  */

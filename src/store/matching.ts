@@ -25,12 +25,12 @@ export type Twins = Map<string, readonly string[]>;
 /** A list that repeats so many of its keys has none. */
 const MAX_TWINS = 1_000;
 
-/** @param isMet whether this pass of the walk has met the row of a number. */
+/** @param hasMet whether this pass of the walk has met the row of a number. */
 export function createMatcher(
   connection: Connection,
   job: Job,
   table: Table,
-  { twins, isMet }: { twins: Twins; isMet: (number: number) => boolean },
+  { twins, hasMet }: { twins: Twins; hasMet: (number: number) => boolean },
 ) {
   const rename = connection.prepare<[string, number]>(
     `UPDATE ${quoted(job.rows)} SET _key = ? WHERE number = ?`,
@@ -43,37 +43,37 @@ export function createMatcher(
   let isPublished = false;
 
   function matchDiscovered(row: Row, { textKey, digest }: DiscoveredIdentity, shape: DiscoveredShape): Match {
-    const known = (key: string, stored: Comparison | undefined): Match => ({
+    const found = (key: string, stored: Comparison | undefined): Match => ({
       key,
       stored,
       isContradiction: false,
     });
     const asText = textKey && table.compare(row, textKey);
-    if (textKey && asText) return known(textKey, asText);
+    if (textKey && asText) return found(textKey, asText);
     const stored = table.compare(row, row.key);
-    if (stored?.change !== 'changed') return known(row.key, stored);
+    if (stored?.change !== 'changed') return found(row.key, stored);
     const apart = `${row.key}#${digest()}`;
     const other = table.compare(row, apart);
-    if (other) return known(apart, other);
+    if (other) return found(apart, other);
     const isOnPage = onPage.has(stored.number);
-    if (!isOnPage && !isMet(stored.number)) return known(row.key, stored);
+    if (!isOnPage && !hasMet(stored.number)) return found(row.key, stored);
 
-    // This pass has shown another row under the key.
+    // This pass has met another row under the key.
     const before = keyedRow(stored.unspecified ?? '{}');
     const storedText = textKeyOf(before, shape.key ?? []);
-    if (textKey && !storedText) return known(textKey, undefined);
+    if (textKey && !storedText) return found(textKey, undefined);
     if (storedText && !textKey) {
       rename.run(storedText, stored.number);
       renameVersions?.run(storedText, stored.number);
-      return known(row.key, undefined);
+      return found(row.key, undefined);
     }
     const digests = [digestOf(before, shape.ages), digest()];
     if (isOnPage || isPublished || wereTwins(shape, row.key, digests))
       return { key: apart, stored: undefined, isContradiction: true };
-    // On another page of a list that moves, it may be the same row, changed since.
+    // On another page of a list that changes meanwhile, it may be the same row, changed since.
     if (twins.size < MAX_TWINS || twins.has(row.key))
       twins.set(row.key, [...new Set([...(twins.get(row.key) ?? []), ...digests])]);
-    return known(row.key, stored);
+    return found(row.key, stored);
   }
 
   return {
@@ -92,8 +92,6 @@ export function createMatcher(
     },
     /** Without a contract: whether the same row stands further up on this page. */
     isOnPage: (number: number) => onPage.has(number),
-    /** Without a contract: whether this pass has met the row, on this page or before. */
-    hasMet: (number: number) => onPage.has(number) || isMet(number),
   };
 }
 

@@ -4,19 +4,26 @@
  */
 
 import type { Job } from '../job.ts';
+import { MAX_HEAD_PAGES } from '../walk/anchored.ts';
 import { type Connection, valueIn } from './connection.ts';
 import type { WalkRow } from './schema.ts';
 import { createSequence } from './sequence.ts';
 import { quoted } from './sql.ts';
 
-/** Walk ids and pages of one walk share a number: `walk_id << 20 | at + 8`. */
+/** The id of a page is `walk_id << 20 | place`. */
 const PAGES_OF_A_WALK = 2 ** 20;
-const PAGES_IN_FRONT = 8;
 
-/** Where the end of a walk puts rows that a glance met meanwhile; looks at the head are behind it; held rows come last. */
-const GLANCED = -4;
-const LOOKS_AT_HEAD = -3;
-const HELD = PAGES_OF_A_WALK - PAGES_IN_FRONT - 1;
+/** The places of a walk's pages, in the order in which their rows are shown. */
+const places = {
+  /** Rows that a glance met meanwhile, and the walk did not. */
+  glanced: 0,
+  /** The looks at the head behind the end, in the order in which they were read. */
+  firstLook: 1,
+  /** The pages that the walk read before. */
+  firstPage: 1 + MAX_HEAD_PAGES,
+  /** Rows that are held. */
+  held: PAGES_OF_A_WALK - 1,
+};
 
 type Range = { from: number; to: number };
 
@@ -26,7 +33,7 @@ const rangeOf = (walkId: number): Range => ({
   to: (walkId + 1) * PAGES_OF_A_WALK - 1,
 });
 
-const idOf = (walkId: number, at: number) => walkId * PAGES_OF_A_WALK + at + PAGES_IN_FRONT;
+const idOf = (walkId: number, place: number) => walkId * PAGES_OF_A_WALK + place;
 
 /** SQL for the id of the walk that a page belongs to. */
 const WALK_OF_PAGE = '_walk_pages.id >> 20';
@@ -50,18 +57,17 @@ export function openWalkPages(connection: Connection, walkId: number) {
     'SELECT id, numbers FROM _walk_pages WHERE id BETWEEN :from AND :to ORDER BY id',
   );
   let met = new NumberSet();
-  let next = 0;
-  let looks = 0;
+  let nextPage = places.firstPage;
+  let nextLook = places.firstLook;
   for (const { id, numbers } of all.all(range)) {
     for (const number of JSON.parse(numbers) as number[]) met.add(number);
-    const at = id - idOf(walkId, 0);
-    if (at < 0) looks += 1;
-    else next = at + 1;
+    const place = id - range.from;
+    if (place < places.firstPage) nextLook = place + 1;
+    else nextPage = place + 1;
   }
 
-  function write(at: number, numbers: readonly number[]): void {
-    const rows = numbers.filter((number) => number > 0).length;
-    if (numbers.length > 0) insert.run(idOf(walkId, at), rows, JSON.stringify(numbers));
+  function write(place: number, numbers: readonly number[]): void {
+    if (numbers.length > 0) insert.run(idOf(walkId, place), countRows(numbers), JSON.stringify(numbers));
   }
 
   return {
@@ -73,23 +79,25 @@ export function openWalkPages(connection: Connection, walkId: number) {
     /** Notes a page's rows, in its order. @returns those that were not met before. */
     add(numbers: readonly number[]): number[] {
       const fresh = numbers.filter((number) => met.add(number));
-      write(next, fresh);
-      next += 1;
+      write(nextPage, fresh);
+      nextPage += 1;
       return fresh;
     },
     /** Notes a look at the head: its rows are shown in front, and no longer where they were met first. */
     addLook(numbers: readonly number[]): number[] {
       const fresh = numbers.filter((number) => met.add(number));
-      const moved = new Set(numbers);
+      const atHead = new Set(numbers);
+      const firstPage = idOf(walkId, places.firstPage);
       for (const page of all.all(range)) {
         const before = JSON.parse(page.numbers) as number[];
-        if (page.id < idOf(walkId, 0)) for (const number of before) moved.delete(number);
-        const left = before.filter((number) => !moved.has(number));
-        if (left.length < before.length && page.id >= idOf(walkId, 0))
-          replace.run(left.filter((number) => number > 0).length, JSON.stringify(left), page.id);
+        // An earlier look shows them further up.
+        if (page.id < firstPage) for (const number of before) atHead.delete(number);
+        const left = before.filter((number) => !atHead.has(number));
+        if (left.length < before.length && page.id >= firstPage)
+          replace.run(countRows(left), JSON.stringify(left), page.id);
       }
-      write(LOOKS_AT_HEAD + looks, [...moved]);
-      looks += 1;
+      write(nextLook, [...atHead]);
+      nextLook += 1;
       return fresh;
     },
     /** Two rows turned out to be one. */
@@ -101,8 +109,8 @@ export function openWalkPages(connection: Connection, walkId: number) {
     clear(): void {
       forgetWalkPages(connection, walkId);
       met = new NumberSet();
-      next = 0;
-      looks = 0;
+      nextPage = places.firstPage;
+      nextLook = places.firstLook;
     },
     /** The numbers of the rows that were met, in the order in which they are shown. */
     numbers: () => numbersOf(connection, walkId),
@@ -116,14 +124,17 @@ export function openWalkPages(connection: Connection, walkId: number) {
         .pluck()
         .all(job, walkId);
       write(
-        GLANCED,
+        places.glanced,
         numbers.filter((number) => met.add(number)),
       );
     },
     /** Shows these rows at the end. */
-    addHeld: (numbers: readonly number[]) => write(HELD, numbers),
+    addHeld: (numbers: readonly number[]) => write(places.held, numbers),
   };
 }
+
+/** How many of a page's numbers are rows of the table, not refused ones. */
+const countRows = (numbers: readonly number[]) => numbers.filter((number) => number > 0).length;
 
 /** Positive numbers are those of rows, negative ones of refused rows. */
 class NumberSet {
@@ -171,19 +182,20 @@ const ALL: Range = { from: 0, to: Number.MAX_SAFE_INTEGER };
 
 /** Puts a number in the place of another in pages, or takes that out where the walk has both. Call it in a transaction. */
 export function uniteNumbers(connection: Connection, number: number, into: number, range = ALL): void {
-  const holding = connection.prepare<[Range & { number: number }], { id: number; numbers: string }>(
+  const pagesWith = connection.prepare<[Range & { number: number }], { id: number; numbers: string }>(
     `SELECT id, numbers FROM _walk_pages WHERE id BETWEEN :from AND :to
        AND EXISTS (SELECT 1 FROM json_each(numbers) WHERE value = :number)`,
   );
   const update = connection.prepare<[number, string, number]>(
     'UPDATE _walk_pages SET rows = ?, numbers = ? WHERE id = ?',
   );
-  for (const { id, numbers } of holding.all({ ...range, number })) {
-    const hasBoth = holding.get({ ...rangeOf(Math.floor(id / PAGES_OF_A_WALK)), number: into }) !== undefined;
+  for (const { id, numbers } of pagesWith.all({ ...range, number })) {
+    const walkId = Math.floor(id / PAGES_OF_A_WALK);
+    const hasBoth = pagesWith.get({ ...rangeOf(walkId), number: into }) !== undefined;
     const united = (JSON.parse(numbers) as number[]).flatMap((one) =>
       one !== number ? one : hasBoth ? [] : into,
     );
-    update.run(united.filter((one) => one > 0).length, JSON.stringify(united), id);
+    update.run(countRows(united), JSON.stringify(united), id);
   }
 }
 
@@ -219,8 +231,8 @@ export function orderReader(connection: Connection) {
     { first: number; numbers: string }
   >(
     `SELECT first, numbers FROM (
-       SELECT id, sum(rows) OVER (ORDER BY id) - rows AS first, rows AS held FROM _walk_pages WHERE id BETWEEN :from AND :to
-     ) JOIN _walk_pages USING (id) WHERE first < :end AND first + held > :offset ORDER BY id`,
+       SELECT id, sum(rows) OVER (ORDER BY id) - rows AS first, rows AS length FROM _walk_pages WHERE id BETWEEN :from AND :to
+     ) JOIN _walk_pages USING (id) WHERE first < :end AND first + length > :offset ORDER BY id`,
   );
   const count = connection
     .prepare<[Range], number | null>('SELECT sum(rows) FROM _walk_pages WHERE id BETWEEN :from AND :to')
@@ -250,8 +262,9 @@ const lastOrder = (connection: Connection, job: string) =>
     .get(job);
 
 /**
- * Makes the pages of a proof the order of the rows. Of two proofs in a row with the same pages, the later keeps them. Call it in the
- * transaction that ends the walk, after removals.
+ * Makes the pages of a proof the order of the rows. Of two proofs in a row with the same order, the later keeps the pages, and the earlier
+ * points to it (`pages_of`). Call it in the transaction that ends the walk, after removals.
+ * @returns `orderSeq`: the `seq` from which on readers see this order; that of the last proof where they see the same as before.
  */
 export function keepOrder(
   connection: Connection,
@@ -262,8 +275,8 @@ export function keepOrder(
 ): Pick<WalkRow, 'orderSeq' | 'lastNumber'> {
   const lastNumber = valueIn<number>(connection, `SELECT max(number) FROM ${quoted(job.rows)}`) ?? 0;
   const last = lastOrder(connection, job.name);
-  const hasSamePages = last !== undefined && listOf(connection, last.id) === listOf(connection, walk.id);
-  if (hasSamePages) {
+  const isSameOrder = last !== undefined && listOf(connection, last.id) === listOf(connection, walk.id);
+  if (isSameOrder) {
     forgetWalkPages(connection, last.id);
     connection
       .prepare('UPDATE walks SET pages_of = ? WHERE id = ? OR pages_of = ?')
@@ -272,11 +285,12 @@ export function keepOrder(
   const generatedAt = verdict === 'snapshot' ? walk.generatedAt : null;
   const lastChange =
     valueIn<number>(connection, 'SELECT last_seq FROM _datasets WHERE job = ?', job.name) ?? 0;
-  const isSameProof = hasSamePages && last.held === walk.held && last.generatedAt === generatedAt;
   // A published snapshot is served as it was proven: any change makes another one.
-  const isSame = isSameProof && (generatedAt === null || lastChange <= last.orderSeq);
-  if (isSame) return { orderSeq: last.orderSeq, lastNumber };
-  // The rows that this walk has removed have taken a number already.
+  const isSameSnapshot =
+    last?.generatedAt === generatedAt && (generatedAt === null || lastChange <= last.orderSeq);
+  if (isSameOrder && isSameSnapshot && last.held === walk.held)
+    return { orderSeq: last.orderSeq, lastNumber };
+  // The rows that this walk has removed have taken a `seq` already.
   const removed = walk.deleted > 0 ? walk.lastSeq : null;
   return { orderSeq: removed ?? createSequence(connection, 'order_seq')(job.name, now), lastNumber };
 }

@@ -5,7 +5,14 @@ import { isoTime } from '../base/clock.ts';
 import { reportProgress } from '../base/progress.ts';
 import { propertiesOf } from '../base/properties.ts';
 import type { Job } from '../job.ts';
-import type { CheckedRows, DiscoveredShape, FieldPath, RefusedRow } from '../validate/checked.ts';
+import {
+  type CheckedRows,
+  type DiscoveredShape,
+  type FieldPath,
+  type Problem,
+  type RefusedRow,
+  sharedKey,
+} from '../validate/checked.ts';
 import { digestOf } from '../validate/keys.ts';
 import { asRecord } from '../validate/values.ts';
 import { type Connection, valueIn } from './connection.ts';
@@ -20,7 +27,7 @@ import { agesOf, readList } from './shapes.ts';
 import { FULL_PROOF } from './sql.ts';
 import { lastWalk } from './walks.ts';
 
-/** The quarantine as one walk of the job uses it. @param ages fields of a list without a contract that move by themselves. */
+/** The quarantine as one walk of the job uses it. @param ages those of a list without a contract. */
 export function openQuarantine(
   connection: Connection,
   { name: job, schemas, volatile }: Job,
@@ -28,7 +35,7 @@ export function openQuarantine(
 ) {
   const properties = schemas ? [...propertiesOf(schemas.row)] : [];
   const specified = properties.filter(({ column }) => volatile.includes(column)).map(({ path }) => path);
-  const moving = schemas ? specified : ages;
+  const unstable = schemas ? specified : ages;
   const upsert = connection
     .prepare<[object], number>(
       `INSERT INTO quarantine (job, key, identity, body, problems, request_id, walk_id, first_seen_at, last_seen_at)
@@ -42,34 +49,37 @@ export function openQuarantine(
   const resolve = connection.prepare<[string, string, string]>(
     `UPDATE quarantine SET resolved_at = ? WHERE ${unresolved}`,
   );
-  const find = connection.prepare<[string, string], { id: number; walkId: number }>(
-    `SELECT id, walk_id AS walkId FROM quarantine WHERE ${unresolved}`,
+  const find = connection.prepare<[string, string], { walkId: number; body: string }>(
+    `SELECT walk_id AS walkId, body FROM quarantine WHERE ${unresolved}`,
   );
   // Mostly there is none to look for.
-  let holdsAny = countUnresolved(connection, job) > 0;
+  let hasAny = countUnresolved(connection, job) > 0;
   return {
-    /** Returns the row's id in the quarantine. */
-    keep(row: RefusedRow, origin: Origin): number {
-      holdsAny = true;
+    /**
+     * @param isTwin its key is that of another row.
+     * @returns the row's id in the quarantine.
+     */
+    keep(row: RefusedRow, isTwin: boolean, origin: Origin): number {
+      hasAny = true;
       const problems = JSON.stringify(row.problems);
-      return upsert.get({ ...row, ...origin, problems, identity: identityOf(row, moving) }) as number;
+      const identity = (isTwin ? null : row.key) ?? contentOf(row, unstable);
+      return upsert.get({ ...row, ...origin, problems, identity }) as number;
     },
     /** Resolves the row that was refused under this key, if there is one. */
     resolve(key: string, now: string): void {
-      if (holdsAny) resolve.run(now, job, key);
+      if (hasAny) resolve.run(now, job, key);
     },
     /** The unresolved row that was refused under this key, and the walk that found it last. */
-    find: (key: string) => (holdsAny ? find.get(job, key) : undefined),
+    find: (key: string) => (hasAny ? find.get(job, key) : undefined),
   };
 }
 
-/** A row without a key is known again by its text, without what moves by itself: else each walk would keep it once more. */
-function identityOf({ key, body }: RefusedRow, moving: readonly FieldPath[]): string {
-  if (key !== null) return key;
-  const record = moving.length > 0 ? asRecord(JSON.parse(body)) : undefined;
+/** A row without a key of its own is known again by its text, without its ages: else each walk would keep it once more. */
+function contentOf({ body }: RefusedRow, ages: readonly FieldPath[]): string {
+  const record = ages.length > 0 ? asRecord(JSON.parse(body)) : undefined;
   // Texts alone are digested: it may be a row that nothing else can be done with.
   return record
-    ? digestOf({ record, body, inexact: true }, moving)
+    ? digestOf({ record, body, inexact: true }, ages)
     : createHash('sha256').update(body).digest('hex');
 }
 
@@ -88,7 +98,10 @@ const countUnresolved = (connection: Connection, job: string): number =>
 export type QuarantinedRow = Pick<
   typeof quarantine.$inferSelect,
   'id' | 'body' | 'requestId' | 'walkId' | 'lastSeenAt'
->;
+> & {
+  /** 1 where it showed no key, or that of another row. */
+  lacksOwnKey: 0 | 1;
+};
 
 export type Retried = {
   job: string;
@@ -119,7 +132,7 @@ export function retryQuarantine(
     const retried: Retried = { job: job.name, tried: 0, mirrored: 0, gone: 0, refused: 0 };
     const total = countUnresolved(connection, job.name);
     const next = connection.prepare<[string, number, number], QuarantinedRow>(
-      `SELECT id, body, request_id AS requestId, walk_id AS walkId, last_seen_at AS lastSeenAt
+      `SELECT id, body, request_id AS requestId, walk_id AS walkId, last_seen_at AS lastSeenAt, key IS NOT identity AS lacksOwnKey
        FROM quarantine WHERE job = ? AND resolved_at IS NULL AND id > ? ORDER BY id LIMIT ?`,
     );
     const retry = connection.transaction((rows: readonly QuarantinedRow[]) =>
@@ -154,14 +167,15 @@ function retryRows(
   for (const row of rows) {
     const checked = check(row, shape);
     retried.tried += 1;
-    const refused = checked.rows.find((one) => one.refused)?.refused;
-    if (refused) {
-      refuse.run(JSON.stringify(refused.problems), row.id);
+    const problems =
+      checked.rows.find((one) => one.refused)?.refused?.problems ?? save.findTwin(row, checked);
+    if (problems) {
+      refuse.run(JSON.stringify(problems), row.id);
       retried.refused += 1;
       continue;
     }
     const isGone = row.walkId < lastProof;
-    if (!isGone) save(row, checked);
+    if (!isGone) save.run(row, checked);
     resolve.run(now, row.id);
     retried[isGone ? 'gone' : 'mirrored'] += 1;
   }
@@ -183,7 +197,15 @@ function prepareSave(connection: Connection, job: Job, now: string) {
     noteChange.run(Number(isNew), Number(!isNew), seq, seq, walkId);
     return isoTime(seq);
   };
-  return ({ id, walkId, requestId }: QuarantinedRow, checked: CheckedRows) => {
+
+  /** What keeps a row out whose key is that of another one. A row that the last proof lacks may be the same, as it was before. */
+  function findTwin({ lacksOwnKey }: QuarantinedRow, { rows }: CheckedRows): readonly Problem[] | undefined {
+    const [row] = rows.flatMap((one) => one.row ?? []);
+    const stored = lacksOwnKey && row ? table.compare(row, row.key) : undefined;
+    return stored?.change === 'changed' && !stored.isHeld ? [sharedKey] : undefined;
+  }
+
+  function run({ id, walkId, requestId }: QuarantinedRow, checked: CheckedRows): void {
     const origin = { job: job.name, walkId, requestId, now };
     fields?.note(checked.fields, origin);
     for (const found of checked.drifts) drift.note(found, origin);
@@ -196,11 +218,12 @@ function prepareSave(connection: Connection, job: Job, now: string) {
       else {
         if (stored.change === 'changed')
           table.update(stored.number, row.values, walkId, changeBy(walkId, false));
-        else if (stored.change === 'moved') table.move(stored, row.values);
+        else if (stored.change === 'aged') table.keepCurrent(stored, row.values);
         if (stored.isHeld) table.endHold(stored.number);
         acceptRefused(connection, id, stored.number);
       }
     }
-    table.writeMoved();
-  };
+    table.writeStaged();
+  }
+  return { findTwin, run };
 }

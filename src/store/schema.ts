@@ -275,7 +275,7 @@ export const governor = sqliteTable('_governor', {
 export const walkPages = sqliteTable(
   '_walk_pages',
   {
-    /** `walk_id << 20 | at + 8`, where `at` counts the pages of the walk; pages before 0 are shown in front. */
+    /** `walk_id << 20 | place`: the pages of a walk in the order in which their rows are shown. */
     id: integer().primaryKey(),
     /** How many of its numbers are rows of the table. */
     rows: integer().notNull(),
@@ -298,7 +298,7 @@ export const identity = sqliteTable('_identity', {
 });
 
 /**
- * Each time that a backup took the mirror's place. Changes with a greater number than `backup_seq`, up to `restored_seq`, were
+ * Each time that a backup took the mirror's place. Changes with a greater `seq` than `backup_seq`, up to `restored_seq`, were
  * those of the mirror before: whoever has seen one of them begins anew.
  */
 export const restores = sqliteTable('_restores', {

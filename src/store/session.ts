@@ -1,7 +1,7 @@
 /**
  * A walk from its opening to its end. What has arrived is saved in one transaction: rows, refused rows, drift, calls, the page with
  * the numbers of its rows, and the checkpoint behind it. Each page is compared after the one before was written. The transaction of
- * the last page ends the walk (`finish`): rows that a proof lacks go or are held, the key of a list is found, the verdict is written,
+ * the last page ends the walk (`endWalk`): rows that a proof lacks go or are held, the key of a list is found, the verdict is written,
  * and the pages become the order of the rows (`pages.ts`). A walk that is killed stands before a transaction or behind it.
  */
 
@@ -20,14 +20,14 @@ import {
   type Row,
 } from '../validate/checked.ts';
 import { keyedRow } from '../validate/keys.ts';
-import { type Change, concludeMotion, type MotionOfWalk, noMotion, observe } from '../validate/motion.ts';
+import { type Change, type MotionOfWalk, motionsOfWalk, noMotion, observe } from '../validate/motion.ts';
 import { describeBreach, type Hints, type KnownOfList } from '../validate.ts';
 import { beginning, type Checkpoint, type PageFacts, requestOf } from '../walk/checkpoint.ts';
 import {
   beginWalk,
-  endUnproven,
   type Previous,
   takeStep,
+  unprovenEnd,
   type WalkEnd,
   type WalkKind,
   type WalkStep,
@@ -37,7 +37,7 @@ import { type Connection, valueIn } from './connection.ts';
 import { createDriftLog, type Origin } from './drift.ts';
 import { guarded, guardedAll } from './failure.ts';
 import { watchFields } from './fields.ts';
-import { concludeKey, ensureKeys } from './keys.ts';
+import { ensureKeys, keyOfWalk } from './keys.ts';
 import { createMatcher, type Match, type Twins } from './matching.ts';
 import { keepOrder, openWalkPages } from './pages.ts';
 import { openQuarantine, resolveGone } from './quarantine.ts';
@@ -49,20 +49,20 @@ import { agesOf, type KnownList, keepList, readList } from './shapes.ts';
 import { isProof, quoted } from './sql.ts';
 import { ensureAnalystViews } from './views.ts';
 import {
-  closeWalk,
   lastFullWalk,
   lastWalk,
   type OpenWalk,
   openWalk,
   pauseWalk,
   prepareWalkUpdate,
+  writeEnd,
 } from './walks.ts';
 
 /** A page as it arrived: checked, with the offset that it was requested from. */
 export type ArrivedPage = {
   page: CheckedPage;
   offset: number;
-  /** Of all that does not move by itself; only of a first page. */
+  /** Without ages and volatile values; only of a first page. */
   digest: string | undefined;
   call: Call;
 };
@@ -124,11 +124,12 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const atomically = connection.transaction((work: () => unknown) => work()).immediate;
   const before = readBefore(connection, job, now());
   const memory = readMemory(row) ?? newMemory(connection, job, before?.previous);
+  let kept = readList(connection, job.name);
   let list = atomically(() => openList(connection, job, hints, memory.checkpoint, now())) as KnownList;
   const pages = openWalkPages(connection, row.id);
   const ages = agesOf(list);
   const table = openTable(connection, job, ages);
-  const matcher = createMatcher(connection, job, table, { twins: memory.twins, isMet: pages.has });
+  const matcher = createMatcher(connection, job, table, { twins: memory.twins, hasMet: pages.has });
   const quarantine = openQuarantine(connection, job, ages);
   const driftLog = createDriftLog(connection, job.name);
   const fields = job.contract ? undefined : watchFields(connection, job, row.id, driftLog);
@@ -139,8 +140,6 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   // Apart, so that a walk that changes nothing does not write the index of `last_seq`.
   const saveSeqs = prepareWalkUpdate(connection, ['firstSeq', 'lastSeq']);
   let failure: { thrown: unknown } | undefined;
-  /** What is kept of the list. */
-  let kept: KnownList | undefined;
   /** Of the transaction that is open: what it did, and the time of its `seq`. */
   let counts = noCounts();
   let seqTime: string | undefined;
@@ -238,7 +237,10 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   }
 
   function keepKnown(): void {
-    if (list !== kept) keepList(connection, job.name, list);
+    if (list === kept) return;
+    keepList(connection, job.name, list);
+    // Changes of ages are no lines of `<table>_changes`.
+    if (!isDeepStrictEqual(agesOf(list), agesOf(kept))) ensureAnalystViews(connection, job);
     kept = list;
   }
 
@@ -252,17 +254,23 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       const match = matcher.match(came, list.shape);
       const { key, stored } = match;
       if (match.isContradiction) contradictKey(came.key, origin);
-      const isMet = stored !== undefined && pages.has(stored.number) && !isMetRefused(key);
+      const isMet =
+        stored !== undefined && pages.has(stored.number) && (Boolean(job.contract) || !wasRefused(key));
       if (stored && !isMet) texts.push([stored.unspecified, unspecifiedOf(job, came)]);
       const isDoubled = stored !== undefined && matcher.isOnPage(stored.number);
       const number = writeRow(match, came, isMet);
       matcher.wrote(number);
       quarantine.resolve(key, origin.now);
-      const isKnown = stored !== undefined && isOfEndedWalk(stored);
+      const isKnown = stored !== undefined && isOfCompleteWalk(stored);
       written[at] = { key, number, isMet, isKnown, isDoubled };
     });
+    const page = {
+      isPublished,
+      fitting: new Set(written.map((one) => one?.number)),
+      refused: new Set<string>(),
+    };
     rows.forEach((one, at) => {
-      if (one.refused) written[at] = writeRefused(one, origin);
+      if (one.refused) written[at] = writeRefused(one, page, origin);
     });
     observe(memory.motion, changesOf(texts));
     return written;
@@ -281,34 +289,47 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       count('updated');
       table.update(number, values, row.id, takeSeq(number));
       changed.add(number);
-    } else if (change === 'moved') table.move(stored, values);
-    else if (isMet) table.moveAgain(number, values);
+    } else if (change === 'aged') table.keepCurrent(stored, values);
+    else if (isMet) table.replaceStaged(number, values);
     return number;
   }
 
   /** A refused row is still there upstream: what the mirror has under its key must not look gone. */
-  function writeRefused({ key: shown, refused }: Refused, origin: Origin): WrittenRow {
-    const key = shown === null || isOfAnotherRow(shown) ? null : shown;
+  function writeRefused({ key: readKey, refused }: Refused, page: PageOfRefused, origin: Origin): WrittenRow {
+    const isTwin = readKey !== null && isOfAnotherRow(readKey, refused.body, page);
+    if (readKey !== null) page.refused.add(readKey);
+    // Without a contract nothing says that it is its key.
+    const key = isTwin && !job.contract ? null : readKey;
     const refusedBefore = key === null ? undefined : quarantine.find(key);
     const stored = key === null ? undefined : table.find(key);
-    const id = quarantine.keep({ ...refused, key }, origin);
+    const id = quarantine.keep({ ...refused, key }, isTwin, origin);
     count('quarantined');
     if (stored?.isHeld) table.endHold(stored.number);
     const number = stored?.number ?? -id;
-    const isKnown = [refusedBefore, stored].some((one) => one !== undefined && isOfEndedWalk(one));
+    const isKnown = [refusedBefore, stored].some((one) => one !== undefined && isOfCompleteWalk(one));
     return { key, number, isMet: key !== null && pages.has(number), isKnown };
   }
 
-  /** Without a contract two rows may show one key: then that is the key of the one that fits, which this pass has met. */
-  function isOfAnotherRow(key: string): boolean {
-    const stored = job.contract ? undefined : table.find(key);
-    return stored !== undefined && matcher.hasMet(stored.number) && !isMetRefused(key);
+  /**
+   * Whether the key of a refused row is that of another one, which this pass has met. A row that another page shows may be the same
+   * row, changed since; but in a published snapshot no row changes.
+   */
+  function isOfAnotherRow(
+    key: string,
+    body: string,
+    { isPublished, fitting, refused }: PageOfRefused,
+  ): boolean {
+    const stored = table.find(key);
+    if (stored && fitting.has(stored.number)) return true;
+    if (wasRefused(key)) return (isPublished || refused.has(key)) && quarantine.find(key)?.body !== body;
+    // Without a contract, one that fits is not known by that key alone.
+    return stored !== undefined && (isPublished || !job.contract) && pages.has(stored.number);
   }
 
-  /** Whether this walk has met none but refused rows under the key. */
-  const isMetRefused = (key: string) => !job.contract && quarantine.find(key)?.walkId === row.id;
+  /** Whether this walk has refused a row of the key. */
+  const wasRefused = (key: string) => quarantine.find(key)?.walkId === row.id;
 
-  const isOfEndedWalk = ({ walkId }: { walkId: number }) => !walk.brokenOff.has(walkId);
+  const isOfCompleteWalk = ({ walkId }: { walkId: number }) => !walk.incomplete.has(walkId);
 
   function contradictKey(key: string, origin: Origin): void {
     const { shape } = list;
@@ -337,7 +358,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   }
 
   /** Ends the walk, in the transaction of its last page. */
-  function finish({ verdict: found, unproven, gaps, isRenewal }: WalkEnd): void {
+  function endWalk({ verdict: found, unproven, gaps, isRenewal }: WalkEnd): void {
     check();
     // Beside an unfinished walk, a glance that read everything proves nothing: only that walk may hold or remove rows.
     const verdict = walk.isBesideWalk ? null : found;
@@ -345,13 +366,13 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const kind = verdict === null ? 'glance' : 'walk';
     const isWhole = kind === 'walk' && !isRenewal && job.reading === 'walk';
     const proof = isWhole && isProof(verdict) ? (verdict as 'snapshot' | 'verified') : undefined;
-    table.writeMoved();
-    if (isWhole) concludeList(proof !== undefined);
+    table.writeStaged();
+    if (isWhole) learnOfList(proof !== undefined);
     const order = proof ? retire(proof) : {};
-    if (isWhole) count('drifted', fields?.conclude() ?? 0);
+    if (isWhole) count('drifted', fields?.noteVanished() ?? 0);
     driftLog.flush();
     if (proof) resolveGone(connection, job.name, row.id, isoTime(now()));
-    close({
+    end({
       ...{ kind, verdict, status: 'complete', errorKind: null },
       error: [gaps, unproven && `the dataset changed: ${unproven}`].filter(Boolean).join('; ') || null,
       glanced: kind === 'walk' ? rowsGlanced(connection, row) : 0,
@@ -360,22 +381,20 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     });
   }
 
-  /** What a whole walk says of a list without a contract: which fields move by themselves, where its rows are, and its key. */
-  function concludeList(isProven: boolean): void {
+  /** What a whole walk says of the list: which fields are ages and, without a contract, where its rows are, and its key. */
+  function learnOfList(isProven: boolean): void {
     const origin: Origin = { job: job.name, walkId: row.id, requestId: null, now: isoTime(now()) };
     const { shape } = list;
-    const motions = concludeMotion(list.motions, memory.motion);
+    const motions = motionsOfWalk(list.motions, memory.motion);
     const agesNow = agesOf({ shape, motions });
     for (const path of agesNow)
       if (!ages.some((age) => age.join('.') === path.join('.')))
         note('moving-field', path.join('.'), 'kept current, makes no version', origin);
-    list = { shape: job.contract ? shape : concludeShape(shape, agesNow, isProven, origin), motions };
+    list = { shape: job.contract ? shape : shapeOfWalk(shape, agesNow, isProven, origin), motions };
     keepKnown();
-    // A field that moves by itself is no change.
-    ensureAnalystViews(connection, job);
   }
 
-  function concludeShape(
+  function shapeOfWalk(
     shape: DiscoveredShape,
     agesNow: readonly FieldPath[],
     isProven: boolean,
@@ -387,7 +406,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     };
     const isPlaceProven = shape.isPlaceProven || (isProven && pages.size > 0);
     const twins = [...memory.twins].map(([key, digests]) => [key, digests] as const);
-    const found = concludeKey(
+    const found = keyOfWalk(
       connection,
       job,
       { ...shape, isPlaceProven, twins },
@@ -420,15 +439,13 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     return isoTime(Math.max(now(), lastSeqOf(connection), last === undefined ? 0 : Date.parse(last) + 1));
   }
 
-  function close(ending: Partial<WalkRow>): void {
+  function end(ending: Partial<WalkRow>): void {
     row.memory = keptMemory(memory);
     Object.assign(row, { finishedAt: endTime() }, ending);
-    closeWalk(connection, walk, { ...row, ...ending }, before?.row);
+    writeEnd(connection, walk, { ...row, ...ending }, before?.row);
   }
 
-  const failed = (errorKind: FailureKind, error: string): Partial<WalkRow> => ({
-    ...{ status: 'failed', errorKind, error },
-  });
+  const giveUp = (errorKind: FailureKind, error: string) => end({ status: 'failed', errorKind, error });
 
   return {
     /** The walk's row; changes with every transaction. */
@@ -437,7 +454,6 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     get known(): KnownOfList {
       return { shape: list.shape, hints };
     },
-    /** Fields that move by themselves. */
     ages: ages as readonly FieldPath[],
     /** Where the walk goes on. */
     get checkpoint(): Checkpoint {
@@ -461,8 +477,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
             const step = savePage(one);
             used += 1;
             givenUp = whyItFails(job, one.page, step);
-            if (givenUp) close(failed(givenUp.kind, givenUp.message));
-            else if (step.end) finish(step.end);
+            if (givenUp) giveUp(givenUp.kind, givenUp.message);
+            else if (step.end) endWalk(step.end);
           }
           if (row.finishedAt === null) keepKnown();
           return { counts, pages: used, isEnded: row.finishedAt !== null };
@@ -480,7 +496,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
         });
       },
       /** Ends the walk behind its last page, without a proof. */
-      endUnproven: (why: string) => commit(() => finish(endUnproven(memory.checkpoint, why))),
+      endUnproven: (why: string) => commit(() => endWalk(unprovenEnd(memory.checkpoint, why))),
       /** Notes that the rows are no longer where they were: missing in two runs in a row, they are looked for elsewhere. */
       missPlace(): void {
         commit(() => {
@@ -493,9 +509,9 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       giveUp(errorKind: FailureKind, error: string): void {
         commit(() => {
           check();
-          table.writeMoved();
+          table.writeStaged();
           driftLog.flush();
-          close(failed(errorKind, error));
+          giveUp(errorKind, error);
         });
       },
     }),
@@ -509,7 +525,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
         if (row.finishedAt === null)
           guarded(file, () =>
             commit(() => {
-              table.writeMoved();
+              table.writeStaged();
               driftLog.flush();
             }),
           );
@@ -551,7 +567,13 @@ const SHOWN_CHARACTERS = 100;
 
 type Refused = Extract<CheckedRow, { row?: undefined }>;
 
-/** What became of a row of a page. `number`: minus its id in the quarantine where the table does not hold it. */
+/** The page of a refused row: the numbers of its rows that fit, and the keys of those that were refused before. */
+type PageOfRefused = { isPublished: boolean; fitting: ReadonlySet<number | undefined>; refused: Set<string> };
+
+/**
+ * What became of a row of a page. `number`: minus its id in the quarantine where the table lacks it. `isMet`: this pass had met it before.
+ * `isKnown`: the mirror had it from a complete walk.
+ */
 type WrittenRow = {
   key: string | null;
   number: number;
@@ -567,7 +589,7 @@ function isOfSameSnapshot(at: Checkpoint, { generatedAt }: CheckedPage): boolean
   return at.pagesOfPass === 0 || at.generatedAt === generatedAt;
 }
 
-/** What may move by itself in a row: its body, or the properties that its contract does not list. */
+/** Where a row may have ages: its body, or the properties that its contract does not list. */
 const unspecifiedOf = ({ contract }: Job, { values }: Row) =>
   (values[contract ? 'extra' : '_body'] ?? null) as string | null;
 

@@ -1,4 +1,4 @@
-/** What was found out of a list without a contract, and which of its fields move by themselves: read and kept as it is, in one place. */
+/** What was found out of a list without a contract, and which of its fields are ages: read and kept as it is, in one place. */
 
 import { type DiscoveredShape, type FieldPath, unknownShape } from '../validate/checked.ts';
 import type { Motion } from '../validate/motion.ts';
@@ -27,6 +27,6 @@ export function keepList(connection: Connection, job: string, { shape, motions }
     .run(job, JSON.stringify(shape), JSON.stringify(motions));
 }
 
-/** The fields that are kept current without a version: those that the user says, else those that were found. */
+/** The fields that move by themselves and are kept current without a version: those that the user says, else those that were found. */
 export const agesOf = ({ shape, motions }: KnownList): readonly FieldPath[] =>
   shape.told.volatile ?? motions.flatMap(({ path, isAge }) => (isAge ? [path] : []));

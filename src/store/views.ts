@@ -77,7 +77,7 @@ function discoveredIn(connection: Connection, table: string): string[] {
 const volatileValueSql = (table: string, column: string, number: string) =>
   `(SELECT ${quoted(storedName(column))} FROM ${quoted(table)} WHERE number = ${number})`;
 
-/** Makes the triggers of a job's rows those of its declaration. A version ends as `_changed_at` moves: what moves by itself leaves that. */
+/** Makes the triggers of a job's rows those of its declaration. A version ends where `_changed_at` changes: ages and volatile values leave that. */
 export function ensureTriggers(connection: Connection, job: Job): void {
   const { name, table, rows, versions, volatile, volatileTable } = job;
   if (versions === null) return;
@@ -102,7 +102,7 @@ export function ensureTriggers(connection: Connection, job: Job): void {
     `UPDATE ON ${quoted(rows)} WHEN OLD._changed_at IS NOT NEW._changed_at`,
     keepOld('NEW._changed_at', 'update'),
   );
-  // A walk that removes rows has just taken a number. A removal by hand takes none, and has that of the last change.
+  // A walk that removes rows has just taken a `seq`. A removal by hand takes none, and has that of the last change.
   const removedBy = `coalesce((SELECT last_seq FROM _datasets WHERE job = '${name}'), ${seqOf("'now'")})`;
   const forgetVolatile =
     volatileTable === null ? '' : `DELETE FROM ${quoted(volatileTable)} WHERE number = OLD.number; `;
@@ -113,7 +113,7 @@ export function ensureTriggers(connection: Connection, job: Job): void {
   );
 }
 
-/** SQL for the time of a change, given its number. */
+/** SQL for the time of a change, given its `seq`. */
 const timeOf = (seq: string) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${seq} / 1000.0, 'unixepoch')`;
 
 /** Creates the view or trigger, or replaces one of that name whose definition differs. */

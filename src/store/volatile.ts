@@ -1,6 +1,6 @@
 /**
  * Volatile values of a contract, such as an age: they are kept current and make no version. They lie in a narrow table. Those that
- * have moved are held in memory until the walk ends or waits, and written in the order of their numbers: as they come, they would
+ * have changed are staged in memory until the walk ends or waits, and written in the order of row numbers: as they come, they would
  * change most pages of the table again and again.
  */
 
@@ -24,26 +24,26 @@ export function openVolatile(
   );
   const note = noteUnversioned(connection, job.name);
   const none = () => ({ numbers: [] as number[], values: columns.map((): SqlValue[] => []) });
-  let moved = none();
+  let staged = none();
 
   return {
     /** SQL over a row named `stored`: whether its values differ from those bound, in the order of `columns`. */
-    differ: `coalesce((SELECT (${names}) IS NOT (${marks}) FROM ${quoted(table)} AS moving WHERE moving.number = stored.number), 1)`,
+    differ: `coalesce((SELECT (${names}) IS NOT (${marks}) FROM ${quoted(table)} AS narrow WHERE narrow.number = stored.number), 1)`,
     columns,
     /** Writes the values of a row that is written anyway. */
     put(number: number, values: RowValues): void {
       upsert.run([number, ...columns.map((name) => values[name] ?? null)]);
     },
-    /** Holds values until `write`. Of several for one row, the last count. */
-    hold(number: number, values: RowValues): void {
-      moved.numbers.push(number);
-      for (const [at, name] of columns.entries()) moved.values[at]?.push(values[name] ?? null);
+    /** Keeps values in memory until `writeStaged`. Of several for one row, the last count. */
+    stage(number: number, values: RowValues): void {
+      staged.numbers.push(number);
+      for (const [at, name] of columns.entries()) staged.values[at]?.push(values[name] ?? null);
     },
-    holdsAny: () => moved.numbers.length > 0,
-    /** Writes the values that are held; call it in a transaction. */
-    write(): void {
-      if (moved.numbers.length === 0) return;
-      const { numbers, values } = moved;
+    hasStaged: () => staged.numbers.length > 0,
+    /** Call it in a transaction. */
+    writeStaged(): void {
+      if (staged.numbers.length === 0) return;
+      const { numbers, values } = staged;
       const order = Uint32Array.from(numbers.keys()).sort(
         (one, other) => (numbers[one] ?? 0) - (numbers[other] ?? 0) || one - other,
       );
@@ -55,7 +55,7 @@ export function openVolatile(
         if (numbers[order[place + 1] ?? -1] !== numbers[at])
           update.run([...values.map((column) => column[at] ?? null), numbers[at] as number]);
       });
-      moved = none();
+      staged = none();
       note();
     },
   };

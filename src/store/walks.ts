@@ -1,4 +1,4 @@
-/** The rows of `walks`: found, begun or resumed, paused and closed. */
+/** The rows of `walks`: found, begun or resumed, paused, given up and ended. */
 
 import { getTableColumns } from 'drizzle-orm';
 import { isoTime } from '../base/clock.ts';
@@ -58,8 +58,8 @@ function updateWalk(connection: Connection, id: number, { id: _, ...values }: Pa
 export type OpenWalk = {
   job: Job;
   row: WalkRow;
-  /** This walk, and those that broke off since the last complete one: their rows may have a gap behind them. */
-  brokenOff: ReadonlySet<number>;
+  /** The ids of this walk and of those since the last complete one: rows that they changed may have a gap behind them. */
+  incomplete: ReadonlySet<number>;
   /** Of a glance: whether there is an unfinished walk, which it leaves alone. */
   isBesideWalk: boolean;
   lock: Lock;
@@ -85,11 +85,11 @@ export function openWalk(
     if (kind === 'walk' && unfinished.glance)
       giveUpWalk(connection, unfinished.glance, 'a walk has taken its place', now);
     const row = resume(connection, unfinished[kind]) ?? begin(connection, job, kind, now);
-    const brokenOff = brokenOffWalks(connection, job).add(row.id);
+    const incomplete = readIncomplete(connection, job).add(row.id);
     const beside = row.kind === 'glance' ? unfinished.walk : undefined;
     // That walk reads what is behind its rows.
-    if (beside) brokenOff.delete(beside.id);
-    return { job, row, brokenOff, isBesideWalk: beside !== undefined, lock };
+    if (beside) incomplete.delete(beside.id);
+    return { job, row, incomplete, isBesideWalk: beside !== undefined, lock };
   } catch (thrown) {
     lock.release();
     throw thrown;
@@ -135,25 +135,25 @@ function begin(connection: Connection, { name: job }: Job, kind: WalkKind, now: 
   return lastOf(connection, job, kind) as WalkRow;
 }
 
-function brokenOffWalks(connection: Connection, { name: job }: Job): Set<number> {
+function readIncomplete(connection: Connection, { name: job }: Job): Set<number> {
   const complete = lastWalk(connection, job, `status = 'complete'`)?.id ?? 0;
-  const broken = connection
+  const ids = connection
     .prepare<[string, number], number>(
       `SELECT id FROM walks WHERE job = ? AND id > ? AND status <> 'complete'`,
     )
     .pluck();
-  return new Set(broken.all(job, complete));
+  return new Set(ids.all(job, complete));
 }
 
 /** In place of a checkpoint that nothing needs any more: all of them would make up a third of the mirror. */
 const withoutCheckpoint = { memory: '{}' };
 
 /**
- * Ends a walk for good. Its row stays, with the checkpoint that the next walk is compared with; its pages, if they are those of a
+ * Writes how a walk has ended. Its row stays, with the checkpoint that the next walk is compared with; its pages, if they are those of a
  * proof. The pages of a glance stay until the unfinished walk beside it has ended, too.
  * @param before the full walk that this one was compared with; after a renewal the next one is, too.
  */
-export function closeWalk(
+export function writeEnd(
   connection: Connection,
   { job, row, isBesideWalk }: OpenWalk,
   ending: Partial<WalkRow>,

@@ -31,6 +31,13 @@ export type DiscoveredIdentity = {
 /** What is wrong with a row: where, what was expected, what kind of value came. */
 export type Problem = { path: string; expected: string; received: string };
 
+/** Two different rows have one key at once: the table holds one of them. */
+export const sharedKey: Problem = {
+  path: '',
+  expected: 'a key of its own',
+  received: 'that of another row',
+};
+
 /** A quarantined row: its JSON as received. `key`: null where it cannot be read. */
 export type RefusedRow = { key: string | null; body: string; problems: readonly Problem[] };
 
@@ -100,7 +107,7 @@ export type DiscoveredShape = {
   twins: readonly (readonly [key: string, digests: readonly string[]])[];
   /** Fields without which rows are still told apart: no part of a key that is a digest; they keep their versions. */
   leftOut: readonly FieldPath[];
-  /** Fields that moved by themselves when the keys were made: no part of any digest. */
+  /** The ages when the keys were made: no part of any digest. */
   ages: readonly FieldPath[];
   /** What the user said of it when it was last read. */
   told: Hints;

@@ -107,15 +107,15 @@ function medianOf(numbers: readonly number[]): number {
 }
 
 /** What is known of moving fields once a whole walk has ended. */
-export function concludeMotion(known: readonly Motion[], walk: MotionOfWalk): Motion[] {
+export function motionsOfWalk(known: readonly Motion[], walk: MotionOfWalk): Motion[] {
   const names = new Map(known.map((motion) => [JSON.stringify(motion.path), motion]));
   for (const [name, { path }] of Object.entries(walk.fields))
     if (!names.has(name)) names.set(name, { path, isAge: false, together: 0, apart: 0, restless: 0 });
-  const concluded = [...names].map(([name, motion]) => concludeOne(motion, walk.fields[name], walk.rows));
-  return concluded.filter(({ isAge, together, restless }) => isAge || together > 0 || restless > 0);
+  const motions = [...names].map(([name, motion]) => motionOfWalk(motion, walk.fields[name], walk.rows));
+  return motions.filter(({ isAge, together, restless }) => isAge || together > 0 || restless > 0);
 }
 
-function concludeOne(motion: Motion, seen: Seen | undefined, rows: number): Motion {
+function motionOfWalk(motion: Motion, seen: Seen | undefined, rows: number): Motion {
   // A walk that found nothing changed says nothing of what moves.
   if (rows < LEAST_ROWS) return motion;
   const isRestless = (seen?.rowsChanged ?? 0) > rows * MOST_ROWS;

@@ -43,7 +43,7 @@ import {
 /** Steps back in search of a row read before: a fifth of a page, then three times as far each time. */
 const MAX_STEPS_BACK = 8;
 /** Looks at the head for rows that came in meanwhile. */
-const MAX_HEAD_PAGES = 3;
+export const MAX_HEAD_PAGES = 3;
 /** Without a total, so many rows may have come in above what was read, from one page to the next. */
 const MAX_ROWS_COME_IN = 10 * PAGE_ROWS;
 
@@ -206,7 +206,7 @@ function endOfRows(checkpoint: AnchoredCheckpoint, { pagination }: PageFacts, re
   const tooEarly = endsTooEarly(checkpoint);
   if (tooEarly && !checkpoint.askedPastEnd) return { ...askPastEnd(checkpoint), reread };
   const at = withAnomalies(checkpoint, tooEarly && 'total');
-  if (at.pagesOfPass === 1) return { ...finish(at, 0), reread };
+  if (at.pagesOfPass === 1) return { ...endOfWalk(at, 0), reread };
   const head = {
     ...at,
     phase: 'head' as const,
@@ -231,17 +231,17 @@ function lookAtHead(before: AnchoredCheckpoint, page: PageFacts, mayBeNew: numbe
     knownAtHead: before.knownAtHead + freshKnown,
     tries: before.tries + 1,
   };
-  if (!isJoined(before, page)) return finish(withAnomalies(checkpoint, 'restless-head'), mayBeNew);
-  if (page.pagination.hasMore === false) return finish(checkpoint, mayBeNew);
+  if (!isJoined(before, page)) return endOfWalk(withAnomalies(checkpoint, 'restless-head'), mayBeNew);
+  if (page.pagination.hasMore === false) return endOfWalk(checkpoint, mayBeNew);
   const isCalm = endsIn(page.met, page);
   const lacksRows = lackingByTotal(checkpoint) > 0 || lackingByAnchors(checkpoint, mayBeNew) > 0;
-  if (isCalm && !lacksRows) return finish(checkpoint, mayBeNew);
+  if (isCalm && !lacksRows) return endOfWalk(checkpoint, mayBeNew);
   if (checkpoint.tries < MAX_HEAD_PAGES) return stepOf(checkpoint);
-  return finish(withAnomalies(checkpoint, !isCalm && 'restless-head'), mayBeNew);
+  return endOfWalk(withAnomalies(checkpoint, !isCalm && 'restless-head'), mayBeNew);
 }
 
 /** The end of the walk, with an anomaly where rows must be there that no page has shown. */
-function finish(at: AnchoredCheckpoint, mayBeNew: number): Step {
+function endOfWalk(at: AnchoredCheckpoint, mayBeNew: number): Step {
   const lacking = lackingByTotal(at) > 0 ? 'total' : lackingByAnchors(at, mayBeNew) > 0 && 'unfound';
   return stepOf(withAnomalies(at, lacking), 'end');
 }

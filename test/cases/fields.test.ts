@@ -45,7 +45,7 @@ describe('a field that moves by the same amount in all rows', () => {
       aside: ['ageSeconds'],
       steps: [
         ...[...minutes(0, 3, aging), versions(450)],
-        ...[...minutes(4, 8, aging), versions(450), mirrorsAll],
+        ...[...minutes(4, 5, aging), versions(450), mirrorsAll],
         finds(`SELECT path FROM drift WHERE kind = 'moving-field'`, 'ageSeconds'),
         statusSays(
           '! news: ageSeconds moves alike in all rows, as an age does: kept current, without versions\n  → MIRROR_VOLATILE_NEWS=ageSeconds confirms it, =none keeps every change\n',
@@ -58,7 +58,7 @@ describe('a field that moves by the same amount in all rows', () => {
       it: 'is one in an object, too, and beside what else moves, which keeps its versions',
       aside: ['stats.seen'],
       steps: [
-        ...[...minutes(0, 3, nested), versions(450), ...minutes(4, 6, nested), versions(450), mirrorsAll],
+        ...[...minutes(0, 3, nested), versions(450), ...minutes(4, 4, nested), versions(450), mirrorsAll],
         upstream((rows) => rows.map((row, at) => (at < 5 ? { ...row, name: 'changed' } : row))),
         ...[syncs(0), versions(455), mirrorsAll],
       ],
@@ -67,17 +67,17 @@ describe('a field that moves by the same amount in all rows', () => {
       it: 'is no age any more once it moves apart in three walks',
       aside: ['ageSeconds'],
       steps: [
-        ...minutes(0, 5, aging),
+        ...minutes(0, 3, aging),
         versions(450),
         ...minutes(
+          4,
           6,
-          8,
           tokens(150, (minute, at) => ({ ageSeconds: at * minute * 13 })),
         ),
         versions(450),
         ...minutes(
-          9,
-          10,
+          7,
+          7,
           tokens(150, (minute, at) => ({ ageSeconds: at * minute * 13 })),
         ),
         ...[finds(`SELECT count(*) > 450 FROM LIST_history`, 1), mirrorsAll],
@@ -88,10 +88,10 @@ describe('a field that moves by the same amount in all rows', () => {
       steps: [
         ...minutes(
           0,
-          6,
+          4,
           tokens(150, (minute, at) => ({ price: at + minute * ((at % 7) + 1) })),
         ),
-        ...[versions(900), mirrorsAll],
+        ...[versions(600), mirrorsAll],
         // 150 versions a minute, of some 250 bytes each.
         statusSays(
           /^! news: price changes most rows at each walk: its versions take about 5\d MB a day\n {2}→ MIRROR_VOLATILE_NEWS=price keeps only the last value, =none/m,
@@ -104,10 +104,10 @@ describe('a field that moves by the same amount in all rows', () => {
       steps: [
         ...minutes(
           0,
-          6,
+          4,
           tokens(9, (minute, at) => ({ age: at + minute })),
         ),
-        versions(54),
+        versions(36),
         mirrorsAll,
       ],
     },
@@ -130,7 +130,7 @@ describe('a list without a key, and with an age', () => {
       job: 'meme-signals',
       steps: [
         ...minutes(0, 2, aging),
-        ...minutes(3, 8, aging, mirrorsAll),
+        ...minutes(3, 5, aging, mirrorsAll),
         finds('SELECT count(*), count(DISTINCT _key) FROM LIST', [200, 200]),
         finds(`SELECT count(*) FROM LIST_history WHERE _ended_by = 'delete'`, 0),
       ],
@@ -146,7 +146,7 @@ describe('MIRROR_VOLATILE_…', () => {
       settings: { MIRROR_VOLATILE_NEWS: 'views,stats.rank' },
       aside: ['views', 'stats.rank'],
       steps: [
-        ...[...minutes(0, 4, moving), versions(0), mirrorsAll],
+        ...[...minutes(0, 2, moving), versions(0), mirrorsAll],
         upstream((rows) => rows.map((row) => ({ ...row, name: 'x' }))),
         ...[syncs(0), versions(20), mirrorsAll],
         finds(`SELECT group_concat(DISTINCT "column") FROM news_changes WHERE kind = 'changed'`, 'name'),
@@ -158,10 +158,10 @@ describe('MIRROR_VOLATILE_…', () => {
       steps: [
         ...minutes(
           0,
-          6,
+          4,
           tokens(20, (minute, at) => ({ ageSeconds: minute * MINUTE_S + at })),
         ),
-        ...[versions(120), mirrorsAll],
+        ...[versions(80), mirrorsAll],
       ],
     },
     {
@@ -184,10 +184,10 @@ describe('a property that the contract of ai-signals does not list, and that mov
       job: 'ai-signals',
       steps: [
         ...[...publish(0, 3), finds('SELECT count(*) FROM LIST_history', 90)],
-        ...[...publish(4, 8), finds('SELECT count(*) FROM LIST_history', 90)],
+        ...[...publish(4, 5), finds('SELECT count(*) FROM LIST_history', 90)],
         finds(
           `SELECT DISTINCT extra ->> 'secondsOld' - CAST(substr(id, 3) AS INTEGER) FROM LIST`,
-          8 * MINUTE_S,
+          5 * MINUTE_S,
         ),
         finds(`SELECT path FROM drift WHERE kind = 'moving-field'`, 'secondsOld'),
       ],

@@ -6,6 +6,7 @@ import {
   answers,
   finds,
   mirrorsAll,
+  pageOf,
   publishes,
   type Row,
   rowsOf,
@@ -46,6 +47,68 @@ describe('a row that was refused, and that a retry mirrors while its walk waits'
         ...[runs('quarantine retry', 0), finds(`SELECT count(*) FROM LIST WHERE id = 's-5'`, 1)],
         ...[answers(), syncsUntil(0, 20), finds('SELECT verdict, deleted FROM walks', ['snapshot', 0])],
         ...[finds('SELECT count(*), count(_held_since) FROM LIST', [250, 0]), removed()],
+      ],
+    },
+  ]);
+});
+
+/** A list of signals that may change while it is read. */
+const undated: Step = ({ state }) => {
+  state.envelope = (rows, request, total) => ({
+    ...{ generatedAt: null, source: 'published-signal-snapshot', mode: 'read-only' },
+    ...pageOf(rows, request, total),
+  });
+};
+/** Rows that are read again are counted in `quarantined` again. */
+const proved = (verdict: string, ...more: unknown[]) =>
+  finds('SELECT verdict, rows, quarantined, unkeyed, deleted FROM walks ORDER BY id DESC LIMIT 1', [
+    verdict,
+    ...more,
+  ]);
+
+describe('a row that does not fit', () => {
+  const spoilt = [change(99, { confidence: 'high' }), change(250, { confidence: 'high' })];
+  const unkeyed = [change(99, { id: '' }), change(250, { id: null })];
+  runCases([
+    {
+      it: 'keeps nothing from being proven, not even as the last row of a page, and lets no row seem gone',
+      job: 'ai-signals',
+      steps: [
+        ...[publishes(0), upstream(signals(360)), syncs(0), ...spoilt],
+        ...[publishes(1), syncs(0), proved('snapshot', 360, 2, 0, 0)],
+        ...[undated, syncs(0, { times: 3 }), proved('verified', 360, 4, 0, 0)],
+        finds('SELECT count(*), count(_held_since) FROM LIST', [360, 0]),
+      ],
+    },
+    {
+      it: 'keeps nothing from being proven, where it shows no key either',
+      job: 'ai-signals',
+      steps: [
+        ...[publishes(0), upstream(signals(360)), ...unkeyed, syncs(0), proved('snapshot', 358, 2, 2, 0)],
+        ...[undated, syncs(0), proved('verified', 358, 4, 2, 0)],
+      ],
+    },
+    {
+      it: 'is no row that joins two pages: where a page shows no other, nothing is proven',
+      job: 'ai-signals',
+      steps: [
+        ...[undated, upstream(signals(250))],
+        upstream((rows) => rows.map((row, at) => (at >= 50 && at < 150 ? { ...row, id: '' } : row))),
+        ...[syncs(75), finds('SELECT verdict FROM walks', 'union')],
+      ],
+    },
+    {
+      it: 'ends no walk that has read the list, though at the look at its head none fits',
+      job: 'ai-signals',
+      steps: [
+        ...[undated, upstream(signals(360))],
+        ({ state }) => {
+          state.before = ({ nth }) => {
+            if (nth === 5)
+              state.rows = state.rows.map((row, at) => (at < 100 ? { ...row, confidence: 'high' } : row));
+          };
+        },
+        ...[syncs(0), finds('SELECT status, api_calls, quarantined FROM walks', ['complete', 5, 100])],
       ],
     },
   ]);
@@ -112,6 +175,106 @@ describe('a refused row under the key of one that fits, where no contract says w
         ...[upstream([...news(4), twin('n0')]), syncs(0, { times: 2 })],
         ...[upstream(news(3)), syncs(0, { times: 2 }), mirrorsAll, removed('n3')],
         finds('SELECT count(*) FROM quarantine WHERE resolved_at IS NULL', 0),
+      ],
+    },
+  ]);
+});
+
+describe('a retry of a refused row under the key of another row', () => {
+  const news = rowsOf(4, (at) => ({ id: `n${at}`, title: `Title ${at}` }));
+  const unresolved = (...rows: unknown[]) =>
+    finds(
+      `SELECT problems ->> '$[0].expected' FROM quarantine WHERE resolved_at IS NULL ORDER BY id`,
+      ...rows,
+    );
+  /** As if a later release could keep what it refused. */
+  const mend =
+    (body: string): Step =>
+    ({ write, came }) => {
+      write(`UPDATE quarantine SET body = '${body}'`);
+      came.clear();
+    };
+  const own = 'a key of its own';
+  const confidences = (...ofBoth: number[]) =>
+    finds(`SELECT confidence FROM LIST WHERE id = 's-5' ORDER BY 1`, ...ofBoth);
+  const twin = (changes: Row) =>
+    upstream((rows) => [{ ...rows.find(({ id }) => id === 's-5'), ...changes }, ...rows]);
+  const begins = [publishes(0), upstream(signals(20)), change(5, { confidence: 0.5 })];
+  runCases([
+    {
+      it: 'leaves that row, and the refused one with the reason; both are kept once both fit',
+      steps: [
+        ...[upstream([...news, { id: 'n0', 'ti\0tle': 'another' }]), syncs(0)],
+        ...[mend('{"id":"n0","title":"another"}'), runs('quarantine retry', 0), unresolved(own)],
+        finds(`SELECT title FROM LIST WHERE id = 'n0'`, 'Title 0'),
+        finds('SELECT count(*) FROM LIST_history', 0),
+        ...[upstream([...news, { id: 'n0', title: 'another' }]), syncs(0, { times: 2 }), mirrorsAll],
+        unresolved(),
+      ],
+    },
+    {
+      it: 'that has a contract, and shows both on one page',
+      job: 'ai-signals',
+      steps: [
+        ...[...begins, twin({ confidence: 0.7 }), syncs(75), confidences(0.5), unresolved(own)],
+        ...[runs('quarantine retry', 0), confidences(0.5), unresolved(own)],
+        finds('SELECT count(*) FROM LIST_history', 0),
+        ...[publishes(1), upstream(signals(20)), change(5, { confidence: 0.7 }), syncs(0)],
+        ...[confidences(0.7), unresolved()],
+      ],
+    },
+    {
+      it: 'that has a contract, which a later release widens',
+      job: 'ai-signals',
+      steps: [
+        ...[...begins, twin({ confidence: 'high' }), syncs(75), confidences(0.5)],
+        ({ write }) => write(`UPDATE quarantine SET body = json_set(body, '$.confidence', 0.7)`),
+        ...[runs('quarantine retry', 0), confidences(0.5), unresolved(own)],
+      ],
+    },
+    {
+      it: 'that a published snapshot shows on another page',
+      job: 'ai-signals',
+      steps: [
+        ...[publishes(0), upstream(signals(250)), change(5, { confidence: 0.5 })],
+        upstream((rows) => [...rows, { ...rows[5], confidence: 'high' }]),
+        ...[syncs(75), confidences(0.5)],
+        ({ write }) => write(`UPDATE quarantine SET body = json_set(body, '$.confidence', 0.7)`),
+        ...[runs('quarantine retry', 0), confidences(0.5), unresolved(own)],
+      ],
+    },
+    {
+      it: 'keeps each of several',
+      job: 'ai-signals',
+      steps: [
+        ...[...begins, twin({ confidence: 0.6 }), twin({ confidence: 0.7 }), syncs(75)],
+        ...[confidences(0.5), unresolved(own, own)],
+        finds(`SELECT body ->> '$.confidence' FROM quarantine ORDER BY 1`, 0.6, 0.7),
+      ],
+    },
+    {
+      it: 'keeps each of two that do not fit',
+      job: 'ai-signals',
+      steps: [
+        ...[
+          ...begins,
+          change(5, { confidence: 'high' }),
+          twin({ confidence: 'low' }),
+          syncs(75, { times: 2 }),
+        ],
+        finds(`SELECT body ->> '$.confidence' FROM quarantine ORDER BY 1`, 'high', 'low'),
+        ({ write }) => write(`UPDATE quarantine SET body = json_set(body, '$.confidence', id / 10.0)`),
+        ...[runs('quarantine retry', 0), confidences(0.1), unresolved(own)],
+      ],
+    },
+    {
+      it: 'mirrors it all the same where the table has the row as it was before',
+      job: 'ai-signals',
+      steps: [
+        ...[...begins, syncs(0), publishes(1), change(5, { confidence: 'high' }), syncs(0)],
+        ({ write }) => write(`UPDATE quarantine SET body = json_set(body, '$.confidence', 0.7)`),
+        ...[runs('quarantine retry', 0), confidences(0.7), unresolved()],
+        finds('SELECT confidence FROM LIST_history', 0.5),
       ],
     },
   ]);

@@ -1,9 +1,9 @@
 /** The demo, as it runs for people at a terminal, and for programs. */
 
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { DAY_MS, isoTime, systemClock } from '../../src/base/clock.ts';
 import { isAlive } from '../../src/base/process-name.ts';
@@ -12,6 +12,7 @@ import { livingHolder } from '../../src/store/read.ts';
 import { cliFile } from '../helpers/cli.ts';
 import { removeFolder, temporaryFolder } from '../helpers/folder.ts';
 import { runMain, startMain } from '../helpers/main.ts';
+import { startWebhook } from '../reports/support.ts';
 
 function demo(isTTY: boolean, ...options: string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'mirror-demo-test-'));
@@ -26,16 +27,30 @@ function demo(isTTY: boolean, ...options: string[]) {
   return { said: stdout, stop, ended, left };
 }
 
-test('at a terminal it makes a past, and stays with a key, a curl line and a link that work, until Ctrl-C', async () => {
-  const { said, stop, ended } = demo(true, '--keep');
-  await expect.poll(said).toContain('Ctrl-C ends it.');
-  const [, dir = ''] = /MIRROR_DIR=(\S+)/.exec(said()) ?? [];
-  onTestFinished(() => removeFolder(dir));
+test('at a terminal it makes a past, and stays with a key, a curl line and a link that work; its window closed, it leaves neither folder nor process', async () => {
+  const folder = temporaryFolder();
+  const environment = { PATH: process.env['PATH'] ?? '', HOME: folder, TMPDIR: folder };
+  const command = `"${process.execPath}" "${cliFile()}" demo`;
+  const child = spawn('script', ['-qec', command, '/dev/null'], {
+    env: environment,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let said = '';
+  child.stdout.on('data', (chunk) => {
+    said += String(chunk);
+  });
+  await expect.poll(() => said).toContain('Ctrl-C ends it.');
+  const left = () => readdirSync(folder).filter((name) => name.startsWith('market-mirror'));
+  const dir = join(folder, left().find((name) => name.startsWith('market-mirror-demo-')) ?? '');
+  const pids = ['daemon', 'serve'].map((lock) => livingHolder(dir, lock));
+  expect(pids).not.toContain(null);
+
   const [, key, address = ''] =
-    /curl -H "Authorization: Bearer (mmkey_\w+)" "(http:\/\/127\.0\.0\.1:\d+\/\S+)"/.exec(said()) ?? [];
+    /curl -H "Authorization: Bearer (mmkey_\w+)" "(http:\/\/127\.0\.0\.1:\d+\/\S+)"/.exec(said) ?? [];
   const answer = await fetch(address, { headers: { Authorization: `Bearer ${key}` } });
   expect([answer.status, ((await answer.json()) as { rows: unknown[] }).rows.length]).toEqual([200, 3]);
-  const [link = ''] = /http:\S+\?token=\S+/.exec(said()) ?? [];
+  const [link = ''] = /http:\S+\?token=[\w-]+/.exec(said) ?? [];
   const opened = await fetch(link);
   const cookie = opened.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
   const asked = await fetch(new URL('/page/overview', link), { headers: { cookie } });
@@ -48,7 +63,6 @@ test('at a terminal it makes a past, and stays with a key, a curl line and a lin
     expect(walks.length).toBeGreaterThan(5);
     expect(changes.filter(({ inserted }) => inserted > 0).length).toBeGreaterThan(2);
   }
-
   const answers = async (sql: string, ...options: string[]) =>
     JSON.parse(
       (await runMain(['query', sql, '--json', ...options], { MIRROR_DIR: dir }, systemClock)).stdout,
@@ -60,11 +74,9 @@ test('at a terminal it makes a past, and stays with a key, a curl line and a lin
   const [[then], [now]] = await Promise.all([answers(newest, '--as-of', yesterday), answers(newest)]);
   expect([then.at < yesterday, now.at > yesterday]).toEqual([true, true]);
 
-  stop();
-  expect(await ended).toBe(0);
-  await expect(fetch(address)).rejects.toThrow();
-  expect(said()).toContain(`\nStopped. The sample data stays in ${dir}; when you are done: rm -r ${dir}\n`);
-  expect(existsSync(dir)).toBe(true);
+  child.kill('SIGKILL');
+  await expect.poll(left).toEqual([]);
+  await expect.poll(() => pids.filter((pid) => pid !== null && isAlive(pid))).toEqual([]);
 });
 
 test('told to end while it makes its past, it ends, says so and leaves no folder', async () => {
@@ -77,44 +89,29 @@ test('told to end while it makes its past, it ends, says so and leaves no folder
   expect(left()).toEqual([]);
 });
 
-test('elsewhere it ends by itself, shows no key and leaves no folder', async () => {
-  const { said, ended, left } = demo(false);
+test('elsewhere it ends by itself and shows no key; what --keep keeps is enough for every example of a report, and an alert fires', async () => {
+  const { said, ended, left } = demo(false, '--keep');
   expect(await ended).toBe(0);
-  expect(said()).toMatch(/\nThe demo has ended\. Nothing is left of it; demo --keep keeps its database\.\n$/);
-  expect(left()).toEqual([]);
+  const [, dir = ''] = /The sample data stays in (\S+);/.exec(said()) ?? [];
+  expect(left()).toEqual([basename(dir)]);
   // No daemon runs any more, so no run is next.
   expect(said()).toContain('no daemon running');
   const [, table = ''] = said().split(/\$ market-mirror (?:status|query)/);
-  const next =
-    table
-      .split('\n')
-      .find((line) => line.startsWith('dataset'))
-      ?.indexOf('next run') ?? 0;
-  const told = table.split('\n').filter((line) => /^(news|usage|ai-signals) /.test(line));
+  const lines = table.split('\n');
+  const next = lines.find((line) => line.startsWith('dataset'))?.indexOf('next run') ?? 0;
+  const told = lines.filter((line) => /^(news|usage|ai-signals) /.test(line));
   expect(told.slice(0, 3).map((line) => line.slice(next, next + 8).trim())).toEqual(['–', '–', '–']);
   expect(said()).not.toMatch(/mmkey_|token=/);
-});
 
-test('its window closed, it leaves neither folder nor process', async () => {
-  const folder = temporaryFolder();
-  const environment = { PATH: process.env['PATH'] ?? '', HOME: folder, TMPDIR: folder };
-  const command = `"${process.execPath}" "${cliFile()}" demo`;
-  const child = spawn('script', ['-qec', command, '/dev/null'], {
-    env: environment,
-    stdio: ['pipe', 'pipe', 'ignore'],
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let shown = '';
-  child.stdout.on('data', (chunk) => {
-    shown += String(chunk);
-  });
-  await expect.poll(() => shown).toContain('Ctrl-C ends it.');
-  const [name = ''] = readdirSync(folder).filter((entry) => entry.startsWith('market-mirror-demo-'));
-  const pids = ['daemon', 'serve'].map((lock) => livingHolder(join(folder, name), lock));
-  expect(pids).not.toContain(null);
-  child.kill('SIGKILL');
-  await expect
-    .poll(() => readdirSync(folder).filter((entry) => entry.startsWith('market-mirror')))
-    .toEqual([]);
-  await expect.poll(() => pids.filter((pid) => pid !== null && isAlive(pid))).toEqual([]);
+  const hook = await startWebhook();
+  const general = { PATH: process.env['PATH'] ?? '' };
+  const settings = { ...general, MIRROR_DIR: dir, MIRROR_REPORTS: 'deploy/reports', MIRROR_NOTIFY: hook.url };
+  const { code, stdout } = await runMain(['report'], settings, systemClock);
+  const examples = readdirSync('deploy/reports').map((name) => name.replace('.sql', ''));
+  expect([code, stdout.match(/^[\w-]+(?=: \d)/gm)]).toEqual([0, examples]);
+  const alert = hook.messages.find(({ report }) => report === 'grade-a-buys');
+  expect(alert?.text).toMatch(/^Grade A buys: \d+ new rows: sig_/);
+  expect(alert?.rows[0]).toMatchObject({ asset: expect.any(String), confidence: expect.any(Number) });
+  expect(readFileSync(join(dir, 'reports/meme-alerts.html'), 'utf8')).toContain('<h1>Meme alerts');
+  expect(readdirSync(join(dir, 'reports')).join()).toMatch(/\bdigest-\d{4}-\d\d-\d\d\.md\b/);
 });

@@ -201,57 +201,59 @@ describe('keys page', () => {
   });
 });
 
-describe('wrong usage is one line, changes nothing, and ends with 64', () => {
-  test.each([
-    [[], "missing required argument 'action'"],
-    [['rvoke', 'x'], "action is one of create, list, revoke, rotate, limits, page, not 'rvoke' (did"],
-    [['create'], 'keys create needs --name'],
-    [['create', '--name', ' '], '--name is a text of 1 to 64 letters'],
-    [['create', '--name', 'a\u001b[2J'], '--name is a text of 1 to 64 letters'],
-    [['create', '--name', 'x'.repeat(65)], '--name is a text of 1 to 64 letters'],
-    [['create', '--name', 'x', '--account', ''], '--account is a text of 1 to 64'],
-    [['create', '--name', 'x', '--scope', 'new:read'], "no scope 'new:read' (did you mean news:read"],
-    [['create', '--name', 'x', '--scope', 'none', '--scope', 'news:read'], "no scope 'none'"],
-    [['create', '--name', 'x', '--expires', 'soon'], '--expires is a duration such as 30m, 24h or'],
-    [['create', '--name', 'x', '--expires', '0s'], '--expires is a duration such as'],
-    [['create', '--name', 'x', '--expires', '101y'], '--expires is a duration such as'],
-    [['create', '--name', 'x', '--allow', '10.0.0.0/33'], '--allow is an address or a network, such'],
-    [['create', '--name', 'x', '--quota', '1000'], '--quota is calls in a period of 1ms to 366d, such as'],
-    [['create', '--name', 'x', '--rate', 'fast'], '--rate is calls a period, such as 10/1s'],
-    [['create', '--name', 'x', '--concurrency', '0'], '--concurrency is a whole number from 1'],
-    [['create', 'desk', '--name', 'x'], "keys create takes no 'desk'"],
-    [['create', '--name', 'x', '--overlap', '1h'], 'keys create takes no --overlap'],
-    [['list', 'desk'], "keys list takes no 'desk'"],
-    [['list', '--name', 'x'], 'keys list takes no --name'],
-    [['revoke'], 'keys revoke needs the id of a key: market-mirror keys list shows'],
-    [['revoke', 'desj'], "there is no key 'desj' (did you mean desk?)"],
-    [['rotate'], 'keys rotate needs the id of a key'],
-    [['rotate', 'desk', '--overlap', '-1h'], "--overlap is a duration such as 30m, 24h or 90d, not '-1h'"],
-    [['limits', '--quota', '1/1h'], 'keys limits needs the account whose limits are to'],
-    [['limits', 'desj'], "there is no account 'desj' (did you mean desk?)"],
-    [['limits', 'desk', '--expires', '1d'], 'keys limits takes no --expires'],
-    [['revoke', 'desk', 'more'], 'too many arguments'],
-    [['page', 'desk'], "keys page takes no 'desk'"],
-    [['page', '--quota', '1/1h'], 'keys page takes no --quota'],
-  ])('%j', async (args, line) => {
-    const { run, json } = setup();
-    await run('create', '--name', 'desk');
-    const before = [await json('list'), await json('limits')];
-    const { code, stdout, stderr } = await run(...args);
-    expect([code, stdout, stderr]).toEqual([64, '', expect.stringMatching(/^market-mirror: [^\n]+\n$/)]);
-    expect(stderr).toContain(line);
-    expect([await json('list'), await json('limits')]).toEqual(before);
-  });
+/** What is typed, and what the line says. */
+const slips: readonly (readonly [args: readonly string[], line: string])[] = [
+  [[], "missing required argument 'action'"],
+  [['rvoke', 'x'], "action is one of create, list, revoke, rotate, limits, page, not 'rvoke' (did"],
+  [['create'], 'keys create needs --name'],
+  [['create', '--name', ' '], '--name is a text of 1 to 64 letters'],
+  [['create', '--name', 'a\u001b[2J'], '--name is a text of 1 to 64 letters'],
+  [['create', '--name', 'x'.repeat(65)], '--name is a text of 1 to 64 letters'],
+  [['create', '--name', 'x', '--account', ''], '--account is a text of 1 to 64'],
+  [['create', '--name', 'x', '--scope', 'new:read'], "no scope 'new:read' (did you mean news:read"],
+  [['create', '--name', 'x', '--scope', 'none', '--scope', 'news:read'], "no scope 'none'"],
+  [['create', '--name', 'x', '--expires', 'soon'], '--expires is a duration such as 30m, 24h or'],
+  [['create', '--name', 'x', '--expires', '0s'], '--expires is a duration such as'],
+  [['create', '--name', 'x', '--expires', '101y'], '--expires is a duration such as'],
+  [['create', '--name', 'x', '--allow', '10.0.0.0/33'], '--allow is an address or a network, such'],
+  [['create', '--name', 'x', '--quota', '1000'], '--quota is calls in a period of 1ms to 366d, such as'],
+  [['create', '--name', 'x', '--rate', 'fast'], '--rate is calls a period, such as 10/1s'],
+  [['create', '--name', 'x', '--concurrency', '0'], '--concurrency is a whole number from 1'],
+  [['create', 'desk', '--name', 'x'], "keys create takes no 'desk'"],
+  [['create', '--name', 'x', '--overlap', '1h'], 'keys create takes no --overlap'],
+  [['list', 'desk'], "keys list takes no 'desk'"],
+  [['list', '--name', 'x'], 'keys list takes no --name'],
+  [['revoke'], 'keys revoke needs the id of a key: market-mirror keys list shows'],
+  [['revoke', 'desj'], "there is no key 'desj' (did you mean desk?)"],
+  [['rotate'], 'keys rotate needs the id of a key'],
+  [['rotate', 'desk', '--overlap', '-1h'], "--overlap is a duration such as 30m, 24h or 90d, not '-1h'"],
+  [['limits', '--quota', '1/1h'], 'keys limits needs the account whose limits are to'],
+  [['limits', 'desj'], "there is no account 'desj' (did you mean desk?)"],
+  [['limits', 'desk', '--expires', '1d'], 'keys limits takes no --expires'],
+  [['revoke', 'desk', 'more'], 'too many arguments'],
+  [['page', 'desk'], "keys page takes no 'desk'"],
+  [['page', '--quota', '1/1h'], 'keys page takes no --quota'],
+];
 
-  test('and repeats no key that stands where an id or a name is expected', async () => {
-    const { run } = setup();
-    const key = (await run('create', '--name', 'desk')).stdout.trim();
-    for (const action of ['revoke', 'rotate', 'limits', 'create', 'list', 'page']) {
-      const { code, stdout, stderr } = await run(action, key);
-      expect([action, code, stdout]).toEqual([action, 64, '']);
-      expect(stderr).not.toContain(key.slice(6, 12));
-    }
-  });
+test('wrong usage is one line, changes nothing, repeats no key, and ends with 64', async () => {
+  const { run, json } = setup();
+  const key = (await run('create', '--name', 'desk')).stdout.trim();
+  const before = [await json('list'), await json('limits')];
+  const typed = ['revoke', 'rotate', 'limits', 'create', 'list', 'page'].map(
+    (action) => [[action, key], ''] as const,
+  );
+  for (const [args, line] of [...slips, ...typed]) {
+    const { code, stdout, stderr } = await run(...args);
+    expect([args, code, stdout, stderr]).toEqual([
+      args,
+      64,
+      '',
+      expect.stringMatching(/^market-mirror: [^\n]+\n$/),
+    ]);
+    expect(stderr, args.join(' ')).toContain(line);
+    expect(stderr).not.toContain(key.slice(6, 12));
+  }
+  expect([await json('list'), await json('limits')]).toEqual(before);
 });
 
 test('settings that are wrong end with 78, before anything is made', async () => {

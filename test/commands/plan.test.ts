@@ -64,8 +64,8 @@ describe('the plan of a mirror that has lived', () => {
     expect(plan.left).toBeCloseTo((plan.available ?? 0) - plan.calls, 0);
     expect([bench.model.calls.length, digestOf(bench.file)]).toEqual([before, digest]);
 
-    await live(bench, settings, 12 * HOUR, edit);
-    const taken = 2 * (bench.model.calls.length - before);
+    await live(bench, settings, 6 * HOUR, edit);
+    const taken = 4 * (bench.model.calls.length - before);
     expect(Math.abs(taken - plan.calls) / taken).toBeLessThan(0.1);
   });
 });

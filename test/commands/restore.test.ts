@@ -24,26 +24,42 @@ import { openConnection, openReadOnly } from '../../src/store/connection.ts';
 import { type Lock, tryLock } from '../../src/store/lock.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { openStore } from '../../src/store.ts';
+import { cached } from '../helpers/cached.ts';
 import { insert, remove } from '../helpers/edits.ts';
 import { runMain } from '../helpers/main.ts';
 import { provenIn } from '../helpers/proven.ts';
-import { idsOf, read, setupSync, truth } from '../helpers/sync-bench.ts';
+import { copyMirror, idsOf, read, setupCopy, setupSync, truth } from '../helpers/sync-bench.ts';
 
-/** A mirror of which there is a backup of 40 rows; it has read 44 others since. */
-async function setup() {
+/** A mirror of which there is a backup of 40 rows; it has read 44 others since. Made once, and copied. */
+const made = cached(async () => {
   const bench = await setupSync({ rows: 40 });
   const { cwd, file, model, clock } = bench;
-  const backup = join(cwd, 'backup.db');
   await bench.sync('ai-signals');
-  const [backedUp, name] = [idsOf(file), identityOf(file).name];
-  await bench.run(['backup', backup]);
+  const [backedUp, { name }] = [idsOf(file), identityOf(file)];
+  await bench.run(['backup', join(cwd, 'backup.db')]);
   clock.advance(60_000);
   remove(0, 1)(model.data.aiSignals);
   insert(0, 5)(model.data.aiSignals);
   await bench.sync('ai-signals');
-  const dir = join(cwd, 'data');
-  const run = (...args: string[]) => bench.run(['restore', ...args]);
-  return { ...bench, dir, backup, backedUp, latest: idsOf(file), name, restore: run };
+  const backup = readFileSync(join(cwd, 'backup.db'));
+  return {
+    copy: copyMirror(bench, 40),
+    rows: [...model.data.aiSignals.rows],
+    backup,
+    backedUp,
+    latest: idsOf(file),
+    name,
+  };
+});
+
+async function setup() {
+  const { copy, rows, backup: bytes, ...known } = await made('');
+  const bench = await setupCopy(copy);
+  bench.model.data.aiSignals.rows = [...rows];
+  const backup = join(bench.cwd, 'backup.db');
+  writeFileSync(backup, bytes, { mode: 0o600 });
+  const restore = (...args: string[]) => bench.run(['restore', ...args]);
+  return { ...bench, ...known, dir: join(bench.cwd, 'data'), backup, restore };
 }
 
 const identityOf = (file: string) =>

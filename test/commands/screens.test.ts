@@ -3,12 +3,10 @@
  * helps are docs/cli.md.
  */
 
-import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { planCommand } from '../../src/commands/plan.ts';
 import { statusCommand } from '../../src/commands/status.ts';
-import { setupDoctor } from '../helpers/doctor-bench.ts';
 import { change, insert, publish } from '../helpers/edits.ts';
 import { setupKeys } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
@@ -27,11 +25,7 @@ async function expectScreen(name: string, text: string, folder: string): Promise
     .replace(/process \d+/g, 'process 1')
     .replace(/(?<=reset twice, )\d+ms/g, '500ms')
     .replace(/(?<=T\d\d:\d\d):\d\d\.\d{3}Z/g, ':00.000Z')
-    .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:1234')
-    .replace(/X-Request-ID [\w-]+/g, 'X-Request-ID r-1')
-    .replace(/(?<=market-mirror |Node\.js |SQLite )\d+\.\d+\.\d+.*/g, '1.2.3')
-    .replace(/(?:Redis|Valkey) [\d.]+, .*(?=, which)/g, 'Redis 1.2.3, /bin/redis-server')
-    .replace(/\d+ GB free, the mirror takes [\d.]+ [kM]B/g, '10 GB free, the mirror takes 340 kB');
+    .replace(/X-Request-ID [\w-]+/g, 'X-Request-ID r-1');
   await expect(masked).toMatchFileSnapshot(`screens/${name}.txt`);
 }
 
@@ -107,15 +101,4 @@ test('keys', async () => {
   await say('list');
   await say('limits');
   await expectScreen('keys', said.join('\n'), dir);
-});
-
-test('doctor', async () => {
-  const { run, cwd, sync } = await setupDoctor();
-  await sync();
-  writeFileSync('.env', '', { mode: 0o600 });
-  const [all, short] = [await run(['doctor', '--all']), await run(['doctor', '--offline'])];
-  await expectScreen('doctor', `${all.stdout}\n${short.stdout}`, cwd);
-  const wrong = { MIRROR_KEEP_HISTORY: 'long', MIRROR_SCHEDULE_NEWS: 'hourly', MIRROR_DRI: '/srv' };
-  const { stdout, stderr } = await run(['doctor', '--offline'], wrong);
-  await expectScreen('doctor-trouble', stdout + stderr, cwd);
 });

@@ -6,10 +6,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const long = [
   'test/names-of-fields',
   'test/living-here',
+  'test/daemon/',
   'test/page/',
   'test/commands/',
+  'test/wire/',
   'test/queue/',
-  'test/account/',
+  'test/reports/',
   'test/sinks/',
   'test/walk/',
   'test/mirror/',

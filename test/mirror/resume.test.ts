@@ -81,11 +81,11 @@ describe('a walk that crashes', () => {
   );
 
   it.each([
-    ['news', 1, 52, 'verified'],
-    ['ai-signals', 8, 50, 'snapshot'],
+    ['news', 1, 17, 'verified'],
+    ['ai-signals', 8, 15, 'snapshot'],
   ])('repeats few calls of %s: at most %d', async (job, most, apiCalls, verdict) => {
-    const bench = await setup({ rows: 5_000 });
-    editBefore(bench, job, { 40: crashAt(bench) });
+    const bench = await setup({ rows: 1_500 });
+    editBefore(bench, job, { 12: crashAt(bench) });
     await expect(bench.mirror(job)).rejects.toThrow('not open');
     expect(await bench.mirror(job)).toMatchObject({ verdict, apiCalls, anomalies: '{}' });
     expect(bench.model.calls.length - apiCalls).toBeLessThanOrEqual(most);

@@ -55,42 +55,33 @@ function strangeRow(at: number): Record<string, unknown> {
 const strange = '/datasets/meme-signals';
 const strangeKey = encodeURIComponent(`${SCRIPT} 7`);
 
-test('every view shows markup of others as the text that it is', async () => {
+test('every view shows markup of others as the text that it is; a long value is opened to its last letter, and 300 columns by their names', async () => {
   const views = [
-    ...[
-      '/',
-      strange,
-      `${strange}?order=${encodeURIComponent(orderText({ column: SCRIPT, descending: false }))}&q=%3Cimg`,
-    ],
-    ...[`${strange}/rows/${strangeKey}`, '/walks', '/walks/1', '/problems?job=eq.meme-signals'],
+    `${strange}?order=${encodeURIComponent(orderText({ column: SCRIPT, descending: false }))}&q=%3Cimg`,
+    ...[`${strange}/rows/${strangeKey}`, '/walks/1', '/changes?job=eq.meme-signals'],
     `/sql#${new URLSearchParams({ sql: 'SELECT * FROM meme_signals LIMIT 5' })}`,
     `/sql#${new URLSearchParams({ sql: `SELECT '${SCRIPT}` })}`,
   ];
   const found = await sweep(sight, views, {}, async (window) => {
-    const { page } = window;
-    const isHit = await page.evaluate(() => 'hit' in globalThis);
-    const alive = await page.locator('main img, main script, a[href^="javascript:"]').count();
-    const live = isHit || alive > 0 ? ['markup is alive'] : [];
-    return [...live, ...(await faultsToTheEye(window))];
+    const isHit = await window.page.evaluate(() => 'hit' in globalThis);
+    const alive = await window.page.locator('main img, main script, a[href^="javascript:"]').count();
+    return [...(isHit || alive > 0 ? ['markup is alive'] : []), ...(await faultsToTheEye(window))];
   });
   expect(found).toEqual([]);
-});
-
-test('a long value is opened on demand, to its last letter, and 300 columns are shown by their names', async () => {
   const window = await sight.visit(`${strange}/rows/${strangeKey}`);
   const { page } = window;
-  const long = page.getByRole('button', { name: /^25,000 characters/ });
-  await long.first().click();
+  await page
+    .getByRole('button', { name: /^25,000 characters/ })
+    .first()
+    .click();
   expect((await page.getByRole('dialog').locator('pre').innerText()).length).toBe(25_000);
   await page.keyboard.press('Escape');
-
   await go(window, strange);
   await page.getByText(/^Columns \d+ of \d{3}/).click();
-  expect(await page.getByRole('checkbox').count()).toBeGreaterThan(300);
   await page.getByRole('button', { name: 'All', exact: true }).click();
   await settled(page);
   const heads = page.getByRole('region', { name: 'Rows of meme-signals' }).getByRole('columnheader');
-  expect(await heads.count()).toBeGreaterThan(300);
+  await expect.poll(() => heads.count()).toBeGreaterThan(300);
 });
 
 test('money is shown to the cent, and no digit is made up behind one that was rounded', async () => {
@@ -117,8 +108,6 @@ async function keysIn(page: Page): Promise<string[]> {
 
 test('rows of many are shown as SQL finds them, to the last page; a search is given up for another without a trace', async () => {
   const views: Record<string, string> = {
-    '?order=_changed_at.desc': 'LIMIT 50',
-    '?order=_changed_at.desc&offset=15000': 'LIMIT 50 OFFSET 15000',
     [`?order=_changed_at.desc&offset=${ROWS - 50}`]: `LIMIT 50 OFFSET ${ROWS - 50}`,
     '?order=reads.desc': 'ORDER BY reads DESC LIMIT 50',
     '?order=_key&q=headline+27777': `WHERE headline LIKE '%headline 27777%' LIMIT 50`,
@@ -142,15 +131,4 @@ test('rows of many are shown as SQL finds them, to the last page; a search is gi
   await settled(page);
   expect(await keysIn(page)).toEqual(['n-29999']);
   expect(messages).toEqual([]);
-});
-
-test('the overview counts many rows, and so does SQL, beside which others are answered', async () => {
-  const window = await sight.visit('/');
-  expect(await window.page.locator('main').innerText()).toContain(shown);
-  const [slow, quick] = await Promise.all([
-    sight.visit(`/sql#${new URLSearchParams({ sql: 'SELECT sum(reads) AS reads FROM news' })}`),
-    sight.visit('/walks'),
-  ]);
-  await slow.page.getByRole('cell', { name: /^449,?985,?000$/ }).waitFor();
-  expect([window, slow, quick].flatMap(({ messages }) => messages)).toEqual([]);
 });

@@ -1,9 +1,14 @@
-/** A mirror with a past: rows that came, changed and went, one that was refused, and a walk that failed. */
+/** A mirror with a past: rows that came, changed and went, some that are held, one that was refused, drift, reports, and a walk that failed. */
 
 import { faults, when } from '../../model-api/index.ts';
 import { HOUR_MS, isoTime } from '../../src/base/clock.ts';
 import { cached } from '../helpers/cached.ts';
 import { openSight, type Sight } from './support.ts';
+
+export const HELD = 7;
+export const HOSTILE = '<img src=x onerror=alert(1)>';
+export const REPORT =
+  '-- run: every 1h\n-- to: a.csv\nSELECT quality_grade AS grade, count(*) AS n FROM ai_signals GROUP BY 1';
 
 export type Lived = Sight & {
   /** When all was as at first. */
@@ -49,6 +54,14 @@ export async function openLived(): Promise<Lived> {
   await bench.mirror('news').catch(() => undefined);
   bench.model.faults.length = 0;
   for (const job of ['smart-wallets', 'meme-signals', 'usage']) await bench.mirror(job);
+  const now = isoTime(bench.clock.now());
+  bench.tamper(`
+    UPDATE _smart_wallets_rows SET _held_since = '${now}', _held_reason = 'unproven' WHERE number <= ${HELD};
+    INSERT INTO drift (job, kind, path, detail, first_seen_at, last_seen_at, times, request_id, walk_id)
+      SELECT 'news', '${HOSTILE}', '${HOSTILE}', '${HOSTILE}', '${now}', '${now}', 1, '${HOSTILE}', id FROM walks LIMIT 1;
+    INSERT INTO _reports (name, title, sql, ran_at, duration_ms, "rows", new_rows, error, error_kind) VALUES
+      ('good', 'Grades', '${REPORT}', '${now}', 2000, 4, 4, NULL, NULL),
+      ('wrong', 'Wrong', 'SELECT no', '${now}', 1, NULL, NULL, 'wrong.sql:1: no such column: no', 'config');`);
   bench.clock.advance(60_000);
   return {
     ...sight,

@@ -63,8 +63,7 @@ const wrongSql: typeof wrong = [
 test('each mistake is one line', async () => {
   const right = { right: `-- to: right.csv\n${select}` };
   const files = Object.fromEntries([...wrong, ...wrongSql].map(([name, text]) => [name, text]));
-  const { report, run, sync, put, hook, clock } = await setupReports({ ...files, ...right });
-  await sync();
+  const { report, run, put, hook, clock } = await setupReports({ ...files, ...right });
   const lines = [...wrong, ...wrongSql].flatMap(([, , line]) => (line === '' ? [] : [line]));
   const checked = await report('--check');
   expect(checked.code).toBe(78);

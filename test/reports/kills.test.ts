@@ -1,4 +1,4 @@
-/** A kill at any point, during 200 runs, loses no alert, and repeats none but under the same id. */
+/** A kill at any point, during 60 runs, loses no alert, and repeats none but under the same id. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,8 +11,8 @@ import { compiledFolder } from '../helpers/program-file.ts';
 import { read } from '../helpers/sync-bench.ts';
 import { setupReports } from './support.ts';
 
-const RUNS = 200;
-const KILLS = 15;
+const RUNS = 60;
+const KILLS = 6;
 
 test('kills lose no alert and repeat none but under the same id', async () => {
   const random = seededRandom(5);

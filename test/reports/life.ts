@@ -37,6 +37,7 @@ await withQueryProcess(async (ask) => {
           webhook: { url, proxy: undefined },
           reports,
           state,
+          clock,
           environment: {},
           random: Math.random,
         },

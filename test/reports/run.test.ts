@@ -173,6 +173,7 @@ test('a webhook that is down keeps messages, under their ids; status says so; wh
   const bench = await setupReports({
     news: alert(),
     signals: '-- tell: always\nSELECT count(*) AS n FROM ai_signals\n',
+    usage: '-- to: usage.csv\n-- tell: never\nSELECT 1 AS one\n',
   });
   const { report, run, hook, model, cwd, file, clock } = bench;
   hook.status = 503;
@@ -181,6 +182,19 @@ test('a webhook that is down keeps messages, under their ids; status says so; wh
   expect(down.stderr).toContain(
     'news: 130 rows, 130 new; not told yet: the webhook answered 503; it is tried again',
   );
+  const nextTry = () =>
+    read<{ at: string }>(file, 'SELECT min(next_try_at) AS at FROM _report_messages')[0]?.at ?? '';
+  expect(Date.parse(nextTry())).toBeLessThan(clock.now() + MINUTE);
+  // Longer than an hour is a mistake, and not heeded.
+  for (const [retryAfter, ms] of [
+    ['1800', HOUR / 2],
+    ['864000', HOUR],
+  ] as const) {
+    hook.headers = { 'retry-after': retryAfter };
+    await report('usage');
+    expect(Math.round((Date.parse(nextTry()) - clock.now()) / 1_000)).toBe(ms / 1_000);
+  }
+  hook.headers = {};
   await renew(bench, () => insert(0)(model.data.news));
   expect((await report()).code).toBe(75);
   const status = await run(['status']);
@@ -252,19 +266,19 @@ test('a command gets the message instead of the webhook, and is run again where 
   expect(hook.messages).toEqual([]);
 });
 
-test('of hundreds of thousands of rows the file has all, and the message says how many it leaves out', async () => {
+test('of thousands of rows the file has all, and the message says how many it leaves out', async () => {
   const { report, hook, to } = await setupReports({
-    many: `-- to: many.csv\n-- watch: i\nWITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)\nSELECT i, printf('%.*c', 20, 'x') AS x FROM n\n`,
+    many: `-- to: many.csv\n-- watch: i\nWITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)\nSELECT i, printf('%.*c', 20, 'x') AS x FROM n\n`,
     wide: `-- watch: i\nSELECT value AS i, printf('%.*c', 100000, 'x') AS x FROM json_each('[1,2,3,4,5]')\n`,
   });
   expect((await report()).stdout).toBe(
-    'many: 100,000 rows, 100,000 new; many.csv; told\nwide: 5 rows, 5 new; told\n',
+    'many: 20,000 rows, 20,000 new; many.csv; told\nwide: 5 rows, 5 new; told\n',
   );
-  expect(hook.messages[0]).toMatchObject({ more: 99_950 });
-  expect(hook.messages[0]?.text).toContain('and 99,997 more');
-  expect(readFileSync(join(to, 'many.csv'), 'utf8').split('\n')).toHaveLength(100_002);
+  expect(hook.messages[0]).toMatchObject({ more: 19_950 });
+  expect(hook.messages[0]?.text).toContain('and 19,997 more');
+  expect(readFileSync(join(to, 'many.csv'), 'utf8').split('\n')).toHaveLength(20_002);
   expect(hook.messages[1]).toMatchObject({ more: 3 });
-  expect((await report('many')).stdout).toBe('many: 100,000 rows, 0 new; many.csv\n');
+  expect((await report('many')).stdout).toBe('many: 20,000 rows, 0 new; many.csv\n');
 });
 
 test('neither the key nor the address of the webhook is written, printed or sent anywhere', async () => {

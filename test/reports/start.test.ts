@@ -1,26 +1,28 @@
-/** Reports of `start`: after commits, by their schedules, with Redis and without; those of deploy/reports; and the tour. */
+/** Reports of `start`: after commits, by their schedules, with Redis and without; one that fails rests. */
 
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { keepReporting } from '../../src/daemon/reporting.ts';
+import { listJobs, tablesOf } from '../../src/job/list.ts';
+import { loadJobs } from '../../src/job/load.ts';
+import { type Report, reportDue } from '../../src/reports.ts';
+import { openStore } from '../../src/store.ts';
 import { daemonHere } from '../helpers/daemon.ts';
 import { insert, publish } from '../helpers/edits.ts';
-import { removeFolder } from '../helpers/folder.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { sharedClock } from '../helpers/virtual-clock.ts';
 import { othersOff } from '../helpers/virtual-life.ts';
-import { startWebhook } from './support.ts';
+import { setupReports, startWebhook } from './support.ts';
 
 const everyTwoSeconds = { ...othersOff, MIRROR_SCHEDULE_AI_SIGNALS: 'every 2s', MIRROR_SCHEDULE_NEWS: 'off' };
 
 async function setup(files: Record<string, string>) {
   const bench = await setupSync({ rows: 60 }, sharedClock());
   const hook = await startWebhook();
-  const { writeFileSync } = await import('node:fs');
   const folder = join(bench.cwd, 'reports');
   mkdirSync(folder, { mode: 0o755 });
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o644 });
@@ -73,30 +75,77 @@ test('while Redis is away, the timer of the daemon runs them', async () => {
   await expect.poll(() => hook.messages.length).toBeGreaterThan(before + 1);
 });
 
-const examples = readdirSync('deploy/reports');
+const failed = {
+  ranAt: '2026-11-21T12:00:00.000Z',
+  error: 'no',
+  sql: 'SELECT 1',
+  reads: [],
+  seq: 1,
+  waits: null,
+};
+const known = failed as unknown as NonNullable<Parameters<typeof reportDue>[1]>;
 
-test('every example runs on the sample data, and the tour ends with an alert that fires', async () => {
-  const hook = await startWebhook();
-  const folder = mkdtempSync(join(tmpdir(), 'mm-tour-'));
-  onTestFinished(() => removeFolder(folder));
-  for (const name of examples) copyFileSync(join('deploy/reports', name), join(folder, name));
-  const general = { PATH: process.env['PATH'] ?? '' };
-  const demo = await runMain(['demo', '--keep'], general, systemClock);
-  const [, dir = ''] = /The sample data stays in (\S+);/.exec(demo.stdout) ?? [];
-  onTestFinished(() => removeFolder(dir));
-  const settings = { ...general, MIRROR_DIR: dir, MIRROR_REPORTS: folder, MIRROR_NOTIFY: hook.url };
-  const checked = await runMain(['report', '--check'], settings, systemClock);
-  expect(checked).toMatchObject({ code: 0, stderr: '' });
-  const { code, stdout } = await runMain(['report'], settings, systemClock);
-  expect([code, stdout.match(/^[\w-]+(?=: \d)/gm)]).toEqual([
-    0,
-    examples.map((name) => name.replace('.sql', '')),
-  ]);
-  const alert = hook.messages.find(({ report }) => report === 'grade-a-buys');
-  expect(alert?.text).toMatch(/^Grade A buys: \d+ new rows: sig_/);
-  expect(alert?.rows[0]).toMatchObject({ asset: expect.any(String), confidence: expect.any(Number) });
-  expect(readFileSync(join(dir, 'reports/meme-alerts.html'), 'utf8')).toContain('<h1>Meme alerts');
-  expect(readdirSync(join(dir, 'reports')).some((name) => /^digest-\d{4}-\d\d-\d\d\.md$/.test(name))).toBe(
-    true,
-  );
+test.each([
+  [1, 1],
+  [6, 32],
+  [7, 60],
+  [70, 60],
+])('after %i failures in a row a report rests for %i minutes', (failures, minutes) => {
+  const now = Date.parse(failed.ranAt) + 1;
+  const facts = { now, latestChanges: new Map<string, number>(), completeAsOf: () => null };
+  const report = { run: 'on change', sql: failed.sql } as Report;
+  expect(reportDue(report, known, facts, failures).at).toBe(Date.parse(failed.ranAt) + minutes * 60_000);
+});
+
+test('one that fails rests twice as long each time, and is run at once when its file changes', async () => {
+  const { folder, put, environment } = await setupReports({ wrong: `-- to: wrong.csv\nSELECT json('{')\n` });
+  const dir = environment.MIRROR_DIR;
+  let now = systemClock.now();
+  const clock = {
+    ...systemClock,
+    now: () => now,
+    sleep: () => new Promise<void>((resolve) => setTimeout(resolve, 5)),
+  };
+  const store = openStore(dir, await loadJobs(), clock.now);
+  const { reports } = store;
+  let runs = 0;
+  let looks = 0;
+  const watched = {
+    ...reports,
+    all() {
+      looks += 1;
+      return reports.all();
+    },
+    fail(...of: Parameters<typeof reports.fail>) {
+      reports.fail(...of);
+      runs += 1;
+    },
+  };
+  const reporting = keepReporting({
+    ...{ dir, store: { ...store, reports: watched }, clock, random: () => 0.5, environment: {} },
+    ...{ tables: tablesOf(await listJobs()), queue: () => undefined },
+    settings: { folder, to: dir, webhook: undefined },
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+  });
+  onTestFinished(async () => {
+    await reporting.end();
+    store.close();
+  });
+  const ran = (times: number) => expect.poll(() => runs).toBe(times);
+  const lookedTwice = async () => {
+    const before = looks;
+    await expect.poll(() => looks).toBeGreaterThan(before + 2);
+  };
+  await ran(1);
+  for (const [at, minutes] of [1, 2, 4].entries()) {
+    now += minutes * 60_000 - 1_000;
+    await lookedTwice();
+    expect([minutes, runs]).toEqual([minutes, at + 1]);
+    now += 1_000;
+    await ran(at + 2);
+  }
+  put('wrong', `-- to: wrong.csv\nSELECT json('[')\n`);
+  await ran(5);
+  now += 60_000;
+  await ran(6);
 });

@@ -23,7 +23,10 @@ export type Message = {
 export const SECRET = 'canary-hook-77c1';
 
 export async function startWebhook() {
-  const hook = { status: 200, messages: [] as Message[], answerAfterMs: () => 0, url: '' };
+  const hook = {
+    ...{ status: 200, headers: {} as Record<string, string>, messages: [] as Message[] },
+    ...{ answerAfterMs: () => 0, url: '' },
+  };
   const server = createServer((request, response) => {
     let text = '';
     request.on('data', (piece) => {
@@ -31,7 +34,7 @@ export async function startWebhook() {
     });
     request.on('end', () => {
       if (hook.status === 200) hook.messages.push(JSON.parse(text));
-      setTimeout(() => response.writeHead(hook.status).end(), hook.answerAfterMs());
+      setTimeout(() => response.writeHead(hook.status, hook.headers).end(), hook.answerAfterMs());
     });
   });
   const { url, close } = await listenOnLoopback(server);

@@ -54,28 +54,32 @@ const longKeys = [1_998, 2_000, 2_002, 2_690, 2_704, 2_706, 6_000, 60_000].flatM
 const texts = [...naughtyStrings, ...longKeys];
 const numbers = [...wholeForms, ...brokenForms, ...longForms];
 
-/** @param drifting a value whose type changes. */
+/**
+ * Each text is a key, or a value, and in a list.
+ * @param drifting a value whose type changes.
+ */
 const rowsWith = (drifting: (at: number) => string): Row[] =>
-  texts.map((text, at) => {
+  Array.from({ length: Math.ceil(texts.length / 2) }, (_, at) => {
+    const [key, text] = [texts[2 * at] as string, turn(texts, 2 * at + 1)];
     const json = at % 2 === 0 ? JSON.stringify(text) : escaped(text);
     return {
       place: String(at),
-      id: text === '' ? '"empty"' : json,
+      id: key === '' ? '"empty"' : at % 2 === 0 ? escaped(key) : JSON.stringify(key),
       text: json,
       whole: turn(wholeForms, at),
       broken: turn([...wholeForms, ...brokenForms], at),
       long: turn(numbers, at),
       mixed: [turn(numbers, at), json, turn(['true', 'null', '[1.0,"x"]'], at)][at % 3] ?? '',
       flag: turn(['true', 'false', 'null'], at),
-      list: `[${json},${turn(numbers, at)}]`,
+      list: `[${json},${JSON.stringify(key)},${turn(numbers, at)}]`,
       drifting: drifting(at),
     };
   });
 
-/** What a field becomes, one walk after the other, in one row after the other. */
+/** What a field becomes in one row after the other, one walk after the other. */
 const whole = (at: number) => turn(['1', '2.0', '1e1', '-0'], at);
-const drifts = [undefined, '1.5', '12345678901234567890', '"a text"', '["a list",1.0]'].map(
-  (json, walk) => (at: number) => (at === walk && json !== undefined ? json : whole(at)),
+const drifts = [[], ['1.5', '12345678901234567890'], ['"a text"', '["a list",1.0]']].map(
+  (others) => (at: number) => others[at] ?? whole(at),
 );
 
 /** `isSpelt`: NUL is U+FFFD there. `isExact`: a whole number has all its digits there. */

@@ -67,16 +67,6 @@ describe('a row that breaks the contract', () => {
     expect(quarantined(bench)).toEqual([{ key: keys[0], times: 2, resolved: 0 }]);
   });
 
-  it('is resolved once it comes and fits', async () => {
-    const { bench, keys } = await setupRefusing(1, 2);
-    change(1, { confidence: 0.5 })(bench.upstream(job));
-    await bench.mirror(job);
-    expect(quarantined(bench)).toEqual([
-      { key: keys[0], times: 1, resolved: 1 },
-      { key: keys[1], times: 2, resolved: 0 },
-    ]);
-  });
-
   it('is resolved once it comes and fits, also by a walk that proves nothing of the others', async () => {
     const { bench, keys } = await setupRefusing(1, 2);
     change(1, { confidence: 0.5 })(bench.upstream(job));
@@ -170,15 +160,6 @@ describe('a dataset of which no row fits', () => {
     for (const row of bench.upstream(job).rows.slice(100, 250)) row['confidence'] = 'high';
     expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', inserted: 200, quarantined: 150 });
   });
-
-  it('is halted where it is a snapshot that no table can hold', async () => {
-    const bench = await setupRows();
-    await expect(bench.mirrorRows('usage', `${'['.repeat(1_200)}${']'.repeat(1_200)}`)).rejects.toMatchObject(
-      { exitCode: 65 },
-    );
-    expect(bench.sql('SELECT * FROM usage')).toEqual([]);
-    expect(bench.sql('SELECT job FROM quarantine')).toEqual([{ job: 'usage' }]);
-  });
 });
 
 const confidences = (bench: Bench) =>
@@ -217,17 +198,6 @@ describe('a retry after a fix of the contract', () => {
     ).toEqual([{ path: 'asset' }]);
   });
 
-  it('puts the row that it was in place of an older version, which goes to the history', async () => {
-    const bench = await setup({ rows: 5 });
-    await bench.mirror(job);
-    change(1, { confidence: 'high' })(bench.upstream(job));
-    await bench.mirror(job);
-    bench.clock.advance(MINUTE);
-    retryRefused(mended(bench), bench.store);
-    expect(confidences(bench)).toHaveLength(1);
-    expect(bench.sql('SELECT _ended_by FROM ai_signals_history')).toEqual([{ _ended_by: 'update' }]);
-  });
-
   it('does not bring back a row that a later walk proved to be gone', async () => {
     const { bench, keys } = await setupRefusing(1, 3);
     remove(1)(bench.upstream(job));
@@ -251,21 +221,6 @@ describe('a retry after a fix of the contract', () => {
     expect(await bench.mirror(job)).toMatchObject({ renewalOf: id });
     expect(retryRefused(mended(bench), bench.store)).toMatchObject({ mirrored: 1, gone: 0 });
     expect(bench.table('ai_signals').size).toBe(150);
-  });
-
-  it('keeps its rows in the walks that follow', async () => {
-    const { bench } = await setupRefusing(1);
-    retryRefused(mended(bench), bench.store);
-    bench.upstream(job).generatedAt = new Date(bench.clock.now() + MINUTE).toISOString();
-    const fixed = mended(bench);
-    Object.assign(bench.job(job), fixed);
-    expect(await bench.mirror(job)).toMatchObject({
-      verdict: 'snapshot',
-      inserted: 0,
-      updated: 0,
-      deleted: 0,
-      quarantined: 0,
-    });
   });
 
   it('is told with the next proof, and once, though the walk that brought the rows changed others', async () => {

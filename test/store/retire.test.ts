@@ -113,9 +113,6 @@ describe('a row that is held', () => {
     rows.splice(20, 0, { ...gone, ...changes });
     return { bench, key: String(gone?.['id']) };
   }
-  const followed = (bench: Bench, job: string) =>
-    bench.sql('SELECT volatile_seq AS seq FROM _datasets WHERE job = ?', job)[0]?.['seq'] as number;
-
   it('no longer is as soon as a page that shows it is saved, though the walk breaks off behind it', async () => {
     const { bench } = await setupHeld('news');
     bench.model.faults = [when({ from: 2 }, faults.status(500))];
@@ -148,18 +145,6 @@ describe('a row that is held', () => {
     rows.splice(320, 0, gone);
     const { id } = await bench.mirror('news');
     expect(bench.sql("SELECT walk_id FROM fields WHERE path = '$.rare'")).toEqual([{ walk_id: id }]);
-  });
-
-  it('is told to those who follow the mirror as volatile values are, for no number of a change says so', async () => {
-    const { bench } = await setupHeld('news');
-    const seq = bench.sql('SELECT last_seq FROM _datasets');
-    const held = followed(bench, 'news');
-    expect(held).toBe(1);
-    await bench.mirror('news');
-    expect(followed(bench, 'news')).toBe(2);
-    await bench.mirror('news');
-    expect(followed(bench, 'news')).toBe(2);
-    expect(bench.sql('SELECT last_seq FROM _datasets')).toEqual(seq);
   });
 
   it('shows in a query as of then, and not as of before', async () => {
@@ -260,17 +245,6 @@ describe('a removal', () => {
     expect(await bench.mirror('news')).toMatchObject({ id: 3, deleted: 5 });
   });
 
-  it('counts one walk as one proof, however often it is interrupted at its end', async () => {
-    const [bench] = await setupGone(50, 20);
-    bench.tamper(
-      `CREATE TRIGGER disk_fails BEFORE UPDATE OF finished_at ON walks BEGIN SELECT raise(ABORT, 'disk'); END`,
-    );
-    for (let walk = 0; walk < 3; walk += 1) await expect(bench.mirror('news')).rejects.toThrow('disk');
-    bench.tamper('DROP TRIGGER disk_fails');
-    expect(await bench.mirror('news')).toMatchObject({ id: 2, deleted: 0 });
-    expect(await bench.mirror('news')).toMatchObject({ id: 3, deleted: 1 });
-  });
-
   it('leaves out a row that the walk meets after it was interrupted at its end', async () => {
     const [bench, gone] = await setupGone(150, 120);
     await bench.mirror('news');
@@ -296,8 +270,8 @@ describe('a removal', () => {
   });
 });
 
-describe('a removal of thousands of rows', () => {
-  const ROWS = 2_300;
+describe('a removal of many rows', () => {
+  const ROWS = 240;
 
   /** All rows of the list have others in their place, and the proof that holds them is there; the next one removes them. */
   async function setupReplaced(): Promise<Bench> {
@@ -330,7 +304,7 @@ describe('a removal of thousands of rows', () => {
     const pages = setupPages(bench);
     const before = keysNow(bench, pages, 'news');
     bench.tamper(
-      `CREATE TRIGGER stops BEFORE DELETE ON _news_rows WHEN (SELECT count(*) FROM _news_rows) <= 3000
+      `CREATE TRIGGER stops BEFORE DELETE ON _news_rows WHEN (SELECT count(*) FROM _news_rows) <= 300
        BEGIN SELECT (WITH RECURSIVE turns(n) AS (SELECT 1 UNION ALL SELECT 2 FROM turns) SELECT count(*) FROM turns); END`,
     );
     await killedWithinCommit(bench, ['sync', 'news']);

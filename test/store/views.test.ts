@@ -221,38 +221,6 @@ describe('rows without a key', () => {
   });
 });
 
-describe('rows that contradict the key chosen for them', () => {
-  const rows = ['{"id":3,"t":"c"}', '{"id":3,"t":"d"}', '{"id":2,"t":"b"}', '{"id":1,"t":"a"}'];
-  const all = ['1a', '2b', '3c', '3d'].map((row) => ({ id: Number(row[0]), t: row[1] }));
-
-  async function setupContradicted() {
-    const bench = await setupRows();
-    await bench.mirrorRows('news', '{"id":1,"t":"a"}', '{"id":2,"t":"b"}');
-    expect(await bench.mirrorRows('news', ...rows)).toMatchObject({ inserted: 2, updated: 0 });
-    bench.reopen();
-    return bench;
-  }
-
-  it('are all kept, walk after walk, in whatever order they come', async () => {
-    const bench = await setupContradicted();
-    for (const told of [rows, rows.toReversed(), rows])
-      expect(await bench.mirrorRows('news', ...told)).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
-    expect(bench.sql('SELECT id, t FROM news ORDER BY t')).toEqual(all);
-    expect(bench.sql('SELECT * FROM news_history')).toEqual([]);
-    expect(bench.sql(`SELECT detail FROM drift WHERE kind = 'contradicted-key'`)).toEqual([
-      { detail: 'two rows share 3' },
-    ]);
-  });
-
-  it('are in the table or the history when one comes alone, and in the table when all are back', async () => {
-    const bench = await setupContradicted();
-    expect(await bench.mirrorRows('news', ...rows.slice(1))).toMatchObject({ inserted: 0, deleted: 0 });
-    expect(bench.sql('SELECT id, t FROM news UNION SELECT id, t FROM news_history ORDER BY t')).toEqual(all);
-    await bench.mirrorRows('news', ...rows);
-    expect(bench.sql('SELECT id, t FROM news ORDER BY t')).toEqual(all);
-  });
-});
-
 it('opening a mirror again changes nothing in its schema', async () => {
   const bench = await setup({ rows: 3, walked: ['news'] });
   const version = () => bench.sql('PRAGMA schema_version');

@@ -136,7 +136,7 @@ describe('names as they are kept', () => {
         expect(withPlainNames(write(value, escaped))).toBe(plain);
         expect(withPlainNames(plain)).toBe(plain);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { concludeMotion, isRestless, type Motion, noMotion, observe } from '../../src/validate/motion.ts';
+import { isRestless, type Motion, motionsOfWalk, noMotion, observe } from '../../src/validate/motion.ts';
 
 type Members = Record<string, unknown>;
 
@@ -12,7 +12,7 @@ function watch(walks: number, rows: (walk: number, at: number) => Members, count
       seen,
       Array.from({ length: count }, (_, at) => [rows(walk - 1, at), rows(walk, at)] as const),
     );
-    known = concludeMotion(known, seen);
+    known = motionsOfWalk(known, seen);
   }
   return known;
 }

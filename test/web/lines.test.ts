@@ -3,6 +3,8 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { fetchOverview, jsonLines } from '../../web/service.ts';
 
+const zurich = new TextEncoder().encode('"Zürich"\n');
+
 async function linesOf(...pieces: (string | Uint8Array)[]): Promise<unknown[]> {
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
@@ -17,26 +19,13 @@ async function linesOf(...pieces: (string | Uint8Array)[]): Promise<unknown[]> {
   return lines;
 }
 
-test('a line may come in pieces, and a piece hold several lines', async () => {
-  expect(await linesOf('{"a":', '1}\n{"b":2}\n{"c"', ':3}\n')).toEqual([{ a: 1 }, { b: 2 }, { c: 3 }]);
-});
-
-test('a letter may be cut in two', async () => {
-  const bytes = new TextEncoder().encode('"Zürich"\n');
-  expect(await linesOf(bytes.slice(0, 3), bytes.slice(3))).toEqual(['Zürich']);
-});
-
-test('the last line needs no end', async () => {
-  expect(await linesOf('1\n2')).toEqual([1, 2]);
-});
-
-test('a line that was cut off is an error', async () => {
-  await expect(linesOf('{"a":1}\n{"b"')).rejects.toThrow(SyntaxError);
-});
-
-test('a line that was cut off is left out where the next one says why', async () => {
-  expect(await linesOf('{"a":1}\n{"b"', '\n{"failed":1}\n')).toEqual([{ a: 1 }, { failed: 1 }]);
-});
+test.each<[title: string, pieces: (string | Uint8Array)[], lines: unknown[]]>([
+  ['in pieces, several to a piece', ['{"a":', '1}\n{"b":2}\n{"c"', ':3}\n'], [{ a: 1 }, { b: 2 }, { c: 3 }]],
+  ['a letter cut in two', [zurich.slice(0, 3), zurich.slice(3)], ['Zürich']],
+  ['no end of the last', ['1\n2'], [1, 2]],
+  ['cut off: what failed comes behind it', ['{"a":1}\n{"b"', '\n{"failed":1}\n'], [{ a: 1 }, { failed: 1 }]],
+  ['cut off at the end', ['1\n{"b"'], [1]],
+])('lines: %s', async (_, pieces, lines) => expect(await linesOf(...pieces)).toEqual(lines));
 
 test.each([
   ['a failed query', { failed: { kind: 'usage', message: 'no such table' } }, 'no such table'],
@@ -45,5 +34,5 @@ test.each([
 ])('what went wrong is told in words: %s', async (_, body, message) => {
   vi.stubGlobal('fetch', async () => Response.json(body, { status: 408 }));
   onTestFinished(() => void vi.unstubAllGlobals());
-  expect((await fetchOverview()).problem?.message).toBe(message);
+  expect((await fetchOverview(new AbortController().signal)).problem?.message).toBe(message);
 });

@@ -1,7 +1,8 @@
 /** When something changed: days and moments, as clocks show them. */
 
 import type { PageQuestion } from '../../src/serve/page/wire.ts';
-import { clockTime, DAY_MS, fromClock, MINUTE_MS, type Zone } from '../formats.ts';
+import { clockTime, DAY_MS, fromClock, type Zone } from '../formats.ts';
+import { askOf, condition } from '../question.ts';
 import type { Answer } from '../service.ts';
 
 /** `2026-11-22`. */
@@ -30,35 +31,37 @@ export function weeksOf(month: Month): (Day | null)[][] {
   return Array.from({ length: places.length / 7 }, (_, week) => places.slice(week * 7, week * 7 + 7));
 }
 
-/** A day by the clock of some place begins at any of them. */
-const QUARTER_MS = 15 * MINUTE_MS;
+const columns = ['last_seq', 'job', 'inserted', 'updated', 'deleted'];
+/** A walk each half a minute, all month long. */
+const MOST_WALKS = 90_000;
 
-export function changesOfMonth(month: Month, zone: Zone): PageQuestion {
+/** The walks of a month that changed something, the latest first. */
+export function walksOfMonth(month: Month, zone: Zone): PageQuestion {
+  const [from, until] = [month, monthAfter(month, 1)].map((one) => String(startOf(`${one}-01`, zone)));
   return {
-    sql: `SELECT last_seq / ${QUARTER_MS} AS quarter, sum(inserted + updated + deleted) AS changes
-FROM walks WHERE last_seq >= :from AND last_seq < :until GROUP BY 1`,
-    params: { from: startOf(`${month}-01`, zone), until: startOf(`${monthAfter(month, 1)}-01`, zone) },
-    limit: 4_000,
+    ask: askOf({
+      ...{ table: 'walks', select: columns, limit: MOST_WALKS },
+      where: [condition('last_seq', 'gte', from), condition('last_seq', 'lt', until)],
+      order: [{ column: 'last_seq', descending: true }],
+    }),
+    limit: MOST_WALKS,
   };
 }
 
-export function changesByDay({ rows }: Pick<Answer, 'rows'>, zone: Zone): Map<Day, number> {
-  const days = new Map<Day, number>();
-  for (const [quarter, changes] of rows) {
-    const day = dayOf(Number(quarter) * QUARTER_MS, zone);
-    days.set(day, (days.get(day) ?? 0) + Number(changes));
+/** `at`: the moment of its latest change, in epoch milliseconds. */
+export type ChangingWalk = { at: number; job: string; inserted: number; updated: number; deleted: number };
+
+export function walksByDay({ rows }: Pick<Answer, 'rows'>, zone: Zone): Map<Day, ChangingWalk[]> {
+  const days = new Map<Day, ChangingWalk[]>();
+  for (const [seq, job, ...counts] of rows) {
+    const [inserted = 0, updated = 0, deleted = 0] = counts.map(Number);
+    const walk = { at: Number(seq), job: String(job), inserted, updated, deleted };
+    const day = dayOf(walk.at, zone);
+    const known = days.get(day);
+    if (known) known.push(walk);
+    else days.set(day, [walk]);
   }
   return days;
-}
-
-/** The latest first. */
-export function changesOfDay(day: Day, zone: Zone, limit: number): PageQuestion {
-  return {
-    sql: `SELECT last_seq, job, inserted, updated, deleted
-FROM walks WHERE last_seq >= :from AND last_seq < :until ORDER BY last_seq DESC`,
-    params: { from: startOf(day, zone), until: endOf(day, zone) },
-    limit,
-  };
 }
 
 const startOf = (day: Day, zone: Zone) => fromClock(`${day}T00:00:00`, zone) ?? 0;

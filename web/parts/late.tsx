@@ -33,7 +33,7 @@ export function Late<Props extends object>({ load, props }: { load: Load<Props>;
   return problem ? <Failed problem={problem} again={() => location.reload()} /> : <Loading />;
 }
 
-const notLoaded: QueryProblem = {
+export const notLoaded: QueryProblem = {
   kind: 'away',
   message:
     'this part of the page could not be loaded: the service is away, or was updated; load the page again',

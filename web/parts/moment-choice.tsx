@@ -1,27 +1,26 @@
 /** Choosing a moment: a while ago, a time by the clock, or a day on which something changed and one of its changes. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { PageCell } from '../../src/serve/page/wire.ts';
 import { useAnswer, useSchema } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
 import { clockTime, count, DAY_MS, fromClock, HOUR_MS, number, type Zone, zoneName } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { usePreferences } from '../preferences.ts';
+import { askOf } from '../question.ts';
 import { go, linkHere, linkTo } from '../router.ts';
 import {
-  changesByDay,
-  changesOfDay,
-  changesOfMonth,
+  type ChangingWalk,
   type Day,
   dayOf,
   dayOfChanges,
   endOf,
-  type Month,
   monthAfter,
   monthOf,
+  walksByDay,
+  walksOfMonth,
   weeksOf,
 } from './calendar.ts';
-import { Failed, Loading } from './states.tsx';
+import { Awaited } from './states.tsx';
 import { Heads } from './table.tsx';
 import { Time } from './time.tsx';
 
@@ -31,14 +30,25 @@ export const whilesAgo = [
   ['a week ago', 7 * DAY_MS],
 ] as const;
 
+const firstWalk = askOf({
+  table: 'walks',
+  select: ['started_at'],
+  order: [{ column: 'started_at', descending: false }],
+  limit: 1,
+});
+
 export function MomentChoice({ at, close }: { at: string | null; close(): void }) {
   const { zone } = usePreferences();
+  const { overview } = useLive();
   const panel = useRef<HTMLDivElement>(null);
   const shown = at === null ? serviceNow() : Date.parse(at);
   const [day, setDay] = useState(() => dayOf(shown, zone));
-  const first = useAnswer({ sql: FIRST_WALK, limit: 1 }).value?.rows[0]?.[0];
-  const earliest = typeof first === 'string' ? Date.parse(first) : null;
-  useCloseFromOutside(panel, close);
+  const begun = useAnswer({ ask: firstWalk, limit: 1 }).value;
+  const first = begun && String(begun.rows[0]?.[0] ?? '');
+  const earliest = first ? Date.parse(first) : null;
+  const changed = overview?.status.datasets.map(({ lastChange }) => lastChange).join();
+  const query = useAnswer(walksOfMonth(monthOf(day), zone), { changed });
+  const days = query.value && !query.isOld ? walksByDay(query.value, zone) : new Map<Day, ChangingWalk[]>();
   useEffect(() => panel.current?.querySelector<HTMLElement>('button, input')?.focus(), []);
   const show = (ms: number | null) => {
     go(linkHere({ at: ms === null ? null : new Date(ms).toISOString() }));
@@ -59,9 +69,12 @@ export function MomentChoice({ at, close }: { at: string | null; close(): void }
           ))}
       </div>
       <Typed shown={shown} zone={zone} show={show} />
-      <Calendar chosen={day} zone={zone} earliest={earliest} choose={setDay} />
-      <DayChanges day={day} zone={zone} at={at} show={show} />
-      {first !== undefined && <Reach first={first} />}
+      <Calendar chosen={day} zone={zone} earliest={earliest} days={days} choose={setDay} />
+      <Awaited query={query} loading="Looking for changes" />
+      {query.value && !query.isOld && (
+        <DayChanges day={day} zone={zone} at={at} walks={days.get(day) ?? []} show={show} />
+      )}
+      {first !== null && <Reach first={first} />}
     </div>
   );
 }
@@ -96,25 +109,6 @@ function Typed({ shown, zone, show }: { shown: number; zone: Zone; show(ms: numb
   );
 }
 
-function useCloseFromOutside(panel: { current: HTMLElement | null }, close: () => void): void {
-  const latest = useRef(close);
-  latest.current = close;
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => event.key === 'Escape' && latest.current();
-    const onPointer = (event: PointerEvent) => {
-      // Its button opens and closes it by itself.
-      const within = panel.current?.parentElement;
-      if (within && !within.contains(event.target as Node)) latest.current();
-    };
-    document.addEventListener('keydown', onKey);
-    document.addEventListener('pointerdown', onPointer);
-    return () => {
-      document.removeEventListener('keydown', onKey);
-      document.removeEventListener('pointerdown', onPointer);
-    };
-  }, [panel]);
-}
-
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
 /** A month. Days on which something changed are marked: the more changes, the longer the mark. */
@@ -123,36 +117,38 @@ type CalendarProps = {
   zone: Zone;
   /** When the past begins; null while that is not known. */
   earliest: number | null;
+  days: ReadonlyMap<Day, readonly ChangingWalk[]>;
   choose(day: Day): void;
 };
 
-function Calendar({ chosen, zone, earliest, choose }: CalendarProps) {
-  const [month, setMonth] = useState<Month>(() => monthOf(chosen));
-  const { overview } = useLive();
-  const lastChange = overview?.status.datasets.map((dataset) => dataset.lastChange).join();
-  const { value } = useAnswer(changesOfMonth(month, zone), { changed: lastChange });
+function Calendar({ chosen, zone, earliest, days, choose }: CalendarProps) {
   const table = useRef<HTMLTableElement>(null);
+  const month = monthOf(chosen);
   const today = dayOf(serviceNow(), zone);
   const firstDay = earliest === null ? today : dayOf(earliest, zone);
-  const days = value ? changesByDay(value, zone) : new Map<Day, number>();
-  const most = Math.max(1, ...days.values());
-  /** One of them is reached by Tab; arrows lead to the others. */
-  const reached = monthOf(chosen) === month ? chosen : `${month}-01`;
+  const changesOn = (day: Day) =>
+    (days.get(day) ?? []).reduce((sum, walk) => sum + walk.inserted + walk.updated + walk.deleted, 0);
+  const most = Math.max(1, ...[...days.keys()].map(changesOn));
+  const step = (months: number, name: string, sign: string) => {
+    const to = monthAfter(month, months);
+    const isThere = to >= monthOf(firstDay) && to <= monthOf(today);
+    return (
+      <button
+        type="button"
+        aria-label={name}
+        disabled={!isThere}
+        onClick={() => choose(to === monthOf(today) ? today : `${to}-01`)}
+      >
+        {sign}
+      </button>
+    );
+  };
   return (
     <section class="calendar" aria-label="Days on which something changed">
       <div class="tools between">
-        <button type="button" aria-label="month before" onClick={() => setMonth(monthAfter(month, -1))}>
-          ‹
-        </button>
+        {step(-1, 'month before', '‹')}
         <b aria-live="polite">{month}</b>
-        <button
-          type="button"
-          aria-label="next month"
-          disabled={month >= monthOf(today)}
-          onClick={() => setMonth(monthAfter(month, 1))}
-        >
-          ›
-        </button>
+        {step(1, 'next month', '›')}
       </div>
       <table ref={table} onKeyDown={(event) => moveFocus(event, table.current)}>
         <Heads names={weekdays} />
@@ -167,13 +163,14 @@ function Calendar({ chosen, zone, earliest, choose }: CalendarProps) {
                       class="day quiet"
                       data-day={day}
                       disabled={day > today || day < firstDay}
-                      tabIndex={day === reached ? 0 : -1}
+                      // One of them is reached by Tab; arrows lead to the others.
+                      tabIndex={day === chosen ? 0 : -1}
                       aria-pressed={day === chosen}
-                      aria-label={`${Number(day.slice(8))}: ${day}, ${count(days.get(day) ?? 0, 'change')}`}
+                      aria-label={`${Number(day.slice(8))}: ${day}, ${count(changesOn(day), 'change')}`}
                       onClick={() => choose(day)}
                     >
                       {Number(day.slice(8))}
-                      <Mark part={(days.get(day) ?? 0) / most} />
+                      <Mark part={changesOn(day) / most} />
                     </button>
                   )}
                 </td>
@@ -208,13 +205,18 @@ function moveFocus(event: KeyboardEvent, table: HTMLTableElement | null): void {
   next?.focus();
 }
 
-type DayChangesProps = { day: Day; zone: Zone; at: string | null; show(ms: number): void };
+type DayChangesProps = {
+  day: Day;
+  zone: Zone;
+  at: string | null;
+  walks: readonly ChangingWalk[];
+  show(ms: number): void;
+};
 
 const MOST = 200;
 
 /** The changes of a day, each with the moment that shows it. */
-function DayChanges({ day, zone, at, show }: DayChangesProps) {
-  const { value, problem, again } = useAnswer(changesOfDay(day, zone, MOST));
+function DayChanges({ day, zone, at, walks, show }: DayChangesProps) {
   const end = endOf(day, zone) - 1;
   return (
     <section class="day-changes" aria-label={`Changes of ${day}`}>
@@ -228,49 +230,40 @@ function DayChanges({ day, zone, at, show }: DayChangesProps) {
           </button>
         )}
       </div>
-      {problem && <Failed problem={problem} again={again} />}
-      {!value && !problem && <Loading what="Looking for changes" />}
-      {value?.rows.length === 0 && <p class="note">Nothing changed on this day.</p>}
+      {walks.length === 0 && <p class="note">Nothing changed on this day.</p>}
       <ul>
-        {value?.rows.map(([seq, job, inserted, updated, deleted]) => {
-          const ms = Number(seq);
-          return (
-            <li key={ms}>
-              <button
-                type="button"
-                class="quiet tools"
-                aria-pressed={at !== null && Date.parse(at) === ms}
-                onClick={() => show(ms)}
-              >
-                <span>{clockTime(ms, zone).slice(11)}</span> <span>{job as string}</span>
-                <span class="note">
-                  {number(Number(inserted))} new, {number(Number(updated))} changed, {number(Number(deleted))}{' '}
-                  gone
-                </span>
-              </button>
-            </li>
-          );
-        })}
+        {walks.slice(0, MOST).map(({ at: ms, job, inserted, updated, deleted }) => (
+          <li key={ms}>
+            <button
+              type="button"
+              class="quiet tools"
+              aria-pressed={at !== null && Date.parse(at) === ms}
+              onClick={() => show(ms)}
+            >
+              <span>{clockTime(ms, zone).slice(11)}</span> <span>{job}</span>
+              <span class="note">
+                {number(inserted)} new, {number(updated)} changed, {number(deleted)} gone
+              </span>
+            </button>
+          </li>
+        ))}
       </ul>
-      {value?.isCut && <p class="note">The latest {MOST} are shown.</p>}
+      {walks.length > MOST && <p class="note">The latest {MOST} are shown.</p>}
     </section>
   );
 }
 
-const FIRST_WALK = 'SELECT min(started_at) FROM walks';
-
-/** How far back each dataset can be shown. */
-function Reach({ first }: { first: PageCell }) {
+/** How far back each dataset can be shown. @param first empty where there was no walk. */
+function Reach({ first }: { first: string }) {
   const { value: schema } = useSchema();
   const dropped = Object.entries(schema?.historyFrom ?? {}).filter(([, from]) => from !== null);
   return (
     <div class="note reach">
-      {first === null ? (
+      {first === '' ? (
         <p>Nothing was mirrored yet: there is no past.</p>
       ) : (
         <p>
-          The past reaches back to the first walk that is known of,{' '}
-          <Time at={String(first)} exactness="minute" />
+          The past reaches back to the first walk that is known of, <Time at={first} exactness="minute" />
           {dropped.length > 0 && '; but older versions of rows were dropped:'}
         </p>
       )}

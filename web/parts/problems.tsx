@@ -22,7 +22,10 @@ const noDaemon: ShownProblem = {
 /** One for each cause. @param job of this dataset, and those that all have in common. */
 export function problemsOf({ status }: Overview, job?: string | null): ShownProblem[] {
   const { problems, datasets, daemon } = status;
-  const found = problems.filter((problem) => !job || problem.job === null || problem.job === job);
+  // Reports are of no dataset.
+  const found = problems.filter(
+    (problem) => !job || problem.job === job || (problem.job === null && !ofReports.includes(problem.code)),
+  );
   const folded: ShownProblem[] = foldProblems(found);
   const isSaid = found.some(({ cause }) => cause === 'no-daemon');
   const isSynced = datasets.some(({ doing }) => doing.sync !== null);
@@ -31,13 +34,18 @@ export function problemsOf({ status }: Overview, job?: string | null): ShownProb
   return folded.toSpliced(errors, 0, noDaemon);
 }
 
-type Props = { problems: readonly ShownProblem[]; overview: Overview; label: string };
+const ofReports: readonly ShownProblem['code'][] = ['report-failed', 'report-unsent'];
 
-export function ProblemList({ problems, overview, label }: Props) {
+/** Beside other things only the gravest are shown. */
+const MOST = 5;
+
+type Props = { problems: readonly ShownProblem[]; overview: Overview; label: string; isWhole?: boolean };
+
+export function ProblemList({ problems, overview, label, isWhole = false }: Props) {
   if (problems.length === 0) return null;
   return (
     <ul class="problems card" aria-label={label}>
-      {problems.map((problem) => (
+      {(isWhole ? problems : problems.slice(0, MOST)).map((problem) => (
         <li key={`${problem.code} ${problem.jobs}`} class={problem.level}>
           <span class="mark" aria-hidden="true">
             {problem.level === 'error' ? '×' : '!'}
@@ -58,6 +66,13 @@ export function ProblemList({ problems, overview, label }: Props) {
           </p>
         </li>
       ))}
+      {!isWhole && problems.length > MOST && (
+        <li>
+          <a class="message" href={linkTo('/problems')}>
+            {problems.length - MOST} more
+          </a>
+        </li>
+      )}
     </ul>
   );
 }
@@ -101,6 +116,9 @@ function Action({ problem: { code, jobs }, overview }: { problem: ShownProblem; 
     case 'moved-rows':
     case 'moving-field':
       return <a href={linkTo('/problems', { job })}>See the differences</a>;
+    case 'report-failed':
+    case 'report-unsent':
+      return <a href={linkTo('/reports')}>See the reports</a>;
     case 'key-refused':
     case 'scope-missing':
     case 'unreachable':

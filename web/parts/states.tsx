@@ -4,8 +4,6 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Phrase } from '../../src/serve/page/wire.ts';
 import type { Query } from '../ask.ts';
-import { localNow } from '../clock.ts';
-import { duration } from '../formats.ts';
 import type { QueryProblem } from '../service.ts';
 import { Time } from './time.tsx';
 
@@ -41,32 +39,6 @@ export function Failed({ problem, again }: { problem: QueryProblem; again?: (() 
   );
 }
 
-/** Most answers are faster. */
-const SEEN_AFTER_MS = 1_000;
-
-/** How long an answer takes so far, and a button that ends the query. */
-export function Running({ query, what = 'Reading' }: { query: Query<unknown>; what?: string }) {
-  const { isLoading, stop } = query;
-  const [ms, setMs] = useState(0);
-  useEffect(() => {
-    if (!isLoading) return;
-    const begun = localNow();
-    setMs(0);
-    const timer = setInterval(() => setMs(localNow() - begun), 200);
-    return () => clearInterval(timer);
-  }, [isLoading]);
-  if (!isLoading || ms < SEEN_AFTER_MS) return null;
-  return (
-    <p class="note tools">
-      <span role="status">{what}…</span>
-      <span>{duration(ms / 1_000)}</span>
-      <button type="button" onClick={stop}>
-        Stop
-      </button>
-    </p>
-  );
-}
-
 type Props = {
   query: Query<unknown>;
   /** What is done until there is something to show. */
@@ -80,7 +52,6 @@ export function Awaited({ query, loading = 'Loading', isThere = query.value !== 
   return (
     <>
       {query.problem && <Failed problem={query.problem} again={query.again} />}
-      <Running query={query} />
       {!isThere && query.isLoading && <Loading what={loading} />}
     </>
   );

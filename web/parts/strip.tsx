@@ -31,7 +31,6 @@ export function Strip({ walks, label }: { walks: readonly WalkMark[]; label: str
                 onMouseEnter={() => setChosen(walk.id)}
                 onFocus={() => setChosen(walk.id)}
                 onBlur={() => setChosen(null)}
-                onKeyDown={moveFocus}
               >
                 {outcomes[outcome].letter}
               </a>
@@ -55,21 +54,6 @@ export function sentenceOf(walk: WalkMark): string {
     finishedAt === null ? '' : ` in ${duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1_000)}`;
   const what = `${outcomes[outcomeOf(walk)].label}, ${count(rows, 'row')}, ${count(apiCalls, 'call')}${took}`;
   return isTold ? what : `${what}: ${error}`;
-}
-
-/** Left and right go through the strip. */
-function moveFocus(event: KeyboardEvent): void {
-  const item = (event.currentTarget as HTMLElement).parentElement;
-  const next =
-    event.key === 'ArrowLeft'
-      ? item?.previousElementSibling
-      : event.key === 'ArrowRight'
-        ? item?.nextElementSibling
-        : null;
-  const link = next?.querySelector('a');
-  if (!link) return;
-  event.preventDefault();
-  link.focus();
 }
 
 const WIDTH = 100;

@@ -6,7 +6,6 @@ import { useAnswer, useCurrentAnswer, useSchema, whileEmpty } from '../ask.ts';
 import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading, Tabs } from '../parts/heading.tsx';
-import { useMenus } from '../parts/menus.tsx';
 import { ProblemList, problemsOf } from '../parts/problems.tsx';
 import { DatasetProof } from '../parts/proof.tsx';
 import { Awaited, Empty, Failed, Loading } from '../parts/states.tsx';
@@ -22,7 +21,6 @@ import { Rows } from './dataset/rows.tsx';
 const SAMPLE_ROWS = 50;
 
 export const DatasetView: ViewOf<'dataset'> = ({ job }) => {
-  useMenus();
   const { at } = usePageAddress();
   const { overview, problem } = useLive();
   const schema = useSchema();

@@ -48,7 +48,7 @@ function Present() {
   return (
     <>
       {at !== null && <p class="note">As of now, whatever moment is shown below:</p>}
-      <ProblemList problems={problems} overview={overview} label="Problems" />
+      <ProblemList problems={problems} overview={overview} label="Problems" isWhole />
       {problems.length === 0 && (
         <p class="card">
           <span class="tag good">✓</span> Nothing is wrong, as of <Ago at={overview.at} />.

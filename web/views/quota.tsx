@@ -2,7 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import type { Overview, PageQuestion } from '../../src/serve/page/wire.ts';
-import { useCurrentAnswer, useRequestOf } from '../ask.ts';
+import { useCurrentAnswer } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
 import { DAY_MS, duration, HOUR_MS, MINUTE_MS, number } from '../formats.ts';
 import { useLive } from '../live.ts';
@@ -24,12 +24,13 @@ const ranges = {
 } as const;
 type Range = (typeof ranges)[keyof typeof ranges];
 
-/** The bare columns are those of the row with the greatest id: SQLite promises it for a lone max(). */
+/**
+ * In SQL, since a week has as many calls as a client could not be sent to count them. The bare columns are those of the row with the greatest id: SQLite promises it for a lone max().
+ */
 const POINTS = `SELECT unixepoch(at) / :step AS bucket, count(*) AS calls, sum(status IS 429) AS refused,
   max(CASE WHEN rate_remaining IS NOT NULL THEN id END) AS latest, rate_remaining AS remaining,
   (SELECT min(at) FROM requests) AS first_known
 FROM requests WHERE at >= :from GROUP BY 1 ORDER BY 1`;
-const CALLS = 'SELECT job, status, count(*) AS calls FROM requests WHERE at >= :from GROUP BY 1, 2';
 
 export const QuotaView: ViewOf<'quota'> = () => {
   const { overview } = useLive();
@@ -44,11 +45,10 @@ export const QuotaView: ViewOf<'quota'> = () => {
     params: { step: range.stepMs / 1_000, from: since },
   };
   const points = useCurrentAnswer(question);
-  const counted = useCurrentAnswer({ sql: CALLS, params: { from: since }, limit: 10_000 });
-  const asked = useRequestOf(points, { range, from });
   if (!overview) return <Loading />;
   const { status, plan } = overview;
-  const firstCall = points.value?.rows[0]?.[5];
+  const answer = points.isOld ? null : points.value;
+  const firstCall = answer?.rows[0]?.[5];
   const begun = typeof firstCall === 'string' ? Date.parse(firstCall) : null;
   return (
     <>
@@ -71,27 +71,20 @@ export const QuotaView: ViewOf<'quota'> = () => {
           </Fact>
         </dl>
       </section>
-      <section class={`card stack${asked.range === range ? '' : ' old'}`} aria-label="Calls made and left">
+      <section class="card stack" aria-label="Calls made and left">
         <Awaited query={points} />
-        {points.value && begun === null && <Empty>No call was made in the last {asked.range.label}.</Empty>}
-        {points.value && begun !== null && (
-          <Strip
-            answer={points.value}
-            {...asked}
-            from={Math.max(asked.from, begun)}
-            until={Date.parse(plan.at)}
-          />
+        {answer && begun === null && <Empty>No call was made in the last {range.label}.</Empty>}
+        {answer && begun !== null && (
+          <Strip answer={answer} range={range} from={Math.max(from, begun)} until={Date.parse(plan.at)} />
         )}
-        {begun !== null && begun > asked.from && (
+        {begun !== null && begun > from && (
           <p class="note">
             Calls are known from <Time at={new Date(begun).toISOString()} /> on.
           </p>
         )}
-        <Awaited query={counted} />
-        {counted.value && <CallsTable rows={counted.value.rows} status={status} label={asked.range.label} />}
       </section>
       <section class="card stack" aria-labelledby="plan-title">
-        <PlanTable plan={plan} />
+        <PlanTable plan={plan} calls={status.calls} />
       </section>
     </>
   );
@@ -161,52 +154,13 @@ function Strip({ answer: { rows }, range: { stepMs, step }, from, until }: Strip
   );
 }
 
-type CallsProps = { rows: Answer['rows']; status: Overview['status']; label: string };
-
-/** The calls of that time, by dataset and by answer. */
-function CallsTable({ rows, status, label }: CallsProps) {
-  const calls = rows.map(([job, code, calls]) => ({
-    job: String(job),
-    code: code === null ? null : Number(code),
-    calls: Number(calls),
-  }));
-  const jobs = status.datasets.map(({ job }) => job);
-  const codes = [...new Set(calls.map(({ code }) => code))].sort((a, b) => (a ?? 999) - (b ?? 999));
-  const sumOf = (job: string | null, of?: number | null) =>
-    calls
-      .filter((one) => (job === null || one.job === job) && (of === undefined || one.code === of))
-      .reduce((sum, one) => sum + one.calls, 0);
-  const cell = (sum: number) => (sum === 0 ? '–' : number(sum));
-  const { today, lastHour } = status.calls;
-  return (
-    <>
-      {calls.length > 0 && (
-        <NumberTable
-          label={`Calls of the last ${label} by dataset and answer`}
-          heads={['dataset', ...codes.map((one) => String(one ?? 'none')), 'all']}
-          lines={[...jobs, null].map((job) => [
-            job === null ? 'all' : <a href={linkTo('/calls', { job: `eq.${job}` })}>{job}</a>,
-            ...codes.map((code) => {
-              const sum = sumOf(job, code);
-              const isBad = job !== null && sum > 0 && (code === null || code >= 400);
-              return <span class={isBad ? 'toned bad' : undefined}>{cell(sum)}</span>;
-            }),
-            cell(sumOf(job)),
-          ])}
-        />
-      )}
-      <p class="note">
-        {codes.includes(null) && 'None: no answer came. '}
-        {number(lastHour)} in the last hour, {number(today)} since midnight UTC.
-      </p>
-    </>
-  );
-}
-
 const words = { off: 'off', forbidden: 'refused to the key', unknown: 'unknown' } as const;
 const span = (seconds: number | null) => (seconds === null ? '–' : duration(seconds));
 
-function PlanTable({ plan }: { plan: Overview['plan'] }) {
+type PlanProps = { plan: Overview['plan']; calls: Overview['status']['calls'] };
+
+/** What is planned for each dataset, beside what was called for it. */
+function PlanTable({ plan, calls: made }: PlanProps) {
   const { datasets, calls, available, unknown } = plan;
   const hasGlances = datasets.some(({ glanceEverySeconds }) => glanceEverySeconds !== null);
   return (
@@ -214,20 +168,33 @@ function PlanTable({ plan }: { plan: Overview['plan'] }) {
       <h2 id="plan-title">Plan of the next 24 hours</h2>
       <p>
         {number(calls, 0)} calls expected
-        {available === null ? '' : `, of ${number(available, 0)} that may be made`}. {whatIsEnough(plan)}
+        {available === null ? '' : `, of ${number(available, 0)} that may be made`}. {whatIsEnough(plan)}{' '}
+        <span class="note">
+          {number(made.lastHour)} were made in the last hour, {number(made.lastDay)} in 24 hours,{' '}
+          {number(made.today)} since midnight UTC.
+        </span>
       </p>
       <NumberTable
         label="Plan of the next 24 hours by dataset"
-        heads={['dataset', 'schedule', 'walk every', ...(hasGlances ? ['glance every'] : []), 'calls']}
+        heads={[
+          'dataset',
+          'schedule',
+          'walk every',
+          ...(hasGlances ? ['glance every'] : []),
+          'calls',
+          'made in 24 hours',
+        ]}
         lines={datasets.map((dataset) => [
           <>
-            {dataset.job} {dataset.state !== 'planned' && <span class="tag">{words[dataset.state]}</span>}
+            <a href={linkTo('/calls', { job: `eq.${dataset.job}` })}>{dataset.job}</a>{' '}
+            {dataset.state !== 'planned' && <span class="tag">{words[dataset.state]}</span>}
             {!dataset.drawsOnQuota && <span class="tag">free</span>}
           </>,
           span(dataset.targetSeconds),
           span(dataset.everySeconds),
           ...(hasGlances ? [span(dataset.glanceEverySeconds)] : []),
           dataset.calls === null ? '–' : number(dataset.calls, 0),
+          number(made.byJob[dataset.job]?.lastDay ?? 0),
         ])}
       />
       {unknown.length > 0 && (

@@ -1,73 +1,105 @@
-/** The reports: when each ran last, what it found, where its file is, and what is wrong with it. */
+/** The reports: when each ran and runs next, what it found, its file, and what is wrong with it; and the result of one, as it is now. */
 
-import type { Overview } from '../../src/serve/page/wire.ts';
+import { useEffect, useState } from 'preact/hooks';
+import type { PageReport, ReportStatus } from '../../src/serve/page/wire.ts';
+import { useFetched } from '../ask.ts';
 import { duration, number } from '../formats.ts';
 import { useLive } from '../live.ts';
-import { Heading } from '../parts/heading.tsx';
-import { Empty, Loading } from '../parts/states.tsx';
+import { Fact, Heading } from '../parts/heading.tsx';
+import { Awaited, Empty, Loading } from '../parts/states.tsx';
 import { Table, type TableColumn } from '../parts/table.tsx';
 import { Ago } from '../parts/time.tsx';
-import { linkTo, usePageAddress } from '../router.ts';
+import { linkHere, linkTo, linkToSql, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
+import { fetchReports } from '../service.ts';
+import { AnswerOf } from './sql/answer.tsx';
+import { useRunner } from './sql/run.ts';
 
-/** As `status --json` has it. Times are ISO 8601 UTC. */
-type Report = {
-  report: string;
-  title: string;
-  lastRun: string | null;
-  durationSeconds: number | null;
-  rows: number | null;
-  newRows: number | null;
-  file: string | null;
-  /** Why it waits for a proof. */
-  waits: string | null;
-  error: string | null;
-  unsent: { messages: number; since: string; error: string } | null;
+const ROWS = 1_000;
+
+/** In a word or two, and whether that is bad; the whole of it is said with its result. */
+function stateOf({ error, waits, unsent, lastRun }: ReportStatus): readonly [word: string, tone: string] {
+  if (error !== null) return ['failed', 'bad'];
+  if (unsent !== null) return ['not sent', 'bad'];
+  if (waits !== null) return ['waits', 'warn'];
+  return lastRun === null ? ['has not run yet', ''] : ['ran', 'good'];
+}
+
+const State = ({ status }: { status: ReportStatus }) => {
+  const [word, tone] = stateOf(status);
+  return <span class={`tag ${tone}`}>{word}</span>;
 };
 
-const reportsOf = ({ status }: Overview): readonly Report[] =>
-  (status as { reports?: readonly Report[] }).reports ?? [];
+const File = ({ report, file }: PageReport) =>
+  file === null ? (
+    <>–</>
+  ) : (
+    <a href={`/page/reports/${encodeURIComponent(report)}/file`} download>
+      {file}
+    </a>
+  );
 
-const columns: readonly TableColumn[] = [
-  { name: 'report', label: 'Report', kind: 'text', show: (name) => <code>{String(name)}</code> },
-  { name: 'title', label: 'Title', kind: 'text' },
-  {
-    name: 'state',
-    label: 'State',
-    kind: 'text',
-    show: (state, row) => <State text={state} isBad={row[3]} />,
-  },
-  { name: 'isBad', isHidden: true },
-  { name: 'lastRun', label: 'Last run', show: (at) => (at === null ? 'never' : <Ago at={String(at)} />) },
-  {
-    name: 'durationSeconds',
-    label: 'Took',
-    kind: 'number',
-    show: (seconds) => (seconds === null ? '–' : duration(Number(seconds))),
-  },
-  { name: 'rows', label: 'Rows', show: (rows) => (rows === null ? '–' : number(Number(rows))) },
-  { name: 'newRows', label: 'New' },
-  { name: 'file', label: 'File', kind: 'text' },
-];
+/** @param known by name, what the service says beside the status. */
+function columnsOf(
+  statuses: readonly ReportStatus[],
+  known: ReadonlyMap<string, PageReport>,
+  hasDaemon: boolean,
+): readonly TableColumn[] {
+  const statusOf = (name: unknown) => statuses.find(({ report }) => report === name) as ReportStatus;
+  return [
+    {
+      name: 'report',
+      label: 'Report',
+      kind: 'text',
+      show: (name) => (
+        <a class="unbroken" href={linkHere({ report: String(name) })}>
+          {statusOf(name).title}
+        </a>
+      ),
+    },
+    { name: 'state', label: 'State', kind: 'text', show: (_, [name]) => <State status={statusOf(name)} /> },
+    { name: 'lastRun', label: 'Last run', show: (at) => (at === null ? 'never' : <Ago at={String(at)} />) },
+    {
+      name: 'next',
+      label: 'Next run',
+      kind: 'text',
+      show: (_, [name]) => <Next report={known.get(String(name))} hasDaemon={hasDaemon} />,
+    },
+    { name: 'rows', label: 'Rows', show: (rows) => (rows === null ? '–' : number(Number(rows))) },
+    { name: 'newRows', label: 'New', show: (rows) => (rows === null ? '–' : number(Number(rows))) },
+    {
+      name: 'file',
+      label: 'File',
+      kind: 'text',
+      isNothing: (_, [name]) => (known.get(String(name))?.file ?? null) === null,
+      show: (_, [name]) => {
+        const report = known.get(String(name));
+        return report ? <File {...report} /> : '–';
+      },
+    },
+  ];
+}
 
-const State = ({ text, isBad }: { text: unknown; isBad: unknown }) => (
-  <span class={isBad === 1 ? 'toned bad' : undefined}>{String(text)}</span>
-);
-
-const stateOf = ({ error, waits, unsent, lastRun }: Report): string =>
-  error ?? waits ?? (unsent ? `not sent: ${unsent.error}` : lastRun === null ? 'has not run yet' : 'ran');
+function Next({ report, hasDaemon }: { report: PageReport | undefined; hasDaemon: boolean }) {
+  if (!report || report.run === null) return <>–</>;
+  if (!hasDaemon) return <span class="note">no daemon runs it</span>;
+  return <>{report.nextRun === null ? report.run : <Ago at={report.nextRun} />}</>;
+}
 
 export const ReportsView: ViewOf<'reports'> = () => {
-  const { overview } = useLive();
-  const { at } = usePageAddress();
+  const { overview, version } = useLive();
+  const { at, search } = usePageAddress();
+  const query = useFetched('reports', fetchReports, { changed: version });
   if (!overview) return <Loading />;
-  const reports = reportsOf(overview);
+  const { reports, daemon } = overview.status;
+  const known = new Map(query.value?.map((one) => [one.report, one]));
+  const chosen = reports.find(({ report }) => report === search.get('report'));
   return (
     <>
       <Heading title="Reports">
         <span class="note">
           saved queries that run by schedule or on change
-          {at !== null && '; as of now, whatever moment is shown elsewhere'}
+          {at !== null && '; runs are those known now, whatever moment is shown'}
         </span>
       </Heading>
       {reports.length === 0 ? (
@@ -79,16 +111,76 @@ export const ReportsView: ViewOf<'reports'> = () => {
         <div class="card list">
           <Table
             caption="Reports"
-            columns={columns}
+            columns={columnsOf(reports, known, daemon !== null)}
             identity={['report']}
             isFolding
-            rows={reports.map((one) => [
-              ...[one.report, one.title, stateOf(one), Number(one.error !== null || one.unsent !== null)],
-              ...[one.lastRun, one.durationSeconds, one.rows, one.newRows, one.file],
-            ])}
+            rows={reports.map((one) => [one.report, '', one.lastRun, '', one.rows, one.newRows, ''])}
           />
         </div>
+      )}
+      <Awaited query={query} />
+      {chosen && (
+        <section class="stack" aria-labelledby="report">
+          <div class="heading">
+            <h2 id="report">{chosen.title}</h2>
+            <State status={chosen} />
+            <span class="spread" />
+            <a href={linkHere({ report: null })}>Close</a>
+          </div>
+          <Said status={chosen} report={known.get(chosen.report)} />
+          <Result
+            key={`${known.get(chosen.report)?.sql} ${at}`}
+            sql={known.get(chosen.report)?.sql}
+            at={at}
+          />
+        </section>
       )}
     </>
   );
 };
+
+function Said({ status, report }: { status: ReportStatus; report: PageReport | undefined }) {
+  const { error, waits, unsent, durationSeconds, givenUp } = status;
+  return (
+    <dl class="facts card">
+      <Fact name="Its file of SQL">
+        <code>{status.report}.sql</code>
+      </Fact>
+      {report && report.run !== null && <Fact name="Runs">{report.run}</Fact>}
+      {durationSeconds !== null && <Fact name="Last run took">{duration(durationSeconds)}</Fact>}
+      {report && report.file !== null && (
+        <Fact name="Last file">
+          <File {...report} />
+        </Fact>
+      )}
+      {error !== null && <Fact name="What is wrong">{error}</Fact>}
+      {waits !== null && <Fact name="Waits">{waits}</Fact>}
+      {unsent !== null && (
+        <Fact name="Not sent">
+          {number(unsent.messages)}, the first <Ago at={unsent.since} />: {unsent.error}
+        </Fact>
+      )}
+      {givenUp > 0 && <Fact name="Given up">{number(givenUp)}</Fact>}
+    </dl>
+  );
+}
+
+/** Its query, asked now: what it wrote at its last run is in its file. */
+function Result({ sql, at }: { sql: string | undefined; at: string | null }) {
+  const { run, start } = useRunner();
+  const [isChart, setChart] = useState(false);
+  useEffect(() => {
+    if (sql) void start({ sql, params: {} }, at, ROWS);
+  }, []);
+  if (!sql) return null;
+  return (
+    <>
+      <div class="tools between">
+        <span class="note">What its query finds {at === null ? 'now' : 'as of then'}:</span>
+        <a href={linkToSql({ sql, params: {} }, undefined, isChart)}>Open as SQL</a>
+      </div>
+      {run && !run.end && <Loading what="Asking" />}
+      {run && <AnswerOf run={run} isOld={false} isChart={isChart} choose={setChart} brush={undefined} />}
+    </>
+  );
+}

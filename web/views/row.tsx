@@ -355,14 +355,11 @@ function Value({ value, column, kinds }: { value: PageCell; column: string; kind
   return <Cell value={value} label={column} look={{ isBoolean: true }} />;
 }
 
-const MAX_VALUES = 400;
-
 type AllValuesProps = { values: Version['values']; number: number; kinds: Kinds; isOpen: boolean };
 
 /** Made when it is opened: versions may be many, and their values, too. */
 function AllValues({ values, number, kinds, isOpen }: AllValuesProps) {
   const [isShown, setShown] = useState(isOpen);
-  const [isWhole, setWhole] = useState(false);
   const all = [...values];
   return (
     <details open={isShown} onToggle={(event) => setShown(event.currentTarget.open)}>
@@ -371,7 +368,7 @@ function AllValues({ values, number, kinds, isOpen }: AllValuesProps) {
         <Scroll label={`Values of version ${number}`}>
           <table class="values">
             <tbody>
-              {(isWhole ? all : all.slice(0, MAX_VALUES)).map(([column, value]) => (
+              {all.map(([column, value]) => (
                 <tr key={column} class={kinds.volatile.has(column) ? 'volatile' : undefined}>
                   <th scope="row">{column}</th>
                   <td class="text">
@@ -382,11 +379,6 @@ function AllValues({ values, number, kinds, isOpen }: AllValuesProps) {
             </tbody>
           </table>
         </Scroll>
-      )}
-      {isShown && !isWhole && all.length > MAX_VALUES && (
-        <button type="button" onClick={() => setWhole(true)}>
-          Show all {all.length}
-        </button>
       )}
     </details>
   );

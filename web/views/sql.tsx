@@ -8,8 +8,9 @@ import { localNow } from '../clock.ts';
 import type { Editor } from '../editor.ts';
 import { count, number } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
-import { useMenus } from '../parts/menus.tsx';
+import { notLoaded } from '../parts/late.tsx';
 import { Select } from '../parts/select.tsx';
+import { Failed, Loading } from '../parts/states.tsx';
 import type { Sql } from '../question.ts';
 import { go, linkToSql, usePageAddress } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
@@ -36,7 +37,6 @@ type Draft = { text: string; typed: Typed };
 let left: Draft | null = null;
 
 export const SqlView: ViewOf<'sql'> = () => {
-  useMenus();
   const { hash, at } = usePageAddress();
   const schema = useSchema();
   const linked = linkedQuery(hash);
@@ -221,38 +221,31 @@ type InputProps = {
   run(): void;
 };
 
-const label = 'SQL';
-
-/** The editor; a plain field until it is loaded, and where it cannot be. */
+/** The editor, which is loaded with the first view of SQL. */
 function SqlInput(props: InputProps) {
-  const { text, version, tables } = props;
+  const { version, tables } = props;
   const place = useRef<HTMLDivElement>(null);
-  const plain = useRef<HTMLTextAreaElement>(null);
   const editor = useRef<Editor | null>(null);
   const latest = useRef(props);
   latest.current = props;
-  const [isOpen, setOpen] = useState(false);
+  const [state, setState] = useState<'loading' | 'open' | 'missing'>('loading');
 
   useEffect(() => {
     let isCurrent = true;
-    const open = ({ openEditor }: typeof import('../editor.ts')) => {
-      if (!isCurrent || !place.current) return;
-      const field = plain.current;
-      // What is hidden takes no focus, and no key may come in between.
-      place.current.hidden = false;
-      editor.current = openEditor(place.current, {
-        label,
-        text: field?.value ?? latest.current.text,
-        tables: latest.current.tables,
-        changed: (next) => latest.current.changed(next),
-        run: () => latest.current.run(),
-      });
-      setOpen(true);
-      if (field && document.activeElement === field)
-        editor.current.focus(field.selectionStart, field.selectionEnd);
-    };
-    // Where it cannot be loaded, the plain field stays.
-    import('../editor.ts').then(open).catch(() => undefined);
+    import('../editor.ts').then(
+      ({ openEditor }) => {
+        if (!isCurrent || !place.current) return;
+        editor.current = openEditor(place.current, {
+          label: 'SQL',
+          text: latest.current.text,
+          tables: latest.current.tables,
+          changed: (next) => latest.current.changed(next),
+          run: () => latest.current.run(),
+        });
+        setState('open');
+      },
+      () => setState('missing'),
+    );
     return () => {
       isCurrent = false;
       editor.current?.close();
@@ -262,26 +255,12 @@ function SqlInput(props: InputProps) {
   useEffect(() => editor.current?.setText(latest.current.text), [version]);
   useEffect(() => editor.current?.setSchema(tables), [tables]);
 
-  const runByKey = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    props.run();
-  };
   return (
-    <div class="sql-input">
-      <div ref={place} hidden={!isOpen} />
-      {!isOpen && (
-        <textarea
-          ref={plain}
-          aria-label={label}
-          rows={6}
-          spellcheck={false}
-          value={text}
-          onInput={(event) => props.changed(event.currentTarget.value)}
-          onKeyDown={runByKey}
-        />
-      )}
-    </div>
+    <>
+      <div class="sql-input" ref={place} />
+      {state === 'loading' && <Loading what="Loading the editor" />}
+      {state === 'missing' && <Failed problem={notLoaded} again={() => location.reload()} />}
+    </>
   );
 }
 

@@ -1,7 +1,6 @@
 /** The mirror as a whole, for the page: status, plan, the last day, tables. A process of the pool reads it, each response as of one moment. */
 
 import { DAY_MS, HOUR_MS, isoTime } from '../../base/clock.ts';
-import { SHOWN_WALKS } from '../../base/shown-walks.ts';
 import type { Dataset, ListedJob } from '../../job/list.ts';
 import { planJson, planOf } from '../../plan.ts';
 import { kindsOf } from '../../reading/columns.ts';
@@ -59,6 +58,9 @@ function overviewOf(
     ),
   };
 }
+
+/** As many as can be told apart on a small screen. */
+const SHOWN_WALKS = 24;
 
 type Counts = { inserted: number; updated: number; deleted: number };
 

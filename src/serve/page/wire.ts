@@ -8,7 +8,7 @@ import type { Source } from '../../reading/query.ts';
 import type { Status } from '../../reading/status.ts';
 
 export type { Source } from '../../reading/query.ts';
-export type { DatasetStatus, Phrase, Problem, SinkStatus } from '../../reading/status.ts';
+export type { DatasetStatus, Phrase, Problem, ReportStatus, SinkStatus } from '../../reading/status.ts';
 export type { SinkName } from '../../sinks.ts';
 
 /** Who may see the page: nobody, those who have a link or a key, everybody on this machine. */
@@ -76,6 +76,19 @@ export type Schema = {
   }[];
   /** How far back each dataset can be shown; null where nothing has been dropped. */
   historyFrom: Readonly<Record<string, string | null>>;
+};
+
+/** One of `GET /page/reports`, beside what `status` says of it. `GET /page/reports/<name>/file` is its last file. */
+export type PageReport = {
+  report: string;
+  /** The whole file; empty where that is wrong. */
+  sql: string;
+  /** `on change`, `every 1h` or a cron pattern (UTC). */
+  run: string | null;
+  /** Null where only a change makes it due. */
+  nextRun: string | null;
+  /** Its last file, below the folder of these; null where it cannot be read. */
+  file: string | null;
 };
 
 /**

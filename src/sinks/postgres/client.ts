@@ -21,8 +21,6 @@ export type Postgres = {
   transaction<T>(work: () => Promise<T>): Promise<T>;
   /** Like `work`, but what fails in it leaves nothing, and the transaction around it goes on. */
   attempt<T>(work: () => Promise<T>): Promise<T>;
-  /** Whether the connection broke: nothing more can be asked. */
-  isLost(): boolean;
   close(): Promise<void>;
 };
 
@@ -114,7 +112,6 @@ export async function openPostgres(
       atomic(work, [`BEGIN; SET LOCAL search_path = ${quoted(schema)}`, 'COMMIT', 'ROLLBACK']),
     attempt: (work) =>
       atomic(work, ['SAVEPOINT attempt', 'RELEASE attempt', 'ROLLBACK TO attempt; RELEASE attempt']),
-    isLost: () => lost !== undefined,
     close,
   };
 }

@@ -73,10 +73,7 @@ export function tablesOfJob(connection: Connection, job: ListedJob): JobTables &
 }
 
 /** What the mirror keeps about itself, of one job. */
-export function ownTables(
-  connection: Connection,
-  job: string,
-): Record<'walks' | 'fields' | 'datasets', Table> {
+function ownTables(connection: Connection, job: string): Record<'walks' | 'fields' | 'datasets', Table> {
   const table = (name: string, key: readonly string[], of = name): Table => ({
     name,
     of: quoted(of),

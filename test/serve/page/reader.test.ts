@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { SHOWN_WALKS } from '../../../src/base/shown-walks.ts';
 import { readSchedules } from '../../../src/config.ts';
 import { datasetsOf, ownSchedules } from '../../../src/job/list.ts';
 import { listed } from '../../../src/job.ts';
@@ -7,6 +6,8 @@ import { planJson, readPlan } from '../../../src/plan.ts';
 import { readStatus } from '../../../src/reading/status.ts';
 import type { Overview, Schema } from '../../../src/serve/page/wire.ts';
 import { setupPage } from './support.ts';
+
+const SHOWN_WALKS = 24;
 
 const HOUR = 3_600_000;
 

@@ -187,7 +187,7 @@ test('where changes were forgotten before they came there, another folder begins
   const keep = { MIRROR_KEEP_HISTORY: '1d', MIRROR_KEEP_RECORDS: '1d' };
   await sync();
   await lake();
-  for (let round = 1; round <= 6; round += 1) {
+  for (let round = 1; round <= 4; round += 1) {
     clock.advance(24 * 3_600_000);
     edit({ model, clock }, round);
     await run(['sync', 'ai-signals'], keep);

@@ -6,10 +6,10 @@ import { type Postgres, postgres } from '../../helpers/postgres.ts';
 import { differencesThere, walksThere } from '../../helpers/shipped.ts';
 import { copyMirror, setupCopy, setupSync, setupSynced } from '../../helpers/sync-bench.ts';
 
-export const setup = async (rows = 40) => follow(await setupSync({ rows }), await postgres());
+export const setup = async (rows = 12) => follow(await setupSync({ rows }), await postgres());
 
 /** The same where everything was mirrored. */
-export const setupMirrored = async (rows = 40) => follow(await setupSynced(rows), await postgres());
+export const setupMirrored = async (rows = 12) => follow(await setupSynced(rows), await postgres());
 
 function follow(bench: Awaited<ReturnType<typeof setupSync>>, there: Postgres) {
   const ship = (...args: string[]) => bench.run(['ship', ...args], { MIRROR_SHIP: there.url });

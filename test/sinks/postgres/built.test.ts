@@ -6,13 +6,13 @@ import type { Postgres } from '../../helpers/postgres.ts';
 import { expectEqual, setupMirrored } from './bench.ts';
 
 test('a shipper that is killed at any moment leaves nothing half', async () => {
-  const bench = await setupMirrored(130);
+  const bench = await setupMirrored(60);
   const settings = { ...bench.environment, MIRROR_SHIP: bench.there.url };
-  for (let kill = 0; kill < 6; kill += 1) {
+  for (let kill = 0; kill < 4; kill += 1) {
     const { child, ended } = startCli(['ship'], settings, bench.cwd);
     // Once it is at work there, and a little later each time; one that was quicker than the look has ended.
     await expect.poll(async () => child.exitCode ?? (await shippers(bench.there)) > 0).not.toBe(false);
-    await bench.there.query('SELECT pg_sleep($1)', [kill * 0.03]);
+    await bench.there.query('SELECT pg_sleep($1)', [kill * 0.05]);
     child.kill('SIGKILL');
     expect([0, null]).toContain((await ended).code);
   }

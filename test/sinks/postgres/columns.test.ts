@@ -37,7 +37,7 @@ async function expectSteps(bench: Bench, steps: readonly [unknown[], string, str
 }
 
 test('a field that is found later becomes a column, whose type widens with its values', async () => {
-  const bench = await setup(12);
+  const bench = await setup();
   await bench.sync('news');
   await bench.ship();
   expect(await typeOf(bench)).toBeUndefined();
@@ -48,7 +48,7 @@ test('a field that is found later becomes a column, whose type widens with its v
 });
 
 test('a whole number becomes one with a part, then one with every digit', async () => {
-  const bench = await setup(12);
+  const bench = await setup();
   await expectSteps(bench, [
     [[7, 8], 'bigint', ['7', '8']],
     [[7.5, 8], 'double precision', ['7.5', '8']],
@@ -57,7 +57,7 @@ test('a whole number becomes one with a part, then one with every digit', async 
 });
 
 test('the times beside a field stay those of its texts when it gets other values, too', async () => {
-  const bench = await setup(12);
+  const bench = await setup();
   const times = async () =>
     await bench.there.query('SELECT strength AS text, strength_utc AS time FROM news ORDER BY _key LIMIT 3');
   const time = (day: number) => `2026-10-0${day}T02:00:00+02:00`;
@@ -73,7 +73,7 @@ test('the times beside a field stay those of its texts when it gets other values
 });
 
 test('a column on which a view of somebody rests keeps its type, and is named; all else goes on', async () => {
-  const bench = await setup(12);
+  const bench = await setup();
   await publish(bench, [1, 2]);
   await bench.ship();
   await bench.there.query('CREATE VIEW theirs AS SELECT strength FROM news');
@@ -92,7 +92,7 @@ test('a column on which a view of somebody rests keeps its type, and is named; a
 });
 
 test('a column that keeps its type for a view costs no report its turn: no lock is asked for', async () => {
-  const bench = await setup(12);
+  const bench = await setup();
   await publish(bench, [1, 2]);
   await bench.ship();
   const { query } = bench.there;
@@ -106,7 +106,7 @@ test('a column that keeps its type for a view costs no report its turn: no lock 
 });
 
 test('a column of another type than ours, on which a view of somebody rests, gets its values all the same', async () => {
-  const bench = await setup(12);
+  const bench = await setup();
   await publish(bench, [1, 2]);
   await bench.ship();
   await bench.there.query(

@@ -14,12 +14,6 @@ async function putTrigger({ there }: Bench, body: string, when = 'BEFORE INSERT 
 
 const dropTrigger = ({ there }: Bench) => there.query('DROP TRIGGER theirs ON news');
 
-/** A mirror that is shipped, and news that came and went since. */
-async function withNews(): Promise<Bench> {
-  const bench = await setupShipped();
-  return bench;
-}
-
 async function publish({ model, clock, sync }: Bench, headline: string): Promise<void> {
   const { rows } = model.data.news;
   rows.unshift({ ...rows[0], id: `n-${headline}`, headline });
@@ -28,7 +22,7 @@ async function publish({ model, clock, sync }: Bench, headline: string): Promise
 }
 
 test('rows that a trigger drops are missed by ship itself, and the table is named', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await putTrigger(bench, 'RETURN NULL;');
   await publish(bench, 'of today');
   edit(bench, 1);
@@ -37,19 +31,19 @@ test('rows that a trigger drops are missed by ship itself, and the table is name
   expect(code).toBe(75);
   expect(stdout).toMatch(/^news: Postgres .*: the table news took 0 of 1 row: a trigger or rule/m);
   expect(stdout).toMatch(/^ai-signals: \d+ changes? sent/m);
-  expect((await bench.ship('--verify')).code).toBe(75);
+  expect((await bench.ship('news', '--verify')).code).toBe(75);
   await dropTrigger(bench);
-  expect((await bench.ship()).code).toBe(0);
+  expect((await bench.ship('news')).code).toBe(0);
   await expectEqual(bench.file, bench.there);
 });
 
 test('--verify compares again what it loaded anew: a trigger that alters rows ends it with 75, and nothing is changed', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await putTrigger(bench, `NEW.headline = 'theirs'; RETURN NEW;`);
   await publish(bench, 'of today');
-  await bench.ship();
+  await bench.ship('news');
   for (let round = 0; round < 2; round += 1) {
-    const { code, stdout } = await bench.ship('--verify');
+    const { code, stdout } = await bench.ship('news', '--verify');
     expect([code, stdout]).toEqual([
       75,
       expect.stringMatching(
@@ -58,32 +52,32 @@ test('--verify compares again what it loaded anew: a trigger that alters rows en
     ]);
   }
   await dropTrigger(bench);
-  expect((await bench.ship('--verify')).stdout).toMatch(
+  expect((await bench.ship('news', '--verify')).stdout).toMatch(
     /^news: loaded anew news \(some of \d+ rows with other values\)/m,
   );
   await expectEqual(bench.file, bench.there);
 });
 
 test('rows that a trigger keeps from going are named, too', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await putTrigger(bench, 'RETURN NULL;', 'BEFORE DELETE');
   await bench.there.query(`UPDATE news SET _number = 4711 WHERE _number = (SELECT min(_number) FROM news)`);
-  const { code, stdout } = await bench.ship('--verify');
+  const { code, stdout } = await bench.ship('news', '--verify');
   expect([code, stdout]).toEqual([75, expect.stringContaining('the table news still differs')]);
   await dropTrigger(bench);
-  expect((await bench.ship('--verify')).code).toBe(0);
+  expect((await bench.ship('news', '--verify')).code).toBe(0);
   await expectEqual(bench.file, bench.there);
 });
 
 test('a column of somebody that has a default takes nothing from what is shipped', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await bench.there.query('ALTER TABLE news ADD COLUMN mine integer NOT NULL DEFAULT 7');
   await publish(bench, 'of today');
-  expect((await bench.ship()).code).toBe(0);
+  expect((await bench.ship('news')).code).toBe(0);
   expect(await bench.there.query(`SELECT mine FROM news WHERE headline = 'of today'`)).toEqual([{ mine: 7 }]);
   await bench.there.query('ALTER TABLE news ALTER COLUMN mine DROP DEFAULT');
   await publish(bench, 'of tomorrow');
-  const { code, stdout } = await bench.ship();
+  const { code, stdout } = await bench.ship('news');
   expect([code, stdout]).toEqual([
     75,
     expect.stringMatching(
@@ -93,7 +87,7 @@ test('a column of somebody that has a default takes nothing from what is shipped
 });
 
 test('a primary key that somebody dropped is made again, also where rows doubled meanwhile', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await bench.there.query('ALTER TABLE news DROP CONSTRAINT news_pkey');
   await bench.there.query('ALTER TABLE walks DROP CONSTRAINT walks_pkey');
   await publish(bench, 'of today');
@@ -103,7 +97,7 @@ test('a primary key that somebody dropped is made again, also where rows doubled
   await bench.there.query(`INSERT INTO news SELECT * FROM news; UPDATE news SET headline = 'x' WHERE ctid =
     (SELECT max(ctid) FROM news)`);
   await publish(bench, 'of tomorrow');
-  expect((await bench.ship()).code).toBe(0);
+  expect((await bench.ship('news')).code).toBe(0);
   await expectEqual(bench.file, bench.there);
   const keys = await bench.there.query<{ name: string }>(
     `SELECT conrelid::regclass::text AS name FROM pg_constraint
@@ -113,21 +107,21 @@ test('a primary key that somebody dropped is made again, also where rows doubled
 });
 
 test('a column whose type somebody has changed, and on which a view rests, is named; all else goes on', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await bench.there.query(
     'DROP VIEW news_current; ALTER TABLE news ALTER COLUMN author TYPE integer USING NULL',
   );
   await bench.there.query('CREATE VIEW theirs AS SELECT author FROM news');
   await publish(bench, 'of today');
-  const { code, stdout } = await bench.ship();
+  const { code, stdout } = await bench.ship('news');
   expect([code, stdout]).toEqual([75, expect.stringContaining('news.author cannot be text')]);
   await bench.there.query('DROP VIEW theirs');
-  expect((await bench.ship()).code).toBe(0);
+  expect((await bench.ship('news')).code).toBe(0);
   await expectEqual(bench.file, bench.there);
 });
 
 test('a search path that another sets for the session meanwhile, as behind a pooler, takes no row elsewhere', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await bench.there.query(
     `CREATE FUNCTION public.theirs() RETURNS trigger LANGUAGE plpgsql AS
        $$ BEGIN PERFORM set_config('search_path', 'public', false); RETURN NULL; END $$;
@@ -138,23 +132,23 @@ test('a search path that another sets for the session meanwhile, as behind a poo
   edit(bench, 1);
   await bench.sync('ai-signals');
   await bench.there.query('DROP VIEW freshness');
-  expect((await bench.ship()).code).toBe(0);
+  expect((await bench.ship('ai-signals', 'news')).code).toBe(0);
   expect((await bench.ship('--check')).code).toBe(0);
   await expectEqual(bench.file, bench.there);
   expect(await bench.there.query('SELECT * FROM freshness')).not.toEqual([]);
 });
 
 test('what Postgres says of a value is never printed', async () => {
-  const bench = await withNews();
+  const bench = await setupShipped();
   await bench.there.query('TRUNCATE news');
   await bench.there.query('CREATE INDEX theirs ON news ((headline::int))');
   await publish(bench, 'a private headline');
-  const index = await bench.ship();
+  const index = await bench.ship('news');
   expect(index.code).not.toBe(0);
   expect(index.stdout).toMatch(/^news: .*\(22P02\)/m);
   await bench.there.query('DROP INDEX theirs');
   await putTrigger(bench, `RAISE EXCEPTION 'terminated: no % here', NEW.headline;`);
-  const trigger = await bench.ship();
+  const trigger = await bench.ship('news');
   expect(trigger.code).not.toBe(0);
   expect(trigger.stdout).toMatch(/^news: .*a trigger or function that was added there.*\(P0001\)/m);
   for (const { stdout, stderr } of [index, trigger]) {

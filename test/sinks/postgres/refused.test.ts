@@ -24,7 +24,7 @@ const line = (text: unknown) => expect.stringMatching(new RegExp(`^market-mirror
 
 describe('a user of few rights', () => {
   test('that may not make the schema is told what it takes, and nothing is made', async () => {
-    const bench = await setup(12);
+    const bench = await setup();
     await bench.sync('usage');
     const { url } = await userOf(bench);
     expect(await bench.run(['ship'], { MIRROR_SHIP: url })).toMatchObject({
@@ -35,17 +35,21 @@ describe('a user of few rights', () => {
   });
 
   test('that owns the schema and nothing else ships all of it, but makes no role', async () => {
-    const bench = await setupMirrored(12);
+    const bench = await setupMirrored();
     const { name, url } = await userOf(bench);
     await asOwner(bench, `CREATE SCHEMA market_mirror AUTHORIZATION ${name}`);
     expect((await bench.run(['ship'], { MIRROR_SHIP: url })).code).toBe(0);
     await expectEqual(bench.file, bench.there);
-    expect(await bench.run(['ship', '--verify'], { MIRROR_SHIP: url })).toMatchObject({ code: 0 });
+    expect(await bench.run(['ship', 'ai-signals', '--verify'], { MIRROR_SHIP: url })).toMatchObject({
+      code: 0,
+    });
     for (const [form, shipped] of [
       [[], /^ai-signals: nothing new, up to change \d+$/m],
       [['--json'], /^ {4}"job": "ai-signals",$/m],
     ] as const)
-      expect(await bench.run(['ship', '--reader', `r_${name}`, ...form], { MIRROR_SHIP: url })).toEqual({
+      expect(
+        await bench.run(['ship', 'ai-signals', '--reader', `r_${name}`, ...form], { MIRROR_SHIP: url }),
+      ).toEqual({
         code: 75,
         stdout: expect.stringMatching(shipped),
         stderr: line('permission denied to create role'),
@@ -54,7 +58,7 @@ describe('a user of few rights', () => {
 });
 
 test('a disk that is full costs the dataset that it hit, which comes once there is room', async () => {
-  const bench = await setupMirrored(12);
+  const bench = await setupMirrored();
   await bench.ship('usage', 'ai-signals');
   await asOwner(
     bench,
@@ -80,7 +84,7 @@ test('a disk that is full costs the dataset that it hit, which comes once there 
 });
 
 test('a server that is too old is named, with its version', async () => {
-  const bench = await setup(12);
+  const bench = await setup();
   await bench.sync('usage');
   await asOwner(
     bench,
@@ -96,7 +100,7 @@ test('a server that is too old is named, with its version', async () => {
 });
 
 test('a database whose text is not UTF8 is named, with what it keeps', async () => {
-  const bench = await setup(12);
+  const bench = await setup();
   await bench.sync('usage');
   const database = `${bench.there.database}_latin`;
   await asOwner(

@@ -20,7 +20,7 @@ test('values that make no version arrive with the walk, and no row is written an
   const written = () => bench.there.query('SELECT _key, xmin::text FROM _ai_signals_rows ORDER BY _key');
   const before = await written();
   await age(bench);
-  expect((await bench.ship()).stdout).toMatch(/^ai-signals: nothing new/m);
+  expect((await bench.ship('ai-signals')).stdout).toMatch(/^ai-signals: nothing new/m);
   await expectEqual(bench.file, bench.there);
   expect(await written()).toEqual(before);
   const [oldest] = await bench.there.query<{ age: number }>(
@@ -36,7 +36,7 @@ test('such values of a row that came arrive with it', async () => {
   edit(bench, 1);
   await bench.clock.sleep(200_000);
   await bench.sync('ai-signals');
-  await bench.ship();
+  await bench.ship('ai-signals');
   await expectEqual(bench.file, bench.there);
   const came = await bench.there.query(
     `SELECT 1 FROM ai_signals WHERE id = 'of today' AND quality_age_seconds IS NOT NULL`,
@@ -48,6 +48,6 @@ test('a value that somebody changed there is put back by --verify, and the view 
   const bench = await setupShipped();
   await bench.there.query('UPDATE _ai_signals_volatile SET quality_age_seconds = -1');
   await bench.there.query('DROP VIEW ai_signals CASCADE');
-  expect((await bench.ship('--verify')).code).toBe(0);
+  expect((await bench.ship('ai-signals', '--verify')).code).toBe(0);
   await expectEqual(bench.file, bench.there);
 });

@@ -9,7 +9,6 @@ import { DownloadMenu } from '../../parts/download.tsx';
 import { Sources } from '../../parts/proof.tsx';
 import { Awaited, Empty } from '../../parts/states.tsx';
 import { ColumnChoice, Pager, Table, type TableColumn } from '../../parts/table.tsx';
-import { Time } from '../../parts/time.tsx';
 import {
   anyContains,
   askOf,
@@ -78,7 +77,6 @@ export function Rows({ dataset, status, columns: all }: Props) {
     { ask: askOf({ ...list, select, limit: PAGE_ROWS, offset }), asOf: at, limit: PAGE_ROWS },
     { changed: status.lastChange, isLive: at === null && whileEmpty },
   );
-  const removers = useRemovers(dataset, isRemoved ? (page.value?.rows ?? []) : []);
   // Rows come first: to count all that are found takes as long as to find them.
   const faceted = facetColumns(columns);
   const question = { ask: askOf({ table, where }), facets: faceted.map(({ name }) => name), limit: 1_000 };
@@ -153,7 +151,7 @@ export function Rows({ dataset, status, columns: all }: Props) {
             <>
               <Table
                 caption={`${isRemoved ? 'Removed rows' : 'Rows'} of ${job}`}
-                columns={tableColumns(page.value, { job, known: columns, at, isRemoved, removers })}
+                columns={tableColumns(page.value, { job, known: columns, at, isRemoved })}
                 rows={page.value.rows}
                 identity={identity}
                 order={order}
@@ -229,27 +227,6 @@ function Newer({ list: { table, where, at }, page, status: { lastChange } }: New
       </button>
     </div>
   );
-}
-
-/** Of the removed rows of a page: the walk that proved it, by key and time. */
-function useRemovers({ table }: Dataset, rows: Answer['rows']): ReadonlyMap<string, PageCell> {
-  const keys = [...new Set(rows.map(([key]) => String(key)))];
-  const { value } = useAnswer(
-    keys.length === 0
-      ? null
-      : {
-          ask: askOf({
-            table: `${table}_changes`,
-            select: ['_key', 'at', 'walk_id'],
-            where: [
-              condition('kind', 'eq', 'gone'),
-              ['_key', `in.(${keys.map((key) => JSON.stringify(key)).join(',')})`],
-            ],
-          }),
-          limit: 10_000,
-        },
-  );
-  return new Map(value?.rows.map(([key, at, walk]) => [`${key} ${at}`, walk ?? null]));
 }
 
 const MOST_COMPARED = 50_000;
@@ -334,10 +311,9 @@ type Shown = {
   known: readonly Column[];
   at: string | null;
   isRemoved: boolean;
-  removers: ReadonlyMap<string, PageCell>;
 };
 
-function tableColumns({ columns }: Answer, { job, known, at, isRemoved, removers }: Shown): TableColumn[] {
+function tableColumns({ columns }: Answer, { job, known, at, isRemoved }: Shown): TableColumn[] {
   return columns.map(({ name, type }): TableColumn => {
     const { about, kind } = known.find((column) => column.name === name) ?? {};
     const times = at === null ? 'relative' : 'clock';
@@ -351,14 +327,6 @@ function tableColumns({ columns }: Answer, { job, known, at, isRemoved, removers
             {!isRemoved && typeof row[1] === 'string' && <Held since={row[1]} />}
           </>
         ),
-      };
-    if (name === '_valid_to')
-      return {
-        ...{ name, label: 'removed', look },
-        show: (removed, [key]) => {
-          const walk = removers.get(`${key} ${removed}`);
-          return walk === undefined ? undefined : <RemovedBy at={String(removed)} walk={walk} />;
-        },
       };
     return {
       ...{ name, about, type, look, label: labelOf(name) },
@@ -393,13 +361,8 @@ const RowLink = ({ job, rowKey }: { job: string; rowKey: string }) => (
 const walkLink = (walk: PageCell) =>
   typeof walk === 'number' ? <a href={linkTo(pathOf({ view: 'walk', id: walk }))}>{walk}</a> : undefined;
 
-const RemovedBy = ({ at, walk }: { at: string; walk: PageCell }) => (
-  <>
-    <Time at={at} /> <span class="note">by walk</span> {walkLink(walk) ?? '–'}
-  </>
-);
-
 const labels: Readonly<Record<string, string>> = {
+  _valid_to: 'removed',
   _changed_at: 'changed',
   _first_seen_at: 'first seen',
   _walk_id: 'walk',

@@ -1,48 +1,38 @@
 /** The datasets as they stood at a moment of the past. */
 
-import { SHOWN_WALKS } from '../../../src/base/shown-walks.ts';
-import type { DatasetDay, DatasetStatus, PageQuestion, WalkMark } from '../../../src/serve/page/wire.ts';
-import { useAnswer } from '../../ask.ts';
-import { duration, HOUR_MS } from '../../formats.ts';
+import type {
+  DatasetDay,
+  DatasetStatus,
+  PageCell,
+  PageQuestion,
+  WalkMark,
+} from '../../../src/serve/page/wire.ts';
+import { type Query, useAnswer } from '../../ask.ts';
+import { DAY_MS, duration, HOUR_MS } from '../../formats.ts';
 import { Fact } from '../../parts/heading.tsx';
 import { Failed } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
-import { askOf } from '../../question.ts';
+import { askOf, condition } from '../../question.ts';
 import type { Answer } from '../../service.ts';
 import { DatasetLine, DatasetTable } from './list.tsx';
 
 export function PastDatasets({ at, datasets }: { at: string; datasets: readonly DatasetStatus[] }) {
-  const walks = useAnswer({ sql: WALKS, params: { at }, limit: datasets.length * SHOWN_WALKS });
-  const changes = useAnswer(changesBefore(at));
-  const failed = walks.problem ? walks : changes;
+  const walks = useAnswer(walksBefore(at));
   return (
     <>
-      {failed.problem && <Failed problem={failed.problem} again={failed.again} />}
+      {walks.problem && <Failed problem={walks.problem} again={walks.again} />}
       <DatasetTable>
         {datasets.map(({ job, table }) => (
-          <PastDataset
-            key={job}
-            job={job}
-            table={table}
-            at={at}
-            day={
-              walks.value && changes.value
-                ? { walks: walksFrom(walks.value, job), changes: changesFrom(changes.value, job, at) }
-                : null
-            }
-          />
+          <PastDataset key={job} job={job} table={table} at={at} day={dayOf(walks, job, at)} />
         ))}
       </DatasetTable>
     </>
   );
 }
 
-type PastProps = {
-  job: string;
-  table: string;
-  at: string;
-  day: Pick<DatasetDay, 'walks' | 'changes'> | null;
-};
+type Day = Pick<DatasetDay, 'walks' | 'changes'>;
+
+type PastProps = { job: string; table: string; at: string; day: Day | null };
 
 /** Each asks for itself: the past of one may be dropped while that of another is there. */
 function PastDataset({ job, table, at, day }: PastProps) {
@@ -77,52 +67,57 @@ function PastDataset({ job, table, at, day }: PastProps) {
   );
 }
 
-const HOURS = 24;
+const counts = ['inserted', 'updated', 'deleted'];
+const columns = [
+  ...['job', 'kind', 'last_seq', ...counts],
+  ...['id', 'status', 'verdict', 'started_at', 'finished_at', 'rows', 'api_calls', 'error'],
+];
+const MOST_WALKS = 20_000;
+
+/** Every read of the 24 hours before a moment, the latest first. */
+function walksBefore(at: string): PageQuestion {
+  const from = firstHour(at);
+  const ask = askOf({
+    ...{ table: 'walks', select: columns, limit: MOST_WALKS },
+    where: [
+      condition('started_at', 'lte', at),
+      ['or', `(started_at.gte.${new Date(from).toISOString()},last_seq.gte.${from})`],
+    ],
+    order: [{ column: 'id', descending: true }],
+  });
+  return { ask, limit: MOST_WALKS };
+}
+
+/** The beginning of the first of 24 hours, of which the last is that of the moment. */
+function firstHour(at: string): number {
+  const end = Date.parse(at);
+  return end - (end % HOUR_MS) - DAY_MS + HOUR_MS;
+}
+
+const SHOWN_WALKS = 24;
+
+function dayOf({ value }: Query<Answer>, job: string, at: string): Day | null {
+  if (!value) return null;
+  const own = value.rows.filter(([of]) => of === job);
+  const walks = own.filter(([, kind]) => kind === 'walk').slice(0, SHOWN_WALKS);
+  const first = firstHour(at);
+  const changes = Array.from({ length: DAY_MS / HOUR_MS }, (_, place) => {
+    const begin = first + place * HOUR_MS;
+    const end = Math.min(begin + HOUR_MS, Date.parse(at) + 1);
+    const here = own.filter(([, , seq]) => Number(seq) >= begin && Number(seq) < end);
+    const sum = (column: number) => here.reduce((all, row) => all + Number(row[column]), 0);
+    return { hour: new Date(begin).toISOString(), inserted: sum(3), updated: sum(4), deleted: sum(5) };
+  });
+  return { walks: walks.reverse().map((row) => markOf(row, at)), changes };
+}
 
 /** A walk that ended later was under way then. */
-const WALKS = `SELECT job, id, CASE WHEN finished_at > :at THEN 'running' ELSE status END AS status, verdict, started_at,
-  CASE WHEN finished_at <= :at THEN finished_at END AS finished_at, "rows", api_calls,
-  CASE WHEN finished_at <= :at THEN error END AS error
-FROM (SELECT *, row_number() OVER (PARTITION BY job ORDER BY id DESC) AS place
-  FROM walks WHERE kind = 'walk' AND started_at <= :at)
-WHERE place <= ${SHOWN_WALKS} ORDER BY id`;
-
-function walksFrom({ rows }: Answer, job: string): WalkMark[] {
-  return rows
-    .filter(([of]) => of === job)
-    .map(
-      ([, id, status, verdict, startedAt, finishedAt, count, apiCalls, error]) =>
-        ({ id, status, verdict, startedAt, finishedAt, rows: count, apiCalls, error }) as WalkMark,
-    );
-}
-
-/** In the 24 hours that ended with the hour of that moment. */
-function changesBefore(at: string): PageQuestion {
-  const end = Date.parse(at);
+function markOf(row: readonly PageCell[], at: string): WalkMark {
+  const [id, status, verdict, startedAt, finishedAt, rows, apiCalls, error] = row.slice(6);
+  const hadEnded = finishedAt !== null && String(finishedAt) <= at;
+  const isLater = finishedAt !== null && !hadEnded;
   return {
-    sql: `SELECT job, strftime('%Y-%m-%dT%H:00:00.000Z', last_seq / 1000, 'unixepoch') AS hour,
-  sum(inserted), sum(updated), sum(deleted)
-FROM walks WHERE last_seq >= :from AND last_seq <= :until GROUP BY 1, 2`,
-    params: { from: Date.parse(firstHour(end)), until: end },
-    limit: 10_000,
-  };
-}
-
-function changesFrom({ rows }: Answer, job: string, at: string): DatasetDay['changes'] {
-  const first = Date.parse(firstHour(Date.parse(at)));
-  const found = new Map(rows.filter(([of]) => of === job).map((row) => [row[1], row]));
-  return Array.from({ length: HOURS }, (_, place) => {
-    const hour = new Date(first + place * HOUR_MS).toISOString();
-    const [, , inserted, updated, deleted] = found.get(hour) ?? [];
-    return {
-      hour,
-      inserted: Number(inserted ?? 0),
-      updated: Number(updated ?? 0),
-      deleted: Number(deleted ?? 0),
-    };
-  });
-}
-
-function firstHour(end: number): string {
-  return new Date(end - (end % HOUR_MS) - (HOURS - 1) * HOUR_MS).toISOString();
+    ...{ id, verdict, startedAt, rows, apiCalls, status: isLater ? 'running' : status },
+    ...{ finishedAt: hadEnded ? finishedAt : null, error: isLater ? null : error },
+  } as WalkMark;
 }

@@ -87,7 +87,7 @@ function Rows({ run, opened, isChart, choose, brush }: RowsProps) {
           ))}
         </ul>
       )}
-      {cut !== undefined && <p class="tag warn">{cut} Choose a greater limit, or download all of them.</p>}
+      {cut !== undefined && <p class="toned warn">{cut} Choose a greater limit, or download all of them.</p>}
       {rows.length === 0 ? (
         <Empty>No row fits this query.</Empty>
       ) : isChart ? (

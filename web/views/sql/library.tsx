@@ -1,8 +1,8 @@
 /** Beside the editor: examples and tables. */
 
 import type { Schema } from '../../../src/serve/page/wire.ts';
-import { useAnswer } from '../../ask.ts';
 import { count } from '../../formats.ts';
+import { useLive } from '../../live.ts';
 import { quoted, type Sql } from '../../question.ts';
 
 type Open = (query: Sql) => void;
@@ -43,14 +43,10 @@ export function Examples({
   );
 }
 
-/** Each with its rows; opened, with its columns. */
+/** Datasets with their rows; opened, with their columns. */
 export function Tables({ tables, open }: { tables: Schema['tables']; open: Open }) {
-  const counted = tables.filter(({ kind }) => kind !== 'view');
-  const sql = counted
-    .map(({ name: table }, at) => `SELECT ${at}, count(*) FROM ${quoted(table)}`)
-    .join(' UNION ALL ');
-  const { value } = useAnswer(counted.length === 0 ? null : { sql, limit: counted.length });
-  const rows = new Map(value?.rows.map(([at, rows]) => [counted[Number(at)]?.name, Number(rows)]));
+  const datasets = useLive().overview?.status.datasets ?? [];
+  const rows = new Map(datasets.map((dataset) => [dataset.table, dataset.rows]));
   return (
     <details open>
       <summary>Tables</summary>
@@ -90,28 +86,21 @@ export function Tables({ tables, open }: { tables: Schema['tables']; open: Open 
   );
 }
 
-type Example = { title: string; sql: string };
+/** Each with the tables that it needs. `isOfNow`: it can only be asked of the present. */
+type Example = { title: string; tables: readonly string[]; sql: string; isOfNow?: true };
 
-/** Each with the table and columns that it needs. `isOfNow`: it can only be asked of the present. */
-const examples: readonly (Example & {
-  table: string;
-  columns: readonly string[];
-  isOfNow?: true;
-  needs?: readonly string[];
-})[] = [
+const examples: readonly Example[] = [
   {
     title: 'Which datasets are fresh',
     isOfNow: true,
-    table: 'freshness',
-    columns: ['job', 'rows', 'verdict', 'complete_as_of', 'age_seconds'],
+    tables: ['freshness'],
     sql: `SELECT job, rows, verdict, complete_as_of, age_seconds
 FROM freshness
 ORDER BY age_seconds DESC`,
   },
   {
     title: 'What changed since yesterday',
-    table: 'changes',
-    columns: ['at', 'job', 'change'],
+    tables: ['changes'],
     sql: `SELECT job, change, count(*) AS rows
 FROM changes
 WHERE at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day')
@@ -120,8 +109,7 @@ ORDER BY rows DESC`,
   },
   {
     title: 'Signals by day',
-    table: 'ai_signals',
-    columns: ['timestamp'],
+    tables: ['ai_signals'],
     sql: `SELECT substr("timestamp", 1, 10) AS day, count(*) AS signals
 FROM ai_signals
 GROUP BY day
@@ -129,8 +117,7 @@ ORDER BY day`,
   },
   {
     title: 'Signals of one asset',
-    table: 'ai_signals',
-    columns: ['timestamp', 'asset', 'action', 'confidence', 'entry_price'],
+    tables: ['ai_signals'],
     sql: `SELECT "timestamp", action, confidence, entry_price
 FROM ai_signals
 WHERE asset = :asset
@@ -138,20 +125,17 @@ ORDER BY "timestamp"`,
   },
   {
     title: 'News on assets with an A signal',
-    table: 'ai_signals_current',
-    columns: ['asset', 'quality_grade', 'action'],
+    tables: ['ai_signals_current', 'news_symbols', 'news_current'],
     sql: `SELECT news.published_at, news.headline, signal.asset, signal.action
 FROM news_symbols AS symbol
 JOIN news_current AS news ON news._key = symbol._key
 JOIN ai_signals_current AS signal ON signal.asset = symbol.value AND signal.quality_grade = 'A'
 ORDER BY news.published_at DESC
 LIMIT 100`,
-    needs: ['news_symbols', 'news_current'],
   },
   {
     title: 'Calls by hour',
-    table: 'requests',
-    columns: ['at', 'status'],
+    tables: ['requests'],
     sql: `SELECT strftime('%Y-%m-%dT%H:00:00Z', at) AS hour, count(*) AS calls, sum(status = 429) AS refused
 FROM requests
 GROUP BY hour
@@ -159,8 +143,7 @@ ORDER BY hour`,
   },
   {
     title: 'How long walks take',
-    table: 'walks',
-    columns: ['started_at', 'finished_at', 'rows', 'api_calls', 'job'],
+    tables: ['walks'],
     sql: `SELECT started_at, job, api_calls AS calls,
   round((julianday(finished_at) - julianday(started_at)) * 86400, 1) AS seconds
 FROM walks
@@ -170,8 +153,7 @@ ORDER BY started_at`,
   {
     title: 'Why rows were refused',
     isOfNow: true,
-    table: 'quarantine',
-    columns: ['job', 'problems', 'resolved_at'],
+    tables: ['quarantine'],
     sql: `SELECT job, problem.value ->> 'path' AS path, problem.value ->> 'expected' AS expected, count(*) AS rows
 FROM quarantine, json_each(problems) AS problem
 WHERE resolved_at IS NULL
@@ -181,12 +163,8 @@ ORDER BY rows DESC`,
 ];
 
 function examplesFor(tables: Schema['tables'], isPast: boolean): Example[] {
-  const has = (table: string, columns: readonly string[]) => {
-    const known = tables.find(({ name }) => name === table)?.columns.map(({ name }) => name);
-    return known !== undefined && columns.every((column) => known.includes(column));
-  };
+  const known = tables.map(({ name }) => name);
   return examples.filter(
-    ({ table, columns, isOfNow, needs = [] }) =>
-      has(table, columns) && needs.every((other) => has(other, [])) && !(isPast && isOfNow),
+    (one) => one.tables.every((table) => known.includes(table)) && !(isPast && one.isOfNow),
   );
 }
