@@ -127,9 +127,9 @@ type ServeConfig = LocalConfig & Pick<Config, 'schedules' | 'serve'> & { reports
  * @throws Failure `config` for the first that is wrong: one line that names the setting, never a secret value.
  */
 export function readConfig(environment: Environment, schedules: Record<string, string>): Config {
-  const { found, toConfig } = readEach(environment, schedules);
+  const { found, config } = readEach(environment, schedules);
   for (const { wrong } of found) if (wrong) throw wrong;
-  return toConfig();
+  return config;
 }
 
 /** A setting without anything secret, and what is wrong with it. */
@@ -137,7 +137,8 @@ type SettingFound = { name: string; shown: string; wrong: Failure | null };
 
 /** All that `readConfig` reads, setting by setting, and the certificate of the service. @param schedules as it takes them. */
 export function examineSettings(environment: Environment, schedules: Record<string, string>): SettingFound[] {
-  const { found, tls } = readEach(environment, schedules);
+  const { found, config } = readEach(environment, schedules);
+  const tls = config.serve?.tls;
   if (!tls) return found;
   return [
     ...found,
@@ -155,9 +156,8 @@ function readEach(
   own: Record<string, string>,
 ): {
   found: SettingFound[];
-  /** Call it where nothing is wrong. */
-  toConfig(): Config;
-  tls: TlsFiles | undefined;
+  /** Without what is wrong. */
+  config: Config;
 } {
   const given = withoutEmpty(environment);
   const jobs = Object.keys(own);
@@ -200,16 +200,28 @@ function readEach(
         .join(', '),
   );
   const isWrong = ({ name }: Setting) => found.some((one) => one.name === name && one.wrong);
-  const serve = Object.values(settings.serve).some(isWrong)
-    ? undefined
-    : note('service', () => serveOf(values.serve, jobs), describeService);
-  const { limits, proxy, ship: _, lake: __, reports: ___, ...plain } = values;
-  const toConfig = () => ({
-    ...{ ...plain, apiUrl, key, limits: limitsOf(limits), proxy: proxyOf(proxy, apiUrl) },
-    ...{ ship: readShip(given), lake: readLake(given), reports: readReporting(given), schedules, hints },
-    serve: serve as ServeSettings,
-  });
-  return { found, toConfig, tls: serve?.tls };
+  /** Reads a group whose settings are each right. Unless it is shown, it is noted where it is wrong. */
+  const together = <Value>(
+    name: string,
+    group: Record<string, Setting>,
+    read: () => Value,
+    show?: (value: Value) => string,
+  ): Value | undefined => {
+    if (Object.values(group).some(isWrong)) return undefined;
+    const one = finding(name, read, show ?? (() => ''));
+    if (show || one.found.wrong) found.push(one.found);
+    return one.value;
+  };
+  const { limits, proxy, ship, lake, reports, serve, ...plain } = values;
+  const config = {
+    ...{ ...plain, apiUrl, key, limits: limitsOf(limits), schedules, hints },
+    proxy: apiUrl ? proxyOf(proxy, apiUrl) : undefined,
+    serve: together('service', settings.serve, () => serveOf(serve, jobs), describeService) as ServeSettings,
+    ship: together('ship', settings.ship, () => shipOf(ship, given)),
+    lake: lakeOf(lake),
+    reports: together('reports', settings.reports, () => reportsOf(values, given)),
+  };
+  return { found, config };
 }
 
 function finding<Value>(
@@ -277,18 +289,16 @@ function readSetting<Value>({ name, read }: Setting<Value>, given: Environment):
   }
 }
 
-/** A value that is set itself, or by a file that holds it. @throws Failure `config` where both are set. */
-function orFile<Text, File>(
-  { text, file }: { text: Setting<Text>; file: Setting<File> },
-  given: Environment,
-): { value: Text; path: File } {
+/** A value is set itself, or by a file that holds it. */
+function refuseBoth(text: Setting, file: Setting, given: Environment): void {
   if (given[text.name] !== undefined && given[file.name] !== undefined)
     throw new Failure('config', `${text.name} and ${file.name} are both set: unset one`);
-  return { value: readSetting(text, given), path: readSetting(file, given) };
 }
 
 function readKey(given: Environment): KeySource {
-  const { value, path } = orFile(settings.key, given);
+  const { text, file } = settings.key;
+  refuseBoth(text, file, given);
+  const [value, path] = [given[text.name], given[file.name]];
   if (value !== undefined) return keyFromValue(value);
   if (path !== undefined) return keyFromFile(path);
   throw new Failure(
@@ -310,9 +320,14 @@ function proxyOf(
 
 /** The Postgres that follows the mirror, where there is one. @throws Failure `config` that never shows its password. */
 export function readShip(environment: Environment): ShipAddress | undefined {
+  const given = withoutEmpty(environment);
+  return shipOf(readGiven(settings.ship, given), given);
+}
+
+function shipOf({ address, file: path }: AllValues['ship'], given: Environment): ShipAddress | undefined {
   const { address: text, file } = settings.ship;
-  const { value, path } = orFile({ text, file }, withoutEmpty(environment));
-  return path === undefined ? value : readIn(path, file, readShipUrl);
+  refuseBoth(text, file, given);
+  return path === undefined ? address : readIn(path, file, readShipUrl);
 }
 
 /** What a file holds instead of its setting. @throws Failure `config` that never shows it. */
@@ -330,24 +345,28 @@ function readIn<Value>(path: string, { name }: Setting, read: (text: string) => 
 /** The reports and whom they tell, where there are any. @throws Failure `config` that never shows the webhook. */
 export function readReporting(environment: Environment): ReportSettings | undefined {
   const given = withoutEmpty(environment);
-  const { folder, to, notify: text, notifyFile: file } = settings.reports;
-  const { value, path } = orFile({ text, file }, given);
-  const url = path === undefined ? value : readIn(path, file, readWebhookUrl);
-  const reports = readSetting(folder, given);
-  if (reports === undefined) return undefined;
-  return {
-    folder: reports,
-    to: readSetting(to, given) ?? join(readDir(environment), 'reports'),
-    webhook: url === undefined ? undefined : { url, proxy: proxyOf(readGiven(settings.proxy, given), url) },
-  };
+  const { reports, proxy, dir } = settings;
+  return reportsOf(readGiven({ reports, proxy, dir }, given), given);
+}
+
+function reportsOf(
+  { reports: { folder, to, notify, notifyFile }, proxy, dir }: Pick<AllValues, 'reports' | 'proxy' | 'dir'>,
+  given: Environment,
+): ReportSettings | undefined {
+  const { notify: text, notifyFile: file } = settings.reports;
+  refuseBoth(text, file, given);
+  const url = notifyFile === undefined ? notify : readIn(notifyFile, file, readWebhookUrl);
+  if (folder === undefined) return undefined;
+  const webhook = url === undefined ? undefined : { url, proxy: proxyOf(proxy, url) };
+  return { folder, to: to ?? join(dir, 'reports'), webhook };
 }
 
 /** The lake that follows the mirror, where there is one. @throws Failure `config`. */
-export function readLake(environment: Environment): LakeSettings | undefined {
-  const given = withoutEmpty(environment);
-  const { folder, ...others } = readGiven(settings.lake, given);
-  return folder === undefined ? undefined : { folder, ...others };
-}
+export const readLake = (environment: Environment): LakeSettings | undefined =>
+  lakeOf(readGiven(settings.lake, withoutEmpty(environment)));
+
+const lakeOf = ({ folder, ...others }: AllValues['lake']): LakeSettings | undefined =>
+  folder === undefined ? undefined : { folder, ...others };
 
 const limitsOf = ({ quota, rate, concurrency }: AllValues['limits']): AccountLimits => ({
   ...{ quota: quota ?? null, rate: rate ?? null, concurrency: concurrency ?? null },

@@ -43,10 +43,9 @@ export async function* diagnose(
   if (!found.some(({ name, wrong }) => name === 'REDIS_URL' && wrong))
     yield* await checkRedis(dir, environment);
   yield* checkService(dir);
+  yield* checkSinks(dir);
   // A wrong setting was reported above.
-  if (!found.some(({ name, wrong }) => wrong && /^MIRROR_(SHIP|LAKE|KEEP_SNAPSHOTS)/.test(name)))
-    yield* checkSinks(dir, environment);
-  if (!found.some(({ name, wrong }) => wrong && /^MIRROR_(REPORTS|NOTIFY)/.test(name)))
+  if (!found.some(({ name, wrong }) => wrong && /^MIRROR_(REPORTS|NOTIFY)|^reports$/.test(name)))
     yield* await checkReports(dir, surroundings, database.level === 'ok', signal);
 
   if (!beforeCalls) yield skipped('api', 'not asked: --offline');

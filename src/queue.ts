@@ -4,7 +4,8 @@
  * - A dataset is woken by its job scheduler, on time, and by a plain timer, which asks every two seconds what is due: a tick or a delay
  *   that Redis lost costs seconds. A job whose dataset is not due, runs already or waits ends at once, so a wake too many costs nothing.
  * - A dataset that has to wait is moved by BullMQ: the job whose run met the wait is delayed until its end.
- * - While Redis is away, the worker is paused, and the timer runs by itself what is due.
+ * - While Redis is away, the worker is paused, and the timer runs by itself what is due. Once Redis takes writes again, the schedulers are
+ *   written anew and the worker goes on; nothing in Redis is needed for that.
  * - Reports have a queue and a worker of their own (`queue/reports.ts`), and their timer is the daemon's.
  */
 
@@ -161,8 +162,8 @@ export function startQueue(options: QueueOptions): MirrorQueue {
     return undefined;
   }
 
-  function wait(dataset: Dataset, { until, reason }: Snooze): number {
-    log.info({ job: dataset.job, until: isoTime(until), reason }, 'waiting');
+  function wait(dataset: Dataset, { until, reason, problem: err }: Snooze): number {
+    log.info({ job: dataset.job, until: isoTime(until), reason, ...(err && { err }) }, 'waiting');
     dataset.waits = { since: clock.now(), until };
     return until;
   }

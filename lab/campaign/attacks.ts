@@ -17,6 +17,8 @@ export type Attack = {
   kills: boolean;
   /** It is on others who follow the mirror: the consumer rests meanwhile, and leaves them the machine. */
   isOfFollowers?: true;
+  /** Consumer and operator rest meanwhile: it has a look of its own, and may last an hour. */
+  isLong?: true;
   /** Why it cannot be done here; undefined where it can. */
   impossible?: (world: World) => string | undefined;
   /** Begins it. What it returns ends it. @throws Error where the program breaks a promise meanwhile. */

@@ -158,6 +158,7 @@ export function watch(world: World) {
   /** How often it was not green, by exit code. */
   const others = new Map<string, number>();
   let isStopped = false;
+  let isResting = false;
 
   async function look(): Promise<void> {
     const asked = Date.now();
@@ -182,7 +183,7 @@ export function watch(world: World) {
   async function run(): Promise<void> {
     while (!isStopped) {
       try {
-        await look();
+        if (!isResting) await look();
       } catch {
         // The database was taken away under the reader, as some attacks do.
         count(others, 'unreadable');
@@ -195,6 +196,9 @@ export function watch(world: World) {
     lies,
     counts,
     others,
+    rests(yes: boolean) {
+      isResting = yes;
+    },
     async stop() {
       isStopped = true;
       await running;

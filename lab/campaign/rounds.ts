@@ -49,7 +49,8 @@ export async function playRound(stage: Stage, attack: Attack, ms: number, chance
   const began = performance.now();
   const linesBefore = world.daemon.counts.lines;
   await world.upstream.edit();
-  if (attack.isOfFollowers) consumer.rest();
+  if (attack.isOfFollowers || attack.isLong) consumer.rest();
+  watch.rests(attack.isLong === true);
   const over = new AbortController();
   let kills = 0;
   const killing = attack.kills
@@ -60,6 +61,7 @@ export async function playRound(stage: Stage, attack: Attack, ms: number, chance
   const { strikes, broken } = await strike(stage, attack, began + ms, chances.strikes);
   over.abort();
   await killing;
+  watch.rests(false);
   const rested = performance.now();
   const findings = [...broken, ...(await settle(stage))];
   const secondsToProof = (performance.now() - rested) / 1_000;

@@ -6,7 +6,7 @@ import type { Log } from '../base/log.ts';
 import type { Thread } from '../base/worker.ts';
 import type { SinkNote } from '../reading/status.ts';
 import type { Arrival, FollowRequest, FollowResponse } from '../sinks.ts';
-import { keepTrying, noteProblems, type Pauses, type Problem, usualPauses } from './keep-trying.ts';
+import { keepTrying, type Outcome, type Pauses, type Problem, usualPauses } from './keep-trying.ts';
 
 export type Following = {
   /** Has the job loaded: it may have changed. */
@@ -37,85 +37,41 @@ const LONGEST_MESSAGE = 300;
 export function keepFollowing(parts: FollowingParts): Following {
   const { thread, words, everyMs = 0, jobs, clock, random, log } = parts;
   const ending = new AbortController();
-  const { signal } = ending;
-  const due = new Set(jobs);
-  /** How often in a row the sink refused a job. */
-  const refused = new Map<string, number>();
-  /** Jobs that wait: refused ones for the next try, loaded ones for `everyMs`. All others are loaded meanwhile. */
-  const resting = new Set<string>();
+  const seqs: Record<string, number> = {};
   /** What the last load of a job left out. */
   const lacking = new Map<string, readonly string[]>();
-  const seqs: Record<string, number> = {};
-  const problems = noteProblems({
-    ...{ clock, random, pauses: { ...usualPauses, ...parts.pauses } },
-    note: (trouble) => parts.note({ seqs, trouble, ...(everyMs > 0 && { everySeconds: everyMs / 1_000 }) }),
-    logOnChange: (message, nextTry) => log.warn({ nextTry }, `${words.fails}: ${message}; mirroring goes on`),
-  });
-  let wake = () => {};
 
-  const sleep = (ms: number) => clock.sleep(ms, signal).catch(() => undefined);
-  const readyJobs = () => [...due].filter((job) => !resting.has(job));
-
-  /** Waits for jobs, then loads them. @returns why none could be loaded. */
-  async function load(): Promise<Problem | undefined> {
-    while (readyJobs().length === 0 && !signal.aborted)
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    if (signal.aborted) return undefined;
-    const only = readyJobs();
-    for (const job of only) due.delete(job);
-    let arrivals: readonly Arrival[];
-    try {
-      ({ arrivals } = await thread.call({ only, now: clock.now() }));
-    } catch (thrown) {
-      for (const job of only) due.add(job);
-      return problemOf(asFailure(thrown));
-    }
-    arrivals.forEach(noteArrival);
-    const loaded = arrivals.flatMap(({ job, failure }) => (failure ? [] : [job]));
+  async function load(only: readonly string[]): Promise<readonly Outcome[]> {
+    const { arrivals } = await thread.call({ only, now: clock.now() }).catch((thrown: unknown) => {
+      const failure = asFailure(thrown);
+      return { arrivals: only.map((job): Arrival => ({ job, to: null, problems: [], failure })) };
+    });
+    for (const arrival of arrivals) if (!arrival.failure) hasArrived(arrival);
     // Until the first proof nobody waits: that is loaded at once.
-    if (everyMs > 0 && loaded.length > 0 && Object.keys(seqs).length > 0) rest(loaded, everyMs);
-    if (problems.over()) log.info({}, words.goesOn);
-    return undefined;
+    const restMs = Object.keys(seqs).length > 0 ? everyMs : 0;
+    return arrivals.map(({ job, failure }) => ({ of: job, problem: failure && problemOf(failure), restMs }));
   }
 
-  function noteArrival({ job, to, problems: lacks, failure }: Arrival): void {
-    if (failure) {
-      due.add(job);
-      const failures = (refused.get(job) ?? 0) + 1;
-      refused.set(job, failures);
-      rest([job], problems.failed(problemOf(failure), failures, job));
-      return;
-    }
+  function hasArrived({ job, to, problems: lacks }: Arrival): void {
     if (to !== null) seqs[job] = to;
     const known = lacking.get(job) ?? [];
     for (const lack of lacks) if (!known.includes(lack)) log.warn({ job }, `${words.lacks}: ${lack}`);
     lacking.set(job, lacks);
-    problems.solved(job);
-    refused.delete(job);
   }
 
-  function rest(names: readonly string[], ms: number): void {
-    for (const job of names) resting.add(job);
-    void sleep(ms).then(() => {
-      for (const job of names) resting.delete(job);
-      wake();
-    });
-  }
-
-  // A long attempt is no sign of health: it may only have waited for jobs.
-  const attempts = keepTrying(load, problems, { clock, signal, steadyMs: Number.POSITIVE_INFINITY });
+  const { due, ended } = keepTrying({
+    ...{ all: jobs, attempt: load, clock, random, signal: ending.signal },
+    pauses: { ...usualPauses, ...parts.pauses },
+    note: (trouble) => parts.note({ seqs, trouble, ...(everyMs > 0 && { everySeconds: everyMs / 1_000 }) }),
+    fails: (message, nextTry) => log.warn({ nextTry }, `${words.fails}: ${message}; mirroring goes on`),
+    goesOn: () => log.info({}, words.goesOn),
+  });
   return {
-    due(job) {
-      due.add(job);
-      wake();
-    },
+    due,
     async end() {
       ending.abort();
-      wake();
       await thread.close();
-      await attempts;
+      await ended;
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Repeats an attempt after growing pauses, notes its problem and logs it once. */
+/** The loop that keeps service and sinks running: it attempts what is due, and again after growing pauses what failed. */
 
 import { type Pauses as Backoff, backoffMs } from '../base/backoff.ts';
 import { type Clock, isoTime, type Random } from '../base/clock.ts';
@@ -14,73 +14,131 @@ export const usualPauses: Pauses = { firstMs: 1_000, longestMs: 60_000, hopeless
 /** Why an attempt failed. `isHopeless`: trying again soon does not help. */
 export type Problem = { message: string; isHopeless: boolean };
 
-/** There may be several problems at once, each `of` something else; the latest is shown. */
-type ProblemNote = {
-  /** The problem of this is solved; the next `over` shows it. */
-  solved(of: string): void;
-  /** The problem of the whole is solved. @returns whether all is well again. */
-  over(): boolean;
-  /** @param failures in a row, with this one. @returns how many milliseconds to wait before the next try. */
-  failed(problem: Problem, failures: number, of?: string): number;
+/** What became of one that was attempted. */
+export type Outcome = {
+  of: string;
+  problem: Problem | null;
+  /** How long it rests after a success. */
+  restMs?: number;
+  /** It had worked for so long that this failure counts as the first. */
+  wasSteady?: boolean;
 };
 
-export function noteProblems(parts: {
+export type Kept = {
+  /** Has it attempted, as soon as it does not rest. */
+  due(of: string): void;
+  /** It works, though its attempt is not over. */
+  works(of: string): void;
+  /** Resolves after the abort, once no attempt is under way. */
+  ended: Promise<void>;
+};
+
+/** There may be several problems at once, each of something else: the latest is noted, and the same message is logged once. */
+export function keepTrying(parts: {
+  /** All there are; they are due at once. */
+  all: readonly string[];
+  /** Never rejects. */
+  attempt(due: readonly string[]): Promise<readonly Outcome[]>;
   clock: Clock;
   random: Random;
   pauses: Pauses;
-  /** Gets the latest problem, and null once all is well. */
-  note: (problem: Trouble | null) => void;
-  /** Called for a new problem. */
-  logOnChange: (message: string, nextTry: string) => void;
-}): ProblemNote {
-  const { clock, random, pauses, note, logOnChange } = parts;
-  const present = new Map<string, Trouble>();
-  let shown: Trouble | null = null;
-  const show = () => {
-    shown = [...present.values()].at(-1) ?? null;
-    note(shown);
-  };
-  return {
-    solved: (of) => void present.delete(of),
-    over() {
-      const wasWell = shown === null;
-      present.delete(EVERYTHING);
-      show();
-      return !wasWell && shown === null;
-    },
-    failed({ message, isHopeless }, failures, of = EVERYTHING) {
-      const waitMs = isHopeless ? pauses.hopelessMs : backoffMs(failures, pauses, random());
-      const at = clock.now();
-      const nextTry = isoTime(at + waitMs);
-      const isKnown = [...present.values()].some((trouble) => trouble.message === message);
-      const since = present.get(of)?.since ?? isoTime(at);
-      present.delete(of);
-      present.set(of, { message, since, nextTry });
-      show();
-      if (!isKnown) logOnChange(message, nextTry);
-      return waitMs;
-    },
-  };
-}
+  signal: AbortSignal;
+  /** Gets the latest problem, null where all is well. */
+  note(problem: Trouble | null): void;
+  /** Log a new problem, and that all is well again. */
+  fails(message: string, nextTry: string): void;
+  goesOn(): void;
+}): Kept {
+  const { attempt, clock, random, pauses, signal, note, fails, goesOn } = parts;
+  const due = new Set(parts.all);
+  const resting = new Set<string>();
+  /** How often in a row each failed. */
+  const failures = new Map<string, number>();
+  const problems = new Map<string, Trouble>();
+  let noted: Trouble | null = null;
+  let wake = () => {};
+  signal.addEventListener('abort', () => wake(), { once: true });
 
-/** What a problem of the whole is of. */
-const EVERYTHING = '';
-
-/**
- * Attempts it until `signal` is aborted: again at once after a success, and after a pause where it failed.
- * @param steadyMs a failure after so long counts as the first.
- */
-export async function keepTrying(
-  attempt: () => Promise<Problem | undefined>,
-  problems: ProblemNote,
-  { clock, signal, steadyMs }: { clock: Clock; signal: AbortSignal; steadyMs: number },
-): Promise<void> {
-  for (let failures = 0; !signal.aborted; ) {
-    const began = clock.monotonic();
-    const problem = await attempt();
-    if (signal.aborted) return;
-    const wasSteady = clock.monotonic() - began >= steadyMs;
-    failures = !problem ? 0 : wasSteady ? 1 : failures + 1;
-    if (problem) await clock.sleep(problems.failed(problem, failures), signal).catch(() => undefined);
+  async function goOn(): Promise<void> {
+    while (!signal.aborted) {
+      const ready = [...due].filter((of) => !resting.has(of));
+      if (ready.length === 0) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
+      for (const of of ready) due.delete(of);
+      const outcomes = await attempt(ready);
+      if (signal.aborted) return;
+      settle(outcomes);
+      show();
+    }
   }
+
+  /** What failed of the same comes back together: all of it may succeed then. */
+  function settle(outcomes: readonly Outcome[]): void {
+    const roll = random();
+    const rests = new Map<string, { ms: number; names: string[] }>();
+    for (const outcome of outcomes) {
+      const { of, problem } = outcome;
+      const ms = problem ? failed(outcome, problem, roll) : succeeded(outcome);
+      if (ms === 0) continue;
+      const together = `${ms} ${problem?.message}`;
+      const { names } = rests.get(together) ?? { names: [] };
+      rests.set(together, { ms, names: [...names, of] });
+    }
+    for (const { ms, names } of rests.values()) rest(names, ms);
+  }
+
+  function succeeded({ of, restMs = 0 }: Outcome): number {
+    failures.delete(of);
+    problems.delete(of);
+    return restMs;
+  }
+
+  function failed({ of, wasSteady }: Outcome, { message, isHopeless }: Problem, roll: number): number {
+    const times = wasSteady ? 1 : (failures.get(of) ?? 0) + 1;
+    failures.set(of, times);
+    due.add(of);
+    const ms = isHopeless ? pauses.hopelessMs : backoffMs(times, pauses, roll);
+    const at = clock.now();
+    const nextTry = isoTime(at + ms);
+    const isKnown = [...problems.values()].some((problem) => problem.message === message);
+    const since = problems.get(of)?.since ?? isoTime(at);
+    problems.delete(of);
+    problems.set(of, { message, since, nextTry });
+    if (!isKnown) fails(message, nextTry);
+    return ms;
+  }
+
+  function rest(names: readonly string[], ms: number): void {
+    for (const of of names) resting.add(of);
+    void clock
+      .sleep(ms, signal)
+      .catch(() => undefined)
+      .then(() => {
+        for (const of of names) resting.delete(of);
+        wake();
+      });
+  }
+
+  function show(): void {
+    const wasWell = noted === null;
+    noted = [...problems.values()].at(-1) ?? null;
+    note(noted);
+    if (!wasWell && noted === null) goesOn();
+  }
+
+  return {
+    due(of) {
+      due.add(of);
+      wake();
+    },
+    works(of) {
+      problems.delete(of);
+      show();
+    },
+    ended: goOn(),
+  };
 }

@@ -7,7 +7,7 @@ import type { Log } from '../base/log.ts';
 import { programArgs, programFile } from '../base/program-file.ts';
 import { type Environment, forService } from '../config.ts';
 import type { ServeWord, Trouble } from '../reading/status.ts';
-import { keepTrying, noteProblems, type Pauses, type Problem, usualPauses } from './keep-trying.ts';
+import { keepTrying, type Outcome, type Pauses, type Problem, usualPauses } from './keep-trying.ts';
 
 type ServiceProcess = {
   /** Ends it for good. */
@@ -45,26 +45,34 @@ export function keepServing(parts: ServiceParts): ServiceProcess {
   const { clock, random, log } = parts;
   const timing = { ...usual, ...parts.timing };
   const ending = new AbortController();
-  const problems = noteProblems({
-    ...{ clock, random, pauses: timing, note: parts.onProblem },
-    logOnChange: (message, nextTry) =>
-      log.error({ nextTry }, `the service does not run: ${message}; mirroring goes on`),
-  });
-  const listens = (url: string) => {
-    if (problems.over()) log.info({ url }, 'the service runs again');
-  };
   const { signal } = ending;
   // The system may refuse to start any process for now.
   const refused = (thrown: unknown) => ({ message: toError(thrown).message, isHopeless: false });
-  const attempt = () => runOnce(parts, timing.grace, listens, signal).catch(refused);
-  const attempts = keepTrying(attempt, problems, { clock, signal, steadyMs: timing.steady });
+  async function attempt(): Promise<readonly Outcome[]> {
+    const began = clock.monotonic();
+    const problem = await runOnce(parts, timing.grace, listens, signal).catch(refused);
+    return [{ of: SERVICE, problem, wasSteady: clock.monotonic() - began >= timing.steady }];
+  }
+  let url = '';
+  const listens = (at: string) => {
+    url = at;
+    works(SERVICE);
+  };
+  const { works, ended } = keepTrying({
+    ...{ all: [SERVICE], attempt, clock, random, pauses: timing, signal, note: parts.onProblem },
+    fails: (message, nextTry) =>
+      log.error({ nextTry }, `the service does not run: ${message}; mirroring goes on`),
+    goesOn: () => log.info({ url }, 'the service runs again'),
+  });
   return {
     async end() {
       ending.abort();
-      await attempts;
+      await ended;
     },
   };
 }
+
+const SERVICE = 'serve';
 
 /**
  * Runs the service until it ends. The kernel closes the channel between us when we die, by which it learns of our end. It is

@@ -1,6 +1,6 @@
 /** The daemon: its Redis, its sinks and its service. */
 
-import { type Environment, readLake, readShip } from '../config.ts';
+import type { Environment } from '../config.ts';
 import { examineRedis, examineRedisServer } from '../queue/examine.ts';
 import { type DaemonStatus, readDaemon, readService } from '../reading/status.ts';
 import { type SinkName, sinkNames, sinks } from '../sinks.ts';
@@ -66,11 +66,10 @@ async function checkLive(name: string, at: { url: string } | { dir: string }): P
 const tooOld = (name: string, kind: string) =>
   problem(name, 'config', `${kind} is too old`, 'upgrade to Redis 6.2 or newer, or to Valkey');
 
-/** Checks the settings of each sink, and whether the daemon brings changes to it. */
-export function checkSinks(dir: string, environment: Environment): Check[] {
+/** Whether the daemon brings changes to each sink. */
+export function checkSinks(dir: string): Check[] {
   return sinkNames.flatMap((sink) => {
     try {
-      (sink === 'ship' ? readShip : readLake)(environment);
       return checkArrivals(dir, sink);
     } catch (thrown) {
       return [problemOf(sink, thrown)];

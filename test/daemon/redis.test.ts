@@ -2,29 +2,37 @@
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Status } from '../../src/reading/status.ts';
 import { daemonHere } from '../helpers/daemon.ts';
 import { freePort } from '../helpers/loopback.ts';
+import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
-import { sharedClock } from '../helpers/virtual-clock.ts';
+import { hastyClock, sharedClock } from '../helpers/virtual-clock.ts';
 import { othersOff } from '../helpers/virtual-life.ts';
 import { redisServer, type Server, until } from '../queue/setup.ts';
 
-const settings = { ...othersOff, MIRROR_SCHEDULE_NEWS: 'off', MIRROR_SCHEDULE_AI_SIGNALS: 'every 1s' };
+const settings = {
+  ...othersOff,
+  MIRROR_SCHEDULE_NEWS: 'off',
+  MIRROR_SCHEDULE_AI_SIGNALS: 'every 5s',
+};
 
-/** A daemon on that Redis, which reads one dataset each second. */
+/** A daemon on that Redis, which reads one dataset every half second: every five of its own clock. */
 async function daemonOn(url: string) {
+  const clock = hastyClock(10);
   const bench = await setupSync({ rows: 5 }, sharedClock());
-  const { lines } = daemonHere({ ...bench.environment, ...settings, REDIS_URL: url });
+  const environment = { ...bench.environment, ...settings, REDIS_URL: url };
+  const { lines } = daemonHere(environment, { clock });
   const said = (msg: RegExp) => lines.filter((line) => msg.test(line.msg));
   const calls = () => bench.model.callsTo('/api/v1/ai-signals').length;
   const goesOn = async (when: string) => {
     const before = calls();
     await until(`two walks ${when}`, () => calls() >= before + 2);
   };
-  const status = async () => JSON.parse((await bench.run(['status', '--json'], settings)).stdout) as Status;
-  return { ...bench, lines, said, goesOn, status };
+  const status = async () =>
+    JSON.parse((await runMain(['status', '--json'], environment, clock)).stdout) as Status;
+  return { lines, said, goesOn, status };
 }
 
 type Trouble = { make(server: Server): Promise<unknown>; mend(server: Server): Promise<unknown> };
@@ -83,65 +91,60 @@ async function commandsOf(server: Server): Promise<number> {
   return Number(/total_commands_processed:(\d+)/.exec(await server.client.info('stats'))?.[1]);
 }
 
-test.each(Object.entries(troubles))('a Redis that %s', async (name, { make, mend }) => {
-  const server = await redisServer();
-  const { lines, said, goesOn, status } = await daemonOn(server.url);
-  await goesOn('before');
-  await make(server);
-  await until('the outage', () => said(/^Redis is away/).length > 0);
-  const isHere = !/killed|stopped|password/.test(name);
-  const [asked, from] = [isHere ? await commandsOf(server) : 0, Date.now()];
-  await goesOn('meanwhile');
-  await goesOn('meanwhile');
-  // Little is asked of a Redis that refuses: BullMQ alone would ask thousands of times a second.
-  if (isHere) expect((await commandsOf(server)) - asked).toBeLessThan(20 + (Date.now() - from) / 50);
-  const away = await status();
-  expect(away.exitCode).toBe(0);
-  expect(away.problems).toMatchObject([{ code: 'redis-away', level: 'warning', exitCode: 0 }]);
+const shocks: Record<string, Trouble['make']> = {
+  'is flushed': ({ client }) => client.flushall(),
+  'loses its scripts': ({ client }) => client.script('FLUSH'),
+  'cuts every connection': ({ client }) => client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'),
+};
 
-  await mend(server);
-  await until('the end', () => said(/^Redis is back$/).length > 0);
-  await goesOn('afterwards');
-  const { daemon, problems } = await status();
-  expect([daemon?.queue, problems]).toEqual([null, []]);
-  expect(lines.filter(({ level, msg }) => level > 30 || /Redis/.test(msg)).map(({ msg }) => msg)).toEqual([
-    'Redis is away: a timer runs what is due meanwhile',
-    'Redis is back',
-  ]);
-});
+test('one daemon lives through all of it, and through a Redis that is not there at its start', async () => {
+  const port = await freePort();
+  const { lines, said, goesOn, status } = await daemonOn(`redis://127.0.0.1:${port}`);
+  const told = () => lines.splice(0).filter(({ level, msg }) => level > 30 || /Redis/.test(msg));
+  await goesOn('without Redis');
+  expect(said(/^Redis is away/)).toMatchObject([{ err: expect.stringContaining('ECONNREFUSED') }]);
+  const server = await redisServer({ port });
+  await until('it to be noticed', () => said(/^Redis is back$/).length > 0);
+  await until('its scheduler', async () => (await server.client.keys('*:datasets:repeat')).length === 1);
+  await goesOn('with Redis');
 
-test('a flush, lost scripts and cut connections are no outage', async () => {
-  const server = await redisServer();
-  const { lines, goesOn } = await daemonOn(server.url);
-  await goesOn('before');
-  for (const shock of [
-    () => server.client.flushall(),
-    () => server.client.script('FLUSH'),
-    () => server.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'),
-  ]) {
-    await shock();
-    await goesOn('afterwards');
+  for (const [name, { make, mend }] of Object.entries(troubles)) {
+    const of = `of a Redis that ${name}`;
+    told();
+    await make(server);
+    await until(`the outage ${of}`, () => said(/^Redis is away/).length > 0);
+    const isHere = !/killed|stopped|password/.test(name);
+    const [asked, from] = [isHere ? await commandsOf(server) : 0, Date.now()];
+    await goesOn(`in the outage ${of}`);
+    await goesOn(`in the outage ${of}`);
+    // Little is asked of a Redis that refuses: BullMQ alone would ask thousands of times a second.
+    if (isHere) expect((await commandsOf(server)) - asked).toBeLessThan(20 + (Date.now() - from) / 5);
+    const away = await status();
+    expect([name, away.exitCode]).toEqual([name, 0]);
+    expect(away.problems).toMatchObject([{ code: 'redis-away', level: 'warning', exitCode: 0 }]);
+
+    await mend(server);
+    await until(`the end ${of}`, () => said(/^Redis is back$/).length > 0);
+    await goesOn(`after the end ${of}`);
+    const { daemon, problems } = await status();
+    expect([name, daemon?.queue, problems]).toEqual([name, null, []]);
+    expect([name, told().map(({ msg }) => msg)]).toEqual([
+      name,
+      ['Redis is away: a timer runs what is due meanwhile', 'Redis is back'],
+    ]);
   }
-  expect(lines.filter(({ level, msg }) => level > 30 || /Redis/.test(msg))).toEqual([]);
+
+  for (const [name, shock] of Object.entries(shocks)) {
+    await shock(server);
+    await goesOn(`after a Redis ${name}`);
+    expect([name, told()]).toEqual([name, []]);
+  }
 });
 
-describe('a Redis that is not there at the start', () => {
-  test('is done without until it comes', async () => {
-    const port = await freePort();
-    const { said, goesOn } = await daemonOn(`redis://127.0.0.1:${port}`);
-    await goesOn('without Redis');
-    expect(said(/^Redis is away/)).toMatchObject([{ err: expect.stringContaining('ECONNREFUSED') }]);
-    const server = await redisServer({ port });
-    await until('it to be noticed', () => said(/^Redis is back$/).length > 0);
-    await until('its scheduler', async () => (await server.client.keys('*:datasets:repeat')).length === 1);
-    await goesOn('with Redis');
-  });
-
-  test('since the password is wrong is done without, and the password is shown nowhere', async () => {
-    const server = await redisServer({ password: 'right' });
-    const { lines, said, goesOn, status } = await daemonOn(`redis://:hunter2@127.0.0.1:${server.port}`);
-    await goesOn('without Redis');
-    expect(said(/^Redis is away/)).toMatchObject([{ err: expect.stringContaining('WRONGPASS') }]);
-    expect(JSON.stringify([lines, await status()])).not.toContain('hunter2');
-  });
+test('a wrong password of Redis is an outage, and is shown nowhere', async () => {
+  const server = await redisServer({ password: 'right' });
+  const { lines, said, goesOn, status } = await daemonOn(`redis://:hunter2@127.0.0.1:${server.port}`);
+  await goesOn('without Redis');
+  expect(said(/^Redis is away/)).toMatchObject([{ err: expect.stringContaining('WRONGPASS') }]);
+  expect(JSON.stringify([lines, await status()])).not.toContain('hunter2');
 });

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { type DaemonParts, runDaemon } from '../../src/daemon.ts';
 
-type LogLine = { level: number; msg: string; job?: string; seconds?: number; err?: string };
+type LogLine = { level: number; msg: string; job?: string; seconds?: number; err?: string; reason?: string };
 
 /** Runs until the test has ended, or before that until `stop` is called; a daemon that fails fails the test. */
 export function daemonHere(

@@ -114,9 +114,18 @@ describe('the private Redis', () => {
     );
   });
 
-  test('without a server on PATH says what to install or set', () => {
-    expect(() => findRedisServer(temporaryFolder())).toThrow(
-      expect.objectContaining({ kind: 'config', message: expect.stringMatching(/redis-server.*REDIS_URL/) }),
+  test.each([
+    ['apt-get', 'one of them (apt-get install redis-server)'],
+    ['brew', 'one of them (brew install redis)'],
+    ['ls', 'redis-server or valkey-server'],
+  ])('on a machine with %s that lacks one says what to install or set: %s', (tool, install) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, tool), '#!/bin/sh\n', { mode: 0o755 });
+    expect(() => findRedisServer(folder)).toThrow(
+      expect.objectContaining({
+        kind: 'config',
+        message: `found neither redis-server nor valkey-server on PATH: install ${install}, or set REDIS_URL to a Redis of yours; market-mirror sync needs none`,
+      }),
     );
   });
 });

@@ -1,6 +1,5 @@
 /** The way to an API through a proxy: which calls take it, what the proxy sees, and what is said of its errors. */
 
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Ended, runCli } from '../helpers/cli.ts';
@@ -40,22 +39,19 @@ async function setup(settings: Record<string, string>, host = 'api.mirror.test')
 }
 
 describe('an https API', () => {
-  test.each(['HTTPS_PROXY', 'https_proxy'])(
-    'is read through the proxy of %s, which never sees the key',
-    async (name) => {
-      const proxy = await startProxy();
-      const { run, requests, file } = await setup({ [name]: `http://127.0.0.1:${proxy.port}` });
-      const { code, output } = await run('sync', 'news');
-      expect([code, output]).toEqual([0, expect.stringContaining('verified: 250 rows')]);
-      expect(read(file, 'SELECT count(*) AS rows FROM news')).toEqual([{ rows: 250 }]);
-      expect(requests()).toBeGreaterThan(2);
-      expect(proxy.heads.length).toBeGreaterThan(0);
-      for (const head of proxy.heads) {
-        expect(head).toMatch(/^CONNECT api\.mirror\.test:\d+ HTTP\/1\.1\r\n/);
-        expect(head).not.toMatch(/Bearer|canary|proxy-authorization:|GET/i);
-      }
-    },
-  );
+  test('is read through the proxy of HTTPS_PROXY, which never sees the key', async () => {
+    const proxy = await startProxy();
+    const { run, requests, file } = await setup({ HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` });
+    const { code, output } = await run('sync', 'news');
+    expect([code, output]).toEqual([0, expect.stringContaining('verified: 250 rows')]);
+    expect(read(file, 'SELECT count(*) AS rows FROM news')).toEqual([{ rows: 250 }]);
+    expect(requests()).toBeGreaterThan(2);
+    expect(proxy.heads.length).toBeGreaterThan(0);
+    for (const head of proxy.heads) {
+      expect(head).toMatch(/^CONNECT api\.mirror\.test:\d+ HTTP\/1\.1\r\n/);
+      expect(head).not.toMatch(/Bearer|canary|proxy-authorization:|GET/i);
+    }
+  });
 
   test('the name in small letters goes before', async () => {
     const proxy = await startProxy();
@@ -66,11 +62,11 @@ describe('an https API', () => {
     expect((await run('sync', 'usage')).code).toBe(0);
   });
 
-  test.each(['', 'http://'])('a proxy that wants a name and a password gets them (%s)', async (scheme) => {
+  test('a proxy that wants a name and a password gets them', async () => {
     const proxy = await startProxy((head) =>
       head.includes(`\r\nproxy-authorization: ${basic}\r\n`) ? undefined : 'HTTP/1.1 407 No\r\n\r\n',
     );
-    const { run } = await setup({ HTTPS_PROXY: `${scheme}${inUrl}127.0.0.1:${proxy.port}/` });
+    const { run } = await setup({ HTTPS_PROXY: `${inUrl}127.0.0.1:${proxy.port}/` });
     expect((await run('sync', 'usage')).code).toBe(0);
   });
 
@@ -97,14 +93,6 @@ describe('an https API', () => {
     });
   });
 
-  test('a .env names the proxy, too', async () => {
-    const proxy = await startProxy();
-    const { run, cwd } = await setup({});
-    writeFileSync(join(cwd, '.env'), `HTTPS_PROXY=http://127.0.0.1:${proxy.port}\n`, { mode: 0o600 });
-    expect((await run('sync', 'usage')).code).toBe(0);
-    expect(proxy.heads).toHaveLength(1);
-  });
-
   test('a proxy is said by doctor, by its host alone', async () => {
     const proxy = await startProxy();
     const { run } = await setup({ HTTPS_PROXY: `http://${inUrl}127.0.0.1:${proxy.port}` });
@@ -116,7 +104,6 @@ describe('an https API', () => {
     expect((await run('doctor')).output).toContain(
       `the API is reached through the proxy 127.0.0.1:${proxy.port}`,
     );
-    expect((await run('doctor', '--offline', '--all')).output).toContain(`127.0.0.1:${proxy.port}`);
   });
 });
 
@@ -128,11 +115,10 @@ describe('the proxy is left out', () => {
     'for an API on this machine (%s)',
     async (host) => {
       const proxy = await deadProxy();
-      const { run } = await setup({ HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` }, host);
-      const { code, output } = await run('sync', 'usage');
-      // The certificate does not name the last one.
-      expect([code === 0 || /ERR_TLS_CERT_ALTNAME_INVALID/.test(output), proxy.heads]).toEqual([true, []]);
-      expect((await run('doctor', '--all')).output).not.toContain('through the proxy');
+      const { main } = await setup({ HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` }, host);
+      const { code, output } = await main('sync', 'usage');
+      expect([code, output]).toEqual([69, expect.stringContaining("the API's certificate is not trusted")]);
+      expect((await main('doctor', '--all')).output).not.toContain('through the proxy');
       expect(proxy.heads).toEqual([]);
     },
   );
@@ -290,21 +276,6 @@ test('an answer that breaks off behind the proxy is the API’s', async () => {
   });
 });
 
-test('a 403 of the API behind a proxy is told as such', async () => {
-  const upstream = await startTlsUpstream((response) =>
-    json(response, '<p>No</p>', { 'content-type': 'text/html' }, 403),
-  );
-  const proxy = await startProxy();
-  const { run } = await setup({
-    MARKET_API_URL: `https://api.mirror.test:${upstream.port}`,
-    HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`,
-  });
-  expect(await run('sync', 'usage', '--no-wait')).toMatchObject({
-    code: 75,
-    output: expect.stringContaining('403'),
-  });
-});
-
 describe('a wrong HTTPS_PROXY is an error of the settings: 78, one line without its password', () => {
   test.each([
     ['no host', 'http://'],
@@ -318,13 +289,18 @@ describe('a wrong HTTPS_PROXY is an error of the settings: 78, one line without 
     ['words', 'the proxy of the office'],
   ])('%s', async (_, text) => {
     const { main, requests } = await setup({ HTTPS_PROXY: text });
-    for (const command of [['sync', 'usage'], ['start'], ['doctor']]) {
-      const { code, output, stderr } = await main(...command);
-      expect([code, output]).toEqual([78, expect.stringContaining('HTTPS_PROXY')]);
-      expect(output).not.toMatch(/secret|pa\/ss|100%|desk/);
-      if (command[0] !== 'doctor') expect(stderr.trim().split('\n')).toHaveLength(1);
-    }
+    const { code, output, stderr } = await main('sync', 'usage');
+    expect([code, output]).toEqual([78, expect.stringContaining('HTTPS_PROXY')]);
+    expect(output).not.toMatch(/secret|pa\/ss|100%|desk/);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
     expect(requests()).toBe(0);
+  });
+
+  test.each(['start', 'doctor'])('for %s, too', async (command) => {
+    const { main } = await setup({ HTTPS_PROXY: 'http://desk:12#secret@proxy.example.com:3128' });
+    const { code, output } = await main(command);
+    expect([code, output]).toEqual([78, expect.stringContaining('HTTPS_PROXY')]);
+    expect(output).not.toContain('secret');
   });
 
   test('is none for commands that call no API', async () => {

@@ -32,8 +32,15 @@ describe('a 403 without the Error body', () => {
     ['null', 'null', {}],
     ['a text of JSON', '"forbidden"', {}],
     ['a page that names a limit', '<p>rate limit exceeded</p>', { 'content-type': 'text/html' }],
-  ])('(%s) is no missing scope: it passes, and is tried again in a minute', async (_, body, headers) => {
-    const bench = await setupUpstream(forbids(body, (nth) => nth === 2, headers));
+  ])('(%s) is no missing scope', async (_, body, headers) => {
+    const bench = await setupUpstream(forbids(body, () => true, headers));
+    const { code, stderr } = await bench.sync('--no-wait');
+    expect([code, stderr]).toEqual([75, expect.stringMatching(between)]);
+    expect(stderr).not.toMatch(/scope|key/);
+  });
+
+  test('passes, and is tried again in a minute', async () => {
+    const bench = await setupUpstream(forbids(html, (nth) => nth === 2));
     const first = await bench.sync('--no-wait');
     expect([first.code, first.stderr]).toEqual([75, expect.stringMatching(between)]);
     expect(first.stderr).not.toMatch(/scope|key/);
@@ -158,8 +165,16 @@ describe('a 403 with the Error body', () => {
     'limit',
     'plan_limit_reached',
     'dailyLimitExceeded',
-  ])('whose code is %s is a limit, like a 429', async (code) => {
-    const bench = await setupUpstream(forbids(error(code), (nth) => nth === 2, { 'retry-after': '90' }));
+  ])('whose code is %s is a limit', async (code) => {
+    const bench = await setupUpstream(forbids(error(code), () => true, { 'retry-after': '90' }));
+    const { code: ended, stderr } = await bench.sync('--no-wait');
+    expect([ended, stderr]).toEqual([75, expect.stringMatching(/the API asks to wait/)]);
+  });
+
+  test('that is a limit is like a 429', async () => {
+    const bench = await setupUpstream(
+      forbids(error('rateLimitExceeded'), (nth) => nth === 2, { 'retry-after': '90' }),
+    );
     const first = await bench.sync('--no-wait');
     expect([first.code, first.stderr]).toEqual([75, expect.stringMatching(/the API asks to wait/)]);
     const { problems } = await bench.status();
