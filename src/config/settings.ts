@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import type { Environment } from '../base/environment.ts';
 import {
+  type AccountLimits,
   holdsPassword,
   holdsProxyPassword,
   NOT_SHOWN,
@@ -86,7 +87,8 @@ export const settings = {
       'requests in flight at once, `2`; unset: learnt',
       readConcurrency,
     ),
-  },
+    // What the governor does not count would be read, and heeded by nobody.
+  } satisfies Record<keyof AccountLimits, unknown>,
   /** `readProxy` puts them together. */
   proxy: {
     address: optional(
