@@ -122,7 +122,7 @@ test('columns are chosen, told what they mean, and a link shows the same ones; t
   const time = page.getByRole('region', { name: region }).locator('td time').last();
   expect(await time.innerText()).toMatch(/ago$/);
   expect(await time.getAttribute('title')).toMatch(/^2026-11-21 \d\d:\d\d:\d\d\.\d{3} UTC\n/);
-  await page.getByLabel('Times', { exact: true }).selectOption({ label: 'Local time' });
+  await page.locator('nav').getByLabel('Times').selectOption({ label: 'Local time' });
   await page.reload();
   await expect.poll(() => time.getAttribute('title')).toMatch(/^2026-11-21 \d\d:\d\d:\d\d\.\d{3} \+01:00\n/);
 });
@@ -169,7 +169,7 @@ test('lists are filtered by dataset, time by the clock that is shown, and text; 
   await page.waitForURL('**/calls?job=eq.ai-signals');
   await page.reload();
   await shown(calls(`job = 'ai-signals'`));
-  await page.getByLabel('Times', { exact: true }).selectOption({ label: 'Local time' });
+  await page.locator('nav').getByLabel('Times').selectOption({ label: 'Local time' });
   await page.getByLabel(/^From/).fill('2026-11-21T15:00');
   await page.waitForURL('**from=2026-11-21T14:00*');
   const [call] = lived.bench.sql<{ id: string }>('SELECT max(request_id) AS id FROM requests');
