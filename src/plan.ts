@@ -260,7 +260,7 @@ export function planOf(
         )
         .map(({ job }) => ({
           job,
-          why: 'how often it changes is not known yet: every walk is counted as if it did',
+          why: 'change rate unknown: the plan assumes that every walk finds changes',
         })),
     ],
   };

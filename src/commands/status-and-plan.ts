@@ -36,9 +36,9 @@ const counted = (head: HeadState['head']) =>
   `${number(head.inHead, 0)} of ${number(head.new, 0)} new rows were on the first pages`;
 
 const reasons: Record<HeadState['head']['why'], (head: HeadState['head']) => string> = {
-  'in-head': (head) => `worth glances, ${counted(head)}`,
-  elsewhere: (head) => `not worth glances, ${counted(head)}`,
+  'in-head': (head) => `glances used, ${counted(head)}`,
+  elsewhere: (head) => `glances not used, only ${counted(head)}`,
   'few-rows': () => 'no glances yet, too few rows were new',
   'few-walks': ({ walks }) => `no glances yet, ${number(walks)} full walks tell too little`,
-  published: () => 'needs no glances, one call shows whether it changed',
+  published: () => 'glances not needed, one call shows whether it changed',
 };

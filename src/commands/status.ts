@@ -234,11 +234,11 @@ function renderRate({ rate, concurrency }: Status): string[] {
 function renderCalls({ calls }: Status): string {
   const { today, lastHour, lastDay, byJob, limitedLastDay } = calls;
   const jobs = Object.entries(byJob).map(
-    ([job, of]) => `${job} ${number(of.lastHour)} / ${number(of.lastDay)}`,
+    ([job, of]) => `${job} ${number(of.lastHour)}, ${number(of.lastDay)}`,
   );
   return [
     `Calls: ${number(today)} today`,
-    `${number(lastHour)} / ${number(lastDay)} in the last hour / day${jobs.length > 0 ? ` (${jobs.join(', ')})` : ''}`,
+    `last hour ${number(lastHour)}, last day ${number(lastDay)}${jobs.length > 0 ? ` (${jobs.join('; ')})` : ''}`,
     `answered 429 in the last day: ${number(limitedLastDay)}`,
   ].join('; ');
 }

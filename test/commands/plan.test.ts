@@ -93,7 +93,7 @@ describe('the plan says what is not known', () => {
     expect(plan.unknown).toEqual([
       { job: null, why: 'when it resets is not known yet' },
       { job: 'news', why: expect.stringMatching(/^no walk/) },
-      { job: 'ai-signals', why: expect.stringMatching(/every walk is counted as if it did$/) },
+      { job: 'ai-signals', why: expect.stringMatching(/every walk finds changes$/) },
     ]);
     expect(plan.dataset('ai-signals')?.calls).toBe(3 * 72);
     expect(await textOf(bench)).toMatch(/^Without a reset, the calls left last \d+h$/m);

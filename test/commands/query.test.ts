@@ -82,7 +82,7 @@ describe('what an answer is worth', () => {
     const { code, stdout, stderr } = await query(sql, '--max-age', '9m');
     expect({ code, stdout }).toEqual({ code: 75, stdout: '' });
     expect(stderr).toMatch(
-      /older than 9m: ai-signals is complete as of 2026-11-21T12:00:00.000Z, 10m ago\n$/,
+      /older than 9m: ai-signals was last complete at 2026-11-21T12:00:00.000Z, 10m ago\n$/,
     );
     expect(await query('SELECT count(*) FROM news', '--max-age', '9m')).toMatchObject({ code: 0 });
   });

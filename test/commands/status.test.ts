@@ -491,7 +491,7 @@ describe('looks at the head', () => {
       const { news } = await status();
       expect(news).toMatchObject({ head: { useful: true, why: 'in-head' } });
       const { stdout } = await run('status', '-v');
-      expect(stdout).toMatch(/^news: worth glances, \d+ of \d+ new rows were on the first pages$/m);
+      expect(stdout).toMatch(/^news: glances used, \d+ of \d+ new rows were on the first pages$/m);
       expect(stdout).not.toMatch(/^(ai-signals|usage): /m);
     });
   });

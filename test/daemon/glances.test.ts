@@ -68,7 +68,7 @@ it('scarce calls bring new rows by glances between walks, until those show that 
   const text = await bench.told();
   expect(text).toMatch(/^dataset .* every +walks +glances +every +calls +max age$/m);
   expect(text).toMatch(/^news .* \d+m, not 5m /m);
-  expect(text).toMatch(/^Head of news: worth glances, (\d+) of \1 new rows were on the first pages$/m);
+  expect(text).toMatch(/^Head of news: glances used, (\d+) of \1 new rows were on the first pages$/m);
 
   const life = await bench.liveFor(2 * HOUR);
   expect(life.calls).toBeGreaterThan(0.8 * 2 * 36);

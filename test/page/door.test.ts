@@ -25,7 +25,7 @@ async function enter(page: Page): Promise<void> {
 }
 
 const heading = (page: Page) => page.locator('h1').innerText();
-const closedDoor = 'This page opens by a link or a key';
+const closedDoor = 'Sign in with a link or a key';
 
 /** Browsers note that a document came with such a status. */
 const faultsBesides = async (status: number, window: Window) =>

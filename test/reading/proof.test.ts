@@ -34,7 +34,7 @@ describe('a dataset that was looked at since it was proven', () => {
     expect(await query('--max-age', '1h')).toMatchObject({ code: 0 });
     const refused = await query('--max-age', '59m');
     expect(refused).toMatchObject({ code: 75, stdout: '' });
-    expect(refused.stderr).toContain(`older than 59m: news is complete as of ${proven}, 1h ago\n`);
+    expect(refused.stderr).toContain(`older than 59m: news was last complete at ${proven}, 1h ago\n`);
   });
 
   it('is as old as that look to --max-seen-age', async () => {

@@ -126,7 +126,7 @@ test('data that is too old ends with 75, and waits for the next proof; a schedul
   const waits = await report('fresh');
   expect(waits).toMatchObject({
     code: 75,
-    stderr: expect.stringMatching(/^fresh: waits for a proof: older than 10m: news is complete as of /),
+    stderr: expect.stringMatching(/^fresh: waits for a proof: older than 10m: news was last complete at /),
   });
   const status = JSON.parse((await run(['status', '--json'])).stdout);
   expect(status.reports.find((one: { report: string }) => one.report === 'fresh').waits).toContain(

@@ -288,7 +288,7 @@ type Age = {
 const proven: Age = {
   since: ({ completeAsOf }) => completeAsOf,
   tooOld: 'older than',
-  last: 'is complete as of',
+  last: 'was last complete at',
   unknown: ({ job, proof }) =>
     proof === null ? `${job} has never been complete` : `${job}: ${describeAhead(proof.startedAt)}`,
 };

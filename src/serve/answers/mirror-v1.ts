@@ -387,10 +387,10 @@ export function openQuery(parts: SurfaceParts): QuerySurface {
     }
   }
 
-  /** How fresh the datasets are that the key may read: it is known of now alone, and has no moment. */
+  /** How fresh the datasets are that the key may read: it is known for now only. */
   function planFreshness(open: OpenMirror, call: Call, caller: Caller): Plan {
     const request = parseRequest(call.query, clock.now());
-    if (request.at !== null) throw badParameter('freshness is known of now alone');
+    if (request.at !== null) throw badParameter('freshness is known for now only');
     const form = formOf(call.headers.accept);
     const [dataset, ...others] = readableBy(caller);
     if (!dataset) throw busy();

@@ -57,7 +57,7 @@ export function openPageAuth({ access, sessions, admission, clock }: PageAuthPar
       if (viewer) return respond(call, viewer);
       const wait = cookieIn(call) === undefined ? null : waitAfterFailure(call);
       return wait === null
-        ? refused(401, 'the page opens by a link or a key: reload it to see how')
+        ? refused(401, 'sign in with a link or a key: reload the page to see how')
         : refused(429, 'too many calls without a session', wait);
     };
 
@@ -211,7 +211,7 @@ const howByKeyAlone =
 const how = (isLocal: boolean) => `${isLocal ? howByLink + howByKey : howByKeyAlone}\n${keyForm}`;
 
 const signInPage = (isLocal: boolean): HttpResponse =>
-  htmlPage(401, 'This page opens by a link or a key', how(isLocal));
+  htmlPage(401, 'Sign in with a link or a key', how(isLocal));
 
 /** For a browser at an unknown address. It says nothing of the mirror, so every caller may see it. */
 export const notFoundPage = (): HttpResponse =>
@@ -220,7 +220,7 @@ export const notFoundPage = (): HttpResponse =>
 const oldLinkPage = (isLocal: boolean): HttpResponse =>
   htmlPage(
     401,
-    isLocal ? 'This link is wrong, or too old' : 'Links open this page on its own machine alone',
+    isLocal ? 'This link is wrong, or too old' : 'Links open this page on its own machine only',
     how(isLocal),
   );
 
