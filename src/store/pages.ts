@@ -105,9 +105,10 @@ export function openWalkPages(connection: Connection, walkId: number) {
       uniteNumbers(connection, number, into);
       if (met.has(number)) met.add(into);
     },
-    /** The walk begins anew. */
-    clear(): void {
+    /** The walk begins anew: what a glance beside it has met until now may be gone. */
+    clear(job: string): void {
       forgetWalkPages(connection, walkId);
+      forgetGlances(connection, job, walkId);
       met = new NumberSet();
       nextPage = places.firstPage;
       nextLook = places.firstLook;
@@ -211,7 +212,7 @@ export function forgetWalkPages(connection: Connection, walkId: number): void {
   connection.prepare<[Range]>('DELETE FROM _walk_pages WHERE id BETWEEN :from AND :to').run(rangeOf(walkId));
 }
 
-/** Forgets the pages of glances that were made beside a walk, which has ended. */
+/** Forgets the pages of glances that were made beside a walk, which has ended or begins anew. */
 export function forgetGlances(connection: Connection, job: string, walkId: number): void {
   connection
     .prepare<[string, number]>(

@@ -344,7 +344,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     rows: readonly WrittenRow[],
   ) {
     if (metRows === 'clear') {
-      pages.clear();
+      pages.clear(job.name);
       [memory.shownAgain, memory.withoutKeyField] = [[], 0];
     }
     // No row of a dataset of snapshots ever goes, and they have no order.

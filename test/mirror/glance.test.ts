@@ -233,6 +233,21 @@ describe('beside an unfinished walk', () => {
     expect(await bench.mirror(job)).toMatchObject({ verdict: 'verified' });
     expect(bench.sql('SELECT * FROM news WHERE _held_since IS NOT NULL')).toEqual([]);
   });
+
+  it('what a glance met before it began anew may be gone with the snapshot that is published since', async () => {
+    const signals = 'ai-signals';
+    const bench = await setup({ rows: ROWS, walked: [signals] });
+    const publishNext = (hour: number, ...edits: Edit[]) =>
+      both(...edits, publish(`2026-11-30T${hour}:00:00Z`))(bench.upstream(signals));
+    publishNext(12);
+    const stop = new AbortController();
+    const stopped = bench.mirror(signals, () => stop.abort(new Error('stopped')), stop.signal);
+    await expect(stopped).rejects.toThrow('stopped');
+    await bench.glance(signals);
+    publishNext(13, remove(0, 50));
+    expect(await bench.mirror(signals)).toMatchObject({ verdict: 'snapshot', deleted: 50 });
+    expect(mirroredRows(bench, signals).size).toBe(ROWS - 50);
+  });
 });
 
 describe('a walk counts the rows that were new to the mirror', () => {
