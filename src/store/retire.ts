@@ -49,12 +49,12 @@ export function retireRows(
   const before = lastWalk(connection, job.name, `${FULL_PROOF} AND id < ${proof.walkId}`);
   const rowsBefore = before?.distinctKeys ?? proof.shown + count('_held_since IS NULL');
   const reason = reasonToHold(proof, rowsBefore);
-  const lacked = `(SELECT count(*) FROM walks WHERE job = '${job.name}' AND ${FULL_PROOF} AND id < ${proof.walkId} AND finished_at >= _held_since)`;
+  const proofsSinceHeld = `(SELECT count(*) FROM walks WHERE job = '${job.name}' AND ${FULL_PROOF} AND id < ${proof.walkId} AND finished_at >= _held_since)`;
   const isGone =
     reason === null
       ? 'true'
       : reason === 'unkeyed'
-        ? `_held_since IS NOT NULL AND ${lacked} >= ${PROOFS_HELD_AS_UNKEYED}`
+        ? `_held_since IS NOT NULL AND ${proofsSinceHeld} >= ${PROOFS_HELD_AS_UNKEYED}`
         : '_held_since IS NOT NULL';
   let deleted = 0;
   if (count(isGone) > 0) {

@@ -124,7 +124,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const atomically = connection.transaction((work: () => unknown) => work()).immediate;
   const before = readBefore(connection, job, now());
   const memory = readMemory(row) ?? newMemory(connection, job, before?.previous);
-  let kept = readList(connection, job.name);
+  let keptList = readList(connection, job.name);
   let list = atomically(() => openList(connection, job, hints, memory.checkpoint, now())) as KnownList;
   const pages = openWalkPages(connection, row.id);
   const ages = agesOf(list);
@@ -136,7 +136,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const recordCall = callRecorder(connection);
   const readTrouble = troubleReader(connection, job.path, row.id, isoTime(now()));
   const nextSeq = createSequence(connection);
-  const saveRow = prepareWalkUpdate(connection, saved);
+  const saveRow = prepareWalkUpdate(connection, savedColumns);
   // Apart, so that a walk that changes nothing does not write the index of `last_seq`.
   const saveSeqs = prepareWalkUpdate(connection, ['firstSeq', 'lastSeq']);
   let failure: { thrown: unknown } | undefined;
@@ -237,11 +237,11 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   }
 
   function keepKnown(): void {
-    if (list === kept) return;
+    if (list === keptList) return;
     keepList(connection, job.name, list);
     // Changes of ages are no lines of `<table>_changes`.
-    if (!isDeepStrictEqual(agesOf(list), agesOf(kept))) ensureAnalystViews(connection, job);
-    kept = list;
+    if (!isDeepStrictEqual(agesOf(list), agesOf(keptList))) ensureAnalystViews(connection, job);
+    keptList = list;
   }
 
   /** Writes the rows of a page in its order, then the refused ones. A row's key may be another than it seemed (`matching.ts`). */
@@ -669,7 +669,7 @@ function columnsOf(checkpoint: Checkpoint, row: Pick<WalkRow, 'total' | 'totalFi
   };
 }
 
-const saved = [
+const savedColumns = [
   ...(Object.keys(columnsOf(beginning, { total: null, totalFirst: null })) as (keyof ReturnType<
     typeof columnsOf
   >)[]),
