@@ -38,6 +38,9 @@ const idOf = (walkId: number, place: number) => walkId * PAGES_OF_A_WALK + place
 /** SQL for the id of the walk that a page belongs to. */
 const WALK_OF_PAGE = '_walk_pages.id >> 20';
 
+/** SQL for whether a page is of a glance beside a walk; its parameters are the job and the id of the walk. */
+const OF_GLANCES_BESIDE = `${WALK_OF_PAGE} IN (SELECT id FROM walks WHERE job = ? AND id > ? AND kind = 'glance')`;
+
 /** SQL for the numbers of the rows in a walk's pages; its parameters are those of `rangeOf`. */
 const NUMBERS = `SELECT value FROM _walk_pages, json_each(numbers)
   WHERE _walk_pages.id BETWEEN :from AND :to AND value > 0`;
@@ -117,10 +120,9 @@ export function openWalkPages(connection: Connection, walkId: number) {
     numbers: () => numbersOf(connection, walkId),
     /** Shows rows in front that a glance beside this walk has met and it has not, since they are not absent. */
     addGlanced(job: string): void {
-      const glances = `${WALK_OF_PAGE} IN (SELECT id FROM walks WHERE job = ? AND id > ? AND kind = 'glance')`;
       const numbers = connection
         .prepare<[string, number], number>(
-          `SELECT DISTINCT value FROM _walk_pages, json_each(numbers) WHERE ${glances} AND value > 0`,
+          `SELECT DISTINCT value FROM _walk_pages, json_each(numbers) WHERE ${OF_GLANCES_BESIDE} AND value > 0`,
         )
         .pluck()
         .all(job, walkId);
@@ -214,11 +216,7 @@ export function forgetWalkPages(connection: Connection, walkId: number): void {
 
 /** Forgets the pages of glances that were made beside a walk, which has ended or begins anew. */
 export function forgetGlances(connection: Connection, job: string, walkId: number): void {
-  connection
-    .prepare<[string, number]>(
-      `DELETE FROM _walk_pages WHERE ${WALK_OF_PAGE} IN (SELECT id FROM walks WHERE job = ? AND id > ? AND kind = 'glance')`,
-    )
-    .run(job, walkId);
+  connection.prepare<[string, number]>(`DELETE FROM _walk_pages WHERE ${OF_GLANCES_BESIDE}`).run(job, walkId);
 }
 
 /** SQL for the rows of a table that are in none of a walk's pages, and its parameters. */

@@ -207,7 +207,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       ...{ pagination: page.pagination, generatedAt: page.generatedAt },
       keys: rows.map(({ key }) => key),
       met: rows.map(({ isMet }) => isMet),
-      doubled: rows.map(({ isDoubled }) => isDoubled === true),
+      doubled: rows.map(({ isDoubled }) => isDoubled),
       known: rows.map(({ isKnown }) => isKnown),
     };
     const step =
@@ -296,18 +296,19 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
 
   /** A refused row is still there upstream: what the mirror has under its key must not look gone. */
   function writeRefused({ key: readKey, refused }: Refused, page: PageOfRefused, origin: Origin): WrittenRow {
-    const isTwin = readKey !== null && isOfAnotherRow(readKey, refused.body, page);
+    const found = readKey === null ? {} : { stored: table.find(readKey), refused: quarantine.find(readKey) };
+    const isTwin = readKey !== null && isOfAnotherRow(readKey, refused.body, found, page);
     if (readKey !== null) page.refused.add(readKey);
     // Without a contract nothing says that it is its key.
-    const key = isTwin && !job.contract ? null : readKey;
-    const refusedBefore = key === null ? undefined : quarantine.find(key);
-    const stored = key === null ? undefined : table.find(key);
+    const isOwnKey = !isTwin || Boolean(job.contract);
+    const key = isOwnKey ? readKey : null;
+    const { stored, refused: refusedBefore }: FoundUnderKey = isOwnKey ? found : {};
     const id = quarantine.keep({ ...refused, key }, isTwin, origin);
     count('quarantined');
     if (stored?.isHeld) table.endHold(stored.number);
     const number = stored?.number ?? -id;
     const isKnown = [refusedBefore, stored].some((one) => one !== undefined && isOfCompleteWalk(one));
-    return { key, number, isMet: key !== null && pages.has(number), isKnown };
+    return { key, number, isMet: key !== null && pages.has(number), isKnown, isDoubled: false };
   }
 
   /**
@@ -317,11 +318,11 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   function isOfAnotherRow(
     key: string,
     body: string,
+    { stored, refused: before }: FoundUnderKey,
     { isPublished, fitting, refused }: PageOfRefused,
   ): boolean {
-    const stored = table.find(key);
     if (stored && fitting.has(stored.number)) return true;
-    if (wasRefused(key)) return (isPublished || refused.has(key)) && quarantine.find(key)?.body !== body;
+    if (before?.walkId === row.id) return (isPublished || refused.has(key)) && before.body !== body;
     // Without a contract, one that fits is not known by that key alone.
     return stored !== undefined && (isPublished || !job.contract) && pages.has(stored.number);
   }
@@ -567,6 +568,12 @@ const SHOWN_CHARACTERS = 100;
 
 type Refused = Extract<CheckedRow, { row?: undefined }>;
 
+/** What the mirror has under the key of a refused row. */
+type FoundUnderKey = {
+  stored?: { number: number; walkId: number; isHeld: 0 | 1 } | undefined;
+  refused?: { walkId: number; body: string } | undefined;
+};
+
 /** The page of a refused row: the numbers of its rows that fit, and the keys of those that were refused before. */
 type PageOfRefused = { isPublished: boolean; fitting: ReadonlySet<number | undefined>; refused: Set<string> };
 
@@ -580,7 +587,7 @@ type WrittenRow = {
   isMet: boolean;
   isKnown: boolean;
   /** Whether the very same row stands further up on the page. */
-  isDoubled?: boolean;
+  isDoubled: boolean;
 };
 
 /** Whether the page is of the published snapshot that this pass reads: no row of that changes. */

@@ -126,9 +126,9 @@ function Calendar({ chosen, zone, earliest, days, choose }: CalendarProps) {
   const month = monthOf(chosen);
   const today = dayOf(serviceNow(), zone);
   const firstDay = earliest === null ? today : dayOf(earliest, zone);
-  const changesOn = (day: Day) =>
-    (days.get(day) ?? []).reduce((sum, walk) => sum + walk.inserted + walk.updated + walk.deleted, 0);
-  const most = Math.max(1, ...[...days.keys()].map(changesOn));
+  const changes = new Map([...days].map(([day, walks]) => [day, changesOf(walks)]));
+  const changesOn = (day: Day) => changes.get(day) ?? 0;
+  const most = Math.max(1, ...changes.values());
   const step = (months: number, name: string, sign: string) => {
     const to = monthAfter(month, months);
     const isThere = to >= monthOf(firstDay) && to <= monthOf(today);
@@ -182,6 +182,9 @@ function Calendar({ chosen, zone, earliest, days, choose }: CalendarProps) {
     </section>
   );
 }
+
+const changesOf = (walks: readonly ChangingWalk[]) =>
+  walks.reduce((sum, { inserted, updated, deleted }) => sum + inserted + updated + deleted, 0);
 
 const LEAST_MARK = 15;
 

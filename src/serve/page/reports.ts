@@ -57,7 +57,7 @@ export function openReports(mirror: Pick<WatchedMirror, 'read'>, folder: string,
 
 function planOf(
   report: Report,
-  { ranAt, error, sql }: Known | Omit<Known, 'file'>,
+  { ranAt, error, sql }: Omit<Known, 'file'>,
   now: number,
 ): Pick<PageReport, 'run' | 'nextRun'> {
   const { run } = report;
