@@ -82,6 +82,8 @@ type Memory = {
   shownAgain: number[];
   /** Rows that lack the field of the key. */
   withoutKeyField: number;
+  /** Up to where the list was read, and how many of its places showed a row that was new to the mirror. */
+  places: { to: number; withNew: number };
   twins: Twins;
   motion: MotionOfWalk;
 };
@@ -130,7 +132,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const ages = agesOf(list);
   const table = openTable(connection, job, ages);
   const matcher = createMatcher(connection, job, table, { twins: memory.twins, hasMet: pages.has });
-  const quarantine = openQuarantine(connection, job, ages);
+  const quarantine = openQuarantine(connection, job, [...ages, ...list.shape.leftOut]);
   const driftLog = createDriftLog(connection, job.name);
   const fields = job.contract ? undefined : watchFields(connection, job, row.id, driftLog);
   const recordCall = callRecorder(connection);
@@ -212,7 +214,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     };
     const step =
       job.reading === 'snapshot' ? onlyStep : takeStep(checkpoint, facts, before?.previous, row.kind);
-    meetRows(step, page, rows);
+    meetRows(step, page, rows, offset);
     recordCall(call);
     memory.checkpoint = step.checkpoint;
     Object.assign(row, columnsOf(step.checkpoint, row), {
@@ -343,10 +345,11 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     { metRows, reread, isLookAtHead }: WalkStep,
     page: CheckedPage,
     rows: readonly WrittenRow[],
+    offset: number,
   ) {
     if (metRows === 'clear') {
       pages.clear(job.name);
-      [memory.shownAgain, memory.withoutKeyField] = [[], 0];
+      [memory.shownAgain, memory.withoutKeyField, memory.places] = [[], 0, { to: 0, withNew: 0 }];
     }
     // No row of a dataset of snapshots ever goes, and they have no order.
     if (metRows !== 'add' || job.reading === 'snapshot') return;
@@ -354,9 +357,16 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const fresh = isLookAtHead ? pages.addLook(numbers) : pages.add(numbers);
     memory.withoutKeyField += page.withoutKeyField;
     if (job.contract) return;
+    const unread = rows.slice(Math.max(0, memory.places.to - offset));
+    memory.places = {
+      to: Math.max(memory.places.to, offset + rows.length),
+      withNew: memory.places.withNew + unread.filter(isNew).length,
+    };
     const again = new Set(isLookAtHead ? numbers : numbers.slice(0, reread));
     memory.shownAgain.push(...fresh.filter((number) => number > 0 && again.has(number)));
   }
+
+  const isNew = ({ number, isDoubled }: WrittenRow) => number > memory.newAbove && !isDoubled;
 
   /** Ends the walk, in the transaction of its last page. */
   function endWalk({ verdict: found, unproven, gaps, isRenewal }: WalkEnd): void {
@@ -403,7 +413,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   ): DiscoveredShape {
     const met = {
       ...{ walkId: row.id, pages, newAbove: memory.newAbove, withoutKeyField: memory.withoutKeyField },
-      ...{ shownAgain: new Set(memory.shownAgain), total: row.total },
+      ...{ shownAgain: new Set(memory.shownAgain), places: memory.places },
     };
     const isPlaceProven = shape.isPlaceProven || (isProven && pages.size > 0);
     const twins = [...memory.twins].map(([key, digests]) => [key, digests] as const);
@@ -639,6 +649,7 @@ function newMemory(connection: Connection, job: Job, previous: Previous | undefi
     newAbove: valueIn<number>(connection, `SELECT max(number) FROM ${quoted(job.rows)}`) ?? 0,
     shownAgain: [],
     withoutKeyField: 0,
+    places: { to: 0, withNew: 0 },
     twins: new Map(),
     motion: noMotion(),
   };

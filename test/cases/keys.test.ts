@@ -19,6 +19,8 @@ import {
   versions,
 } from './bench.ts';
 
+const HOUR_MS = 3_600_000;
+
 const keyIs = (key: unknown) => finds(`SELECT shape ->> 'key' FROM _datasets WHERE shape IS NOT NULL`, key);
 const drifts = (...kinds: string[]) =>
   finds(`SELECT kind FROM drift WHERE kind LIKE '%-key' ORDER BY kind`, ...kinds);
@@ -91,6 +93,20 @@ describe('a key is found over a whole walk', () => {
         ...[syncs(0), keyIs('[["slug"]]'), mirrorsAll, versions(1)],
         finds(`SELECT _key, title FROM LIST_history`, ['s4', 'Title 4']),
         finds(`SELECT count(DISTINCT _first_seen_at) FROM LIST`, 2),
+      ],
+    },
+    {
+      it: 'and a row of another list that has its number is there all the same',
+      steps: [
+        ...[upstream([...pages(150), { slug: 's3', title: 'another' }]), syncs(0), keyIs(null)],
+        ({ state }) => {
+          state.others = rowsOf(350, (at) => ({ text: `Post ${at}` }));
+        },
+        ...[after(HOUR_MS), runs('sync meme-signals --no-wait', 75, '', { MARKET_API_QUOTA: '2/1h' })],
+        // The changed row, the 152nd that came, turns out to be the fifth.
+        ...[upstream(pages(150, (at) => (at === 4 ? { title: 'changed' } : {}))), syncs(0)],
+        ...[after(HOUR_MS), runs('sync meme-signals --no-wait', 0)],
+        finds('SELECT count(*), count(_held_since) FROM meme_signals', [350, 0]),
       ],
     },
     {
