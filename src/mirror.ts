@@ -103,7 +103,7 @@ function takeDetour(job: Job, session: WalkSession, failure: Error, signal: Abor
   if (next === 'ask') return false;
   if (next === 'wait') throw failure;
   const said = failure.message.replace(`${job.name}: `, '');
-  session.endUnproven(`the rows from offset ${offset} on were not read: ${said}`);
+  session.endWithGap(`the rows from offset ${offset} on were not read: ${said}`);
   return true;
 }
 

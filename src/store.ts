@@ -44,7 +44,8 @@ export type { Keep } from './store/prune.ts';
 export type { QuarantinedRow, Retried } from './store/quarantine.ts';
 export type { FinishedRun, ReportState } from './store/reports.ts';
 export type { ReportMessage, ReportRow, WalkRow } from './store/schema.ts';
-export { type ArrivedPage, type Counts, FULL_WALK_EVERY_MS, type WalkSession } from './store/session.ts';
+export { type ArrivedPage, FULL_WALK_EVERY_MS, type WalkSession } from './store/session.ts';
+export type { Counts } from './store/take-rows.ts';
 
 export type Store = ReturnType<typeof createStore>;
 
