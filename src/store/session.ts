@@ -395,7 +395,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
             if (givenUp) giveUp(givenUp.kind, givenUp.message);
             else if (step.end) endWalk(step.end);
           }
-          if (row.finishedAt === null) keepKnown();
+          if (!givenUp) keepKnown();
           return { counts, pages: used, isEnded: row.finishedAt !== null };
         });
         if (givenUp) throw givenUp;
