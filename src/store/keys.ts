@@ -18,6 +18,7 @@ import {
   textKeyOf,
 } from '../validate/keys.ts';
 import type { Connection } from './connection.ts';
+import { nthKey } from './matching.ts';
 import { absentFrom, type IntoOf, uniteNumbers, type WalkPages } from './pages.ts';
 import { createSequence } from './sequence.ts';
 import { quoted } from './sql.ts';
@@ -101,11 +102,11 @@ function leaveOut(
     .all(range);
   if (missing.length < places.withNew * MOST_ROWS) return leftOut;
   const find = bodyReader(connection, job);
-  const came = pages.numbers().filter((number) => number > newAbove);
   const read = (bodies: readonly (string | undefined)[]) =>
     bodies.flatMap((body) => (body === undefined ? [] : [keyedRow(body)]));
+  const came = pages.byPage().map((numbers) => read(numbers.filter((number) => number > newAbove).map(find)));
   const without = [...ages, ...leftOut];
-  const fields = fieldsToLeaveOut(read(came.map(find)), read(missing), without, places.withNew);
+  const fields = fieldsToLeaveOut(came, read(missing), without, places.withNew);
   return [...leftOut, ...fields];
 }
 
@@ -115,6 +116,9 @@ type StoredRow = KeyedRow & {
   changedAt: string;
   /** By the walk that has ended. `again`: first where rows were read again. */
   shown: 'never' | 'once' | 'again';
+  /** The page that showed it, and its place in the order of all; below 0 where none did. */
+  page: number;
+  at: number;
 };
 
 /**
@@ -168,7 +172,8 @@ function giveKeys(
     // A number and a text alike are one key, unless both are there.
     const texts = groupBy(some, (row) => textKeyOf(row, shape.key ?? []) ?? key);
     for (const [typed, same] of texts.size > 1 ? texts : new Map([[key, some]]))
-      for (const [number, own] of uniteSame(same, typed, alike, unite)) keys.set(number, own);
+      for (const [nth, those] of groupByNth(same, shape))
+        for (const [number, own] of uniteSame(those, nthKey(typed, nth), alike, unite)) keys.set(number, own);
   }
   const intoOf = lastOf(united);
   if (walk) walk.pages.unite(job.name, united.keys(), intoOf);
@@ -193,8 +198,26 @@ function lastOf(united: ReadonlyMap<number, number>): IntoOf {
   };
 }
 
-function groupBy<T>(items: readonly T[], keyOfItem: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
+/** Rows that differ in their ages alone are told apart by their place on the page that showed them, or as they were before. */
+function groupByNth(
+  rows: readonly StoredRow[],
+  { ages, leftOut }: DiscoveredShape,
+): Map<number, StoredRow[]> {
+  const counts = new Map<string, number>();
+  const keys = new Set(rows.map(({ key }) => key));
+  const nthOf = new Map<StoredRow, number>();
+  for (const row of rows.length > 1 ? rows.toSorted((one, other) => one.at - other.at) : []) {
+    const alike = `${row.page} ${digestOf(row, [...ages, ...leftOut])}`;
+    const [, key = '', before] = /^(.*)#(\d{1,4})$/s.exec(row.key) ?? [];
+    const nth = row.page >= 0 ? (counts.get(alike) ?? 0) + 1 : keys.has(key) ? Number(before) : 1;
+    counts.set(alike, nth);
+    nthOf.set(row, nth);
+  }
+  return groupBy(rows, (row) => nthOf.get(row) ?? 1);
+}
+
+function groupBy<T, Key>(items: readonly T[], keyOfItem: (item: T) => Key): Map<Key, T[]> {
+  const groups = new Map<Key, T[]>();
   for (const item of items) {
     const key = keyOfItem(item);
     const group = groups.get(key);
@@ -207,12 +230,19 @@ function groupBy<T>(items: readonly T[], keyOfItem: (item: T) => string): Map<st
 function readStoredRows(connection: Connection, job: Job, walk: RowsOfWalk | undefined): StoredRow[] {
   const shown = (number: number) =>
     walk?.shownAgain.has(number) ? 'again' : walk?.pages.has(number) ? 'once' : 'never';
+  const places = new Map<number, { page: number; at: number }>();
+  for (const [page, numbers] of walk?.pages.byPage().entries() ?? [])
+    for (const number of numbers) places.set(number, { page, at: places.size });
+  const nowhere = { page: -1, at: -1 };
   return connection
     .prepare<[], { number: number; key: string; changedAt: string; body: string }>(
       `SELECT number, _key AS key, _changed_at AS changedAt, _body AS body FROM ${quoted(job.rows)}`,
     )
     .all()
-    .map(({ body, ...stored }) => ({ ...stored, ...keyedRow(body), shown: shown(stored.number) }));
+    .map(({ body, ...stored }) => ({
+      ...{ ...stored, ...keyedRow(body), shown: shown(stored.number) },
+      ...(places.get(stored.number) ?? nowhere),
+    }));
 }
 
 const plainKeyOf = (row: KeyedRow, { key, ages, leftOut }: DiscoveredShape): string =>

@@ -118,6 +118,9 @@ export function openWalkPages(connection: Connection, walkId: number) {
     },
     /** The numbers of the rows that were met, in the order in which they are shown. */
     numbers: () => numbersOf(connection, walkId),
+    /** The same for each page, as it was first met. */
+    byPage: () =>
+      all.all(range).map((page) => (JSON.parse(page.numbers) as number[]).filter((one) => one > 0)),
     /** Shows rows in front that a glance beside this walk has met and it has not, since they are not absent. */
     addGlanced(job: string): void {
       const numbers = connection

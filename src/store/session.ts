@@ -145,7 +145,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     connection,
     job,
     { id: row.id, sinceComplete: walk.sinceComplete, memory },
-    { table, pages, aside: [...ages, ...list.shape.leftOut] },
+    { table, pages, leftOut: [...ages, ...list.shape.leftOut] },
     { count, takeSeq, changed: (number) => void changed.add(number) },
   );
 

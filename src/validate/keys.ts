@@ -154,15 +154,17 @@ const NEARLY_ALL_ROWS = 0.9;
 
 /**
  * The fields without which rows that a walk met as new are those that it misses; empty where there are none.
+ * @param pages the rows that came, by page: two of one page are two.
  * @param without fields that are no part of the digest already.
  * @param different of the rows that came, so many are different ones.
  */
 export function fieldsToLeaveOut(
-  came: readonly KeyedRow[],
+  pages: readonly (readonly KeyedRow[])[],
   missing: readonly KeyedRow[],
   without: readonly FieldPath[],
-  different = came.length,
+  different: number,
 ): FieldPath[] {
+  const came = pages.flat();
   const paths = pathsOf(came).filter((path) => !isAmong(without, path));
   const moved = paths.filter((path) => !haveSameValues(came, missing, path));
   // Places in a list change hands: their values stay the same.
@@ -171,7 +173,7 @@ export function fieldsToLeaveOut(
   );
   return (
     [moved, numbers].find(
-      (some) => some.length > 0 && areSameRows(came, missing, paths, some, without, different),
+      (some) => some.length > 0 && areSameRows(pages, missing, paths, some, without, different),
     ) ?? []
   );
 }
@@ -182,7 +184,7 @@ const isAmong = (paths: readonly FieldPath[], path: FieldPath) =>
 const isNumber = (value: unknown) => typeof value === 'number' || value === null || value === undefined;
 
 function areSameRows(
-  came: readonly KeyedRow[],
+  pages: readonly (readonly KeyedRow[])[],
   missing: readonly KeyedRow[],
   paths: readonly FieldPath[],
   leftOut: readonly FieldPath[],
@@ -190,12 +192,21 @@ function areSameRows(
   different: number,
 ): boolean {
   const left = paths.filter((path) => !isAmong(leftOut, path));
-  if (!canIdentify(came, left, paths.length, different)) return false;
-  const digests = (rows: readonly KeyedRow[]) =>
-    new Set(rows.map((row) => digestOf(row, [...without, ...leftOut])));
-  const [ofCame, ofMissing] = [digests(came), digests(missing)];
-  const both = [...ofCame].filter((digest) => ofMissing.has(digest)).length;
-  return ofCame.size >= different * NEARLY_ALL_ROWS && both >= different * MOST_ROWS;
+  if (!canIdentify(pages.flat(), left, paths.length, different)) return false;
+  const digests = (rows: readonly KeyedRow[]) => rows.map((row) => digestOf(row, [...without, ...leftOut]));
+  const ofMissing = new Set(digests(missing));
+  const ofCame = new Map<string, string>();
+  for (const page of pages) {
+    const times = new Map<string, number>();
+    for (const digest of digests(page)) {
+      times.set(digest, (times.get(digest) ?? 0) + 1);
+      ofCame.set(`${digest} ${times.get(digest)}`, digest);
+    }
+  }
+  const both = [...ofCame.values()].filter((digest) => ofMissing.has(digest)).length;
+  // Places tell the others apart, which say little.
+  const alone = new Set(ofCame.values()).size;
+  return ofCame.size >= different * NEARLY_ALL_ROWS && Math.min(alone, both) >= different * MOST_ROWS;
 }
 
 /**
