@@ -290,7 +290,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     if (proof) resolveGone(connection, job.name, row.id, isoTime(now()));
     end({
       ...{ kind, verdict, status: 'complete', errorKind: null },
-      error: [gaps, doubts && `the dataset changed: ${doubts}`].filter(Boolean).join('; ') || null,
+      error: [gaps, doubts && `the pages do not add up: ${doubts}`].filter(Boolean).join('; ') || null,
       glanced: kind === 'walk' ? rowsGlanced(connection, row) : 0,
       ...(isRenewal && lastFull && { renewalOf: lastFull.id }),
       ...order,
