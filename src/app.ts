@@ -82,7 +82,7 @@ function refuseHints({ hints }: Config, jobs: readonly Job[]): void {
     for (const [what, setting] of Object.entries(hintSettings)) {
       const isSaid = Object.hasOwn(hints[name] ?? {}, what);
       // Of the properties that a contract does not list, some may move.
-      if (!isSaid || (reading === 'walk' && (!contract || what === 'volatile'))) continue;
+      if (!isSaid || (reading === 'list' && (!contract || what === 'volatile'))) continue;
       throw new Failure('config', `${settingOf(name, setting)} says what the specification says: unset it`);
     }
 }
@@ -165,7 +165,7 @@ function build(
     },
     waitsForPermit: governor.waits,
     askOnce: ({ name, path, reading }, signal) =>
-      api.askOnce({ job: name, walkId: null, path, query: reading === 'walk' ? { limit: 1 } : {} }, signal),
+      api.askOnce({ job: name, walkId: null, path, query: reading === 'list' ? { limit: 1 } : {} }, signal),
     usesProxy: api.usesProxy,
     commandsEnded: async () => await hook?.idle(),
     endCommands: async () => await hook?.close(),

@@ -39,9 +39,9 @@ export async function mirror(
 ): Promise<WalkRow> {
   const { store } = parts;
   const unansweredBefore = store.silence()?.id;
-  const session = store.openWalk(job, job.reading === 'snapshot' ? 'walk' : kind, parts.hints);
+  const session = store.openWalk(job, job.reading === 'response' ? 'walk' : kind, parts.hints);
   try {
-    if (job.reading === 'snapshot') await takeSnapshot(job, session, parts, signal);
+    if (job.reading === 'response') await takeSnapshot(job, session, parts, signal);
     else await walkThrough(job, session, parts, signal);
     return session.row;
   } catch (thrown) {
@@ -164,7 +164,7 @@ function whyItStops(thrown: Error, store: Store, unansweredBefore: number | unde
  */
 export function retryRefused(job: Job, store: Store): Retried {
   return store.retryQuarantine(job, ({ body, lastSeenAt, walkId }: QuarantinedRow, shape) =>
-    job.reading === 'snapshot'
+    job.reading === 'response'
       ? checkSnapshot(body, JSON.parse(body), `${lastSeenAt} ${walkId}`, lastSeenAt)
       : checkAgain(job, body, shape),
   );
