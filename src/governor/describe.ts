@@ -4,7 +4,7 @@ import { type WaitReason, waitReasons } from '../base/errors.ts';
 import type { CallLimit } from '../config/values.ts';
 import { duration, number } from '../output/numbers.ts';
 import { type Ledger, nextReset, periodOf, reserveOf } from './ledger.ts';
-import { isApart, otherLimit, REFUSED_ANYWAY, reasonOf } from './machine.ts';
+import { isApart, isRefusedAnyway, otherLimit, REFUSED_ANYWAY, reasonOf } from './machine.ts';
 import { draftOf, readState, type State } from './state.ts';
 import { nextPeriod, spentOf } from './window.ts';
 
@@ -80,11 +80,19 @@ export function describe(state: State, now: number): Description {
             : `${concurrency.refused} at once were refused`,
     },
     waits: [...accountWaits(state, now), ...jobWaits(state, now)],
-    notes: [
-      ...(isOther ? [otherLimit(set.quota?.calls ?? 0, main.limit ?? 0)] : []),
-      ...(state.said.refusedAt === null ? [] : [REFUSED_ANYWAY]),
-    ],
+    notes: [...otherLimits(state), ...(isRefusedAnyway(state, now) ? [REFUSED_ANYWAY] : [])],
   };
+}
+
+/** Of any endpoint's header, those that are not what is set. */
+function otherLimits({ set: { quota }, pools }: State): string[] {
+  if (!quota) return [];
+  const named = Object.values(pools).flatMap(({ isTold, limit }) =>
+    isTold && limit !== null ? [limit] : [],
+  );
+  return [...new Set(named)]
+    .filter((limit) => limit !== quota.calls)
+    .map((limit) => otherLimit(quota.calls, limit));
 }
 
 function describeSet(limit: CallLimit, { answered, inFlight, seenAt }: State, now: number): Pool {

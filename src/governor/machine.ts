@@ -27,7 +27,7 @@ import {
   type RequestOutcome,
   type State,
 } from './state.ts';
-import { countAnswered, freeAt, spentOf } from './window.ts';
+import { countAnswered, freeAt, nextPeriod, spentOf } from './window.ts';
 
 /** The client gives up a request after so long; later it is in flight no more. */
 export const REQUEST_DEADLINE_MS = MINUTE_MS;
@@ -67,7 +67,7 @@ function again({ outages, pools, pause }: State, now: number): void {
 // May a request go?
 
 function ask(state: State, { owner, job, set, gone }: Ask, now: number): Decision {
-  if (!isSameSet(state.set, set)) Object.assign(state, { set, said: { limit: null, refusedAt: null } });
+  if (!isSameSet(state.set, set)) changeSet(state, set);
   for (const request of [...state.inFlight])
     if (gone.includes(request.owner) || now - request.sentAt > IN_FLIGHT_MS) writeOff(state, request, now);
   const closed = refusal(state, '', now) ?? refusal(state, job, now) ?? closedGate(state, job, now);
@@ -77,6 +77,14 @@ function ask(state: State, { owner, job, set, gone }: Ask, now: number): Decisio
     if (known) known.retryAt = now + refusedMs(name, known.times);
   }
   return send(state, owner, job, now);
+}
+
+/** Calls from before count in the window of another rate, too. */
+function changeSet(state: State, set: State['set']): void {
+  const { answered } = state;
+  const isOtherRate = JSON.stringify(state.set.rate) !== JSON.stringify(set.rate);
+  if (isOtherRate) answered.rate = answered.quota.map((group) => ({ ...group }));
+  Object.assign(state, { set, said: { limits: [], refusedAt: null } });
 }
 
 export function isSameSet(one: State['set'], other: State['set']): boolean {
@@ -250,7 +258,7 @@ function learnRate({ rate }: State, now: number): void {
 /** @returns what contradicts the settings, once. */
 function learnQuota(
   state: State,
-  { job }: RequestInFlight,
+  { job, sentAt }: RequestInFlight,
   { limit, remaining }: RequestOutcome,
   now: number,
 ): string | null {
@@ -266,17 +274,23 @@ function learnQuota(
   const pool = poolOf[job];
   pools[pool] ??= initialLedger(now);
   const ledger = pools[pool];
-  if (pool === '') learnApart(state, ledger, remaining);
-  told(ledger, limit, remaining, inFlight.length, now);
+  if (ledger.reset && sentAt < ledger.reset.beforeAt) {
+    // Another response has overtaken it and showed a reset: what is left by this one may be from before.
+    madeCall(ledger);
+  } else {
+    if (pool === '') learnApart(state, ledger, remaining);
+    told(ledger, limit, remaining, inFlight.length, now);
+  }
   if (!set.quota) return null;
   if (limit === set.quota.calls) {
-    // What others took of the same quota.
+    // What others took of the same quota, in the same period.
     const missing = limit - remaining - spentOf(answered.quota, set.quota, now) - inFlight.length;
-    if (missing > 0) countAnswered(answered.quota, missing, set.quota, now);
+    const isOfPeriod = nextPeriod(set.quota, sentAt) === nextPeriod(set.quota, now);
+    if (missing > 0 && isOfPeriod) countAnswered(answered.quota, missing, set.quota, now);
     return null;
   }
-  if (said.limit === limit) return null;
-  said.limit = limit;
+  if (said.limits.includes(limit)) return null;
+  said.limits.push(limit);
   return otherLimit(set.quota.calls, limit);
 }
 
@@ -367,10 +381,14 @@ function judge(
   } else if (set.concurrency === null && isForConcurrency(pause, concurrency)) pause.cause = 'concurrency';
   const isOther = isOut && (set.quota === null || ledger?.limit !== set.quota.calls);
   if (isOther || !set.quota || !set.rate || set.concurrency === null) return null;
-  const isNew = said.refusedAt === null;
+  const isSaid = isRefusedAnyway(state, now);
   said.refusedAt = now;
-  return isNew ? REFUSED_ANYWAY : null;
+  return isSaid ? null : REFUSED_ANYWAY;
 }
+
+/** Whether a call was refused in spite of the settings within a day: then it was said. */
+export const isRefusedAnyway = ({ said: { refusedAt } }: State, now: number) =>
+  refusedAt !== null && now - refusedAt < DAY_MS;
 
 export const REFUSED_ANYWAY =
   'a call was refused (429) in spite of the limits that are set: does something else use the key, or is a limit lower?';

@@ -7,7 +7,7 @@ import type { Answered } from './window.ts';
 
 /** Times in epoch milliseconds end in `At` or `Until`. */
 export type State = {
-  version: 6;
+  version: 7;
   /** Of the latest event. */
   seenAt: number;
   /** As the process that asked last has them set. */
@@ -34,8 +34,8 @@ export type State = {
   refused: Record<string, { times: number; retryAt: number; sinceId: number }>;
   /** Which key that was. */
   refusedKey: KeyMark | null;
-  /** What contradicts the settings, and was said once: another limit in the header; a 429 in spite of all. */
-  said: { limit: number | null; refusedAt: number | null };
+  /** What contradicts the settings, and was said once: other limits in the header; when a call was refused in spite of all. */
+  said: { limits: number[]; refusedAt: number | null };
 };
 
 export type RequestInFlight = {
@@ -119,7 +119,7 @@ export type Decision =
 
 export function initialState(now = 0): State {
   return {
-    version: 6,
+    version: 7,
     seenAt: now,
     set: { quota: null, rate: null, concurrency: null },
     inFlight: [],
@@ -136,13 +136,13 @@ export function initialState(now = 0): State {
     outages: {},
     refused: {},
     refusedKey: null,
-    said: { limit: null, refusedAt: null },
+    said: { limits: [], refusedAt: null },
   };
 }
 
 /** The kept state; a new one where there is none, or one of another version. */
 export function readState(kept: unknown, now: number): State {
-  return (kept as State | null | undefined)?.version === 6 ? (kept as State) : initialState(now);
+  return (kept as State | null | undefined)?.version === 7 ? (kept as State) : initialState(now);
 }
 
 /** A smaller step back is NTP's. */

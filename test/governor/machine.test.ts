@@ -261,6 +261,21 @@ describe('the quota', () => {
     });
   });
 
+  it('is believed of no response that was asked for before the reset, and overtaken by one that shows it', () => {
+    const machine = drive();
+    liveIn(machine, { limit: 100, periodMs: 5 * MINUTE })(450);
+    const before = machine.shown.quota.resets;
+    machine.pass(5 * MINUTE - ((machine.now - T0) % (5 * MINUTE)) - 200);
+    const slow = machine.send('ai-signals');
+    machine.pass(300);
+    machine.answer(machine.send('ai-signals'), { limit: 100, remaining: 99 });
+    machine.answer(slow, { limit: 100, remaining: 40 });
+    expect(machine.shown.quota.remaining).toBe(98);
+    machine.call({ limit: 100, remaining: 98 }, 'ai-signals');
+    machine.call({ limit: 100, remaining: 97 }, 'ai-signals');
+    expect(machine.shown.quota.resets).toMatchObject({ known: 'seen', everyMs: before.everyMs });
+  });
+
   it('that has grown is seen within a day, though the schedule of probes expects it later', () => {
     const machine = drive();
     machine.call({ limit: 1_000, remaining: 0 });
