@@ -3,7 +3,7 @@
 import type { WaitReason } from '../base/errors.ts';
 import type { AccountLimits } from '../config/values.ts';
 import { initialLedger, type Ledger } from './ledger.ts';
-import type { Answered } from './window.ts';
+import type { CallGroup } from './window.ts';
 
 /** Times in epoch milliseconds end in `At` or `Until`. */
 export type State = {
@@ -15,15 +15,15 @@ export type State = {
   inFlight: RequestInFlight[];
   nextId: number;
   /** Requests with smaller ids were sent before the latest pause: their responses teach nothing. */
-  eraId: number;
-  /** For limits that are set: what was answered within their windows. */
-  answered: { quota: Answered; rate: Answered };
+  firstIdSincePause: number;
+  /** For limits that are set: calls that were answered within their windows. */
+  spent: { quota: CallGroup[]; rate: CallGroup[] };
   /** What is learnt of the quota, by pool: '' is the account's. */
   pools: Record<string, Ledger>;
   /** Of endpoints that report a quota, its pool. */
   poolOf: Record<string, string>;
   /** Calls of the others since the account's pool was reported; and how often in a row they did not lower it. */
-  untold: Record<string, number>;
+  silentCalls: Record<string, number>;
   apart: Record<string, number>;
   rate: Rate;
   concurrency: Concurrency;
@@ -53,7 +53,8 @@ export type RequestInFlight = {
 /** The learnt rate. */
 export type Rate = {
   perSecond: number;
-  freeAt: number;
+  /** When the next request may go. */
+  nextAt: number;
   /** Accepted since then. */
   sinceAt: number;
   accepted: number;
@@ -73,7 +74,7 @@ export type Pause = {
   refusedAt: number;
   until: number;
   /** What the API said in Retry-After; 0 where it said nothing. */
-  toldMs: number;
+  retryAfterMs: number;
   refusals: number;
   /** In flight at the refusal; 1 where several were refused together, since their number is not the cause then. */
   inFlight: number;
@@ -81,8 +82,8 @@ export type Pause = {
   cause: 'quota' | 'rate' | 'concurrency';
 };
 
-/** `isBlocked`: by what lies between us and the API. Not before `toldUntil`, whoever asks: the end of a Retry-After. */
-export type Outage = { failures: number; until: number; toldUntil: number; isBlocked: boolean };
+/** `isBlocked`: by what lies between us and the API. Not before `retryAfterUntil`, whoever asks: the end of a Retry-After. */
+export type Outage = { failures: number; until: number; retryAfterUntil: number; isBlocked: boolean };
 
 /** Distinguishes a key from another one by a few digits of its digest with `salt`. */
 export type KeyMark = { salt: string; digest: string };
@@ -124,13 +125,13 @@ export function initialState(now = 0): State {
     set: { quota: null, rate: null, concurrency: null },
     inFlight: [],
     nextId: 1,
-    eraId: 0,
-    answered: { quota: [], rate: [] },
+    firstIdSincePause: 0,
+    spent: { quota: [], rate: [] },
     pools: { '': initialLedger(now) },
     poolOf: {},
-    untold: {},
+    silentCalls: {},
     apart: {},
-    rate: { perSecond: 10, freeAt: now, sinceAt: now, accepted: 0, base: null, calm: 0, patience: 400 },
+    rate: { perSecond: 10, nextAt: now, sinceAt: now, accepted: 0, base: null, calm: 0, patience: 400 },
     concurrency: { allowed: 2, streak: 0, refused: null, patience: 100 },
     pause: null,
     outages: {},
