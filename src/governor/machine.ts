@@ -112,8 +112,8 @@ function closedGate(state: State, job: string, now: number): Decision | null {
   if (outage && now < outage.until) return wait(outage.until, outage.isBlocked ? 'blocked' : 'unavailable');
   if (pause && now < pause.until) return wait(pause.until, reasonOf(pause));
   if (pause && inFlight.length > 0) return wait(null, reasonOf(pause));
-  const ledger = ledgerOf(state, job);
-  if (!pause && ledger && isShort(state, ledger)) {
+  const ledger = limitingLedger(state, job);
+  if (!pause && ledger && isShort(ledger, inFlight.length)) {
     const at = nextProbe(ledger) + (ledger.hasHeader && state.poolOf[job] === undefined ? BLIND_MS : 0);
     const reason = (ledger.left ?? 0) >= 1 ? 'reserve' : 'quota';
     // The response to what is in flight may tell of more.
@@ -139,18 +139,24 @@ export const reasonOf = ({ retryAfterMs, cause }: Pause): WaitReason =>
   retryAfterMs > 0 ? 'retry_after' : cause;
 
 /** The ledger that the job's calls lower; undefined for an endpoint whose calls were seen not to count. */
-export function ledgerOf({ pools, poolOf, apart }: State, job: string): Ledger | undefined {
+function ledgerOf({ pools, poolOf, apart }: State, job: string): Ledger | undefined {
   return isApart(apart, job) ? undefined : pools[poolOf[job] ?? ''];
 }
 
 const TIMES_SEEN_APART = 3;
 export const isApart = (apart: State['apart'], job: string) => (apart[job] ?? 0) >= TIMES_SEEN_APART;
 
-/** Whether no more than the reserve is left. What is set already counts a quota of the same size. */
-function isShort({ set, inFlight }: State, ledger: Ledger): boolean {
-  if (ledger.left === null || (ledger.hasHeader && ledger.limit === set.quota?.calls)) return false;
-  if (set.quota && !ledger.hasHeader) return false;
-  return ledger.left - inFlight.length - reserveOf(ledger) < 1;
+/** The ledger that limits the job's calls: none where a quota is set, unless the header names another one. */
+function limitingLedger(state: State, job: string): Ledger | undefined {
+  const ledger = ledgerOf(state, job);
+  const { quota } = state.set;
+  const isOther = ledger?.hasHeader && ledger.limit !== quota?.calls;
+  return quota === null || isOther ? ledger : undefined;
+}
+
+/** Whether no more than the reserve is left. */
+function isShort(ledger: Ledger, inFlight: number): boolean {
+  return ledger.left !== null && ledger.left - inFlight - reserveOf(ledger) < 1;
 }
 
 function send(state: State, owner: string, job: string, now: number): Decision {
@@ -218,7 +224,7 @@ function learnFromSuccess(
   event: Response,
   now: number,
 ): string | null {
-  const { rate, pause } = state;
+  const { rate, pause, set } = state;
   const { id, job, sent, isPressed } = request;
   delete state.outages[job];
   delete state.refused[''];
@@ -229,9 +235,9 @@ function learnFromSuccess(
   }
   if (pause?.probeId === id) resume(state, pause, now);
   const say = learnQuota(state, request, event, now);
-  learnConcurrency(state, sent);
+  if (set.concurrency === null) learnConcurrency(state, sent);
   rate.accepted += 1;
-  if (isPressed) learnRate(state, now);
+  if (set.rate === null && isPressed) learnRate(state, now);
   return say;
 }
 
@@ -320,8 +326,9 @@ export const otherLimit = (set: number, limit: number) =>
 const LONGEST_PAUSE_MS = DAY_MS;
 /** A refusal that lasts longer is not for the rate: a minute, and the second by which Retry-After is rounded. */
 const LONGEST_FOR_RATE_MS = 62_000;
-/** When the usual windows of a rate are over, probes go. */
-const PROBES_MS = [10_000, 61_000];
+/** Where nothing says how long: until the usual windows of a rate are over, 1, 10 and 60 s; then twice as long each time. */
+const FIRST_PAUSES_MS = [1_000, 9_000, 51_000];
+const LATER_PAUSES = { firstMs: 61_000, longestMs: LONGEST_PAUSE_MS };
 
 /** The first 429 begins a pause, that of the probe lengthens it. @returns what is to be said. */
 function pauseAfter429(state: State, request: RequestInFlight, event: Response, now: number): string | null {
@@ -347,45 +354,44 @@ function pauseAfter429(state: State, request: RequestInFlight, event: Response, 
     cause: 'rate',
   };
   state.pause = pause;
-  const say = findCause(state, pause, request, before?.cause === 'quota', now);
-  const ledger = ledgerOf(state, request.job);
-  const refusedMs = now - pause.sinceAt;
+  const ledger = limitingLedger(state, request.job);
+  const say = findCause(state, pause, ledger, before?.cause === 'quota', now);
+  const { refusals } = pause;
   const ownMs =
     pause.cause === 'quota' && ledger
-      ? nextProbe(ledger) - now
-      : pause.refusals === 1
-        ? 1_000
-        : (PROBES_MS.map((ms) => ms - refusedMs).find((ms) => ms > 0) ?? refusedMs);
-  pause.until =
-    now + withJitter(retryAfterMs || Math.min(LONGEST_PAUSE_MS, Math.max(1_000, ownMs)), event.roll);
+      ? Math.min(LONGEST_PAUSE_MS, Math.max(1_000, nextProbe(ledger) - now))
+      : (FIRST_PAUSES_MS[refusals - 1] ?? doubledMs(refusals - FIRST_PAUSES_MS.length, LATER_PAUSES));
+  pause.until = now + withJitter(retryAfterMs || ownMs, event.roll);
   return say;
 }
 
-/** What the refusal is for, of the limits that are not set. */
+/** What the refusal is for, of the limits that are not set. @returns what is to be said. */
 function findCause(
   state: State,
   pause: Pause,
-  request: RequestInFlight,
+  ledger: Ledger | undefined,
   wasQuota: boolean,
   now: number,
 ): string | null {
   const { set, said, concurrency } = state;
-  const ledger = ledgerOf(state, request.job);
-  const isOverdue = now - pause.sinceAt + pause.retryAfterMs > LONGEST_FOR_RATE_MS;
-  const isOut = ledger?.hasHeader
-    ? (ledger.left ?? 1) <= Math.max(1, reserveOf(ledger))
-    : !set.quota &&
-      ledger !== undefined &&
-      (isOverdue || (ledger.limit !== null && ledger.used >= 0.9 * ledger.limit));
-  if (isOut && ledger) {
+  if (ledger && isSpent(ledger, pause, now)) {
     pause.cause = 'quota';
     ranOut(ledger, !wasQuota, now);
-  } else if (set.concurrency === null && isOfConcurrency(pause, concurrency)) pause.cause = 'concurrency';
-  const isOther = isOut && (set.quota === null || ledger?.limit !== set.quota.calls);
-  if (isOther || !set.quota || !set.rate || set.concurrency === null) return null;
+    return null;
+  }
+  if (set.concurrency === null && isOfConcurrency(pause, concurrency)) pause.cause = 'concurrency';
+  if (!set.quota || !set.rate || set.concurrency === null) return null;
   const isSaid = isRefusedAnyway(state, now);
   said.refusedAt = now;
   return isSaid ? null : REFUSED_ANYWAY;
+}
+
+/** Whether the quota is most likely used up: by the header; without one, by the time or by an earlier count. */
+function isSpent(ledger: Ledger, { sinceAt, retryAfterMs }: Pause, now: number): boolean {
+  const { hasHeader, left, limit, used } = ledger;
+  if (hasHeader) return (left ?? 1) <= Math.max(1, reserveOf(ledger));
+  const isOverdue = now - sinceAt + retryAfterMs > LONGEST_FOR_RATE_MS;
+  return isOverdue || (limit !== null && used >= 0.9 * limit);
 }
 
 /** Whether a call was refused in spite of the settings within a day: then it was said. */

@@ -100,12 +100,21 @@ describe('a 429', () => {
     const machine = drive();
     machine.call({ status: 429 });
     const waits = [0, 0, 0].map(() => Math.round(machine.call({ status: 429 }) / 1_000));
-    expect(waits).toEqual([1, 9, 53]);
+    expect(waits).toEqual([1, 9, 54]);
     machine.pass(5 * MINUTE);
     const probe = machine.send();
     expect(machine.ask('usage')).toMatchObject({ until: expect.any(Number) });
     machine.answer(probe);
     expect(machine.state.pause).toBeNull();
+  });
+
+  it('is no longer for a stop of hours between two of them', () => {
+    const machine = drive();
+    machine.call({ limit: 1_000, remaining: 500 });
+    machine.call({ status: 429 });
+    machine.pass(8 * HOUR);
+    machine.call({ status: 429 });
+    expect(machine.call()).toBeLessThan(15 * SECOND);
   });
 
   it('is sat out in full where the API says how long, a day at most; nonsense is ignored', () => {

@@ -235,6 +235,36 @@ describe('what is set', () => {
     expect(machine.shown.notes, 'a day later').toEqual([]);
   });
 
+  it('says when calls go on, whatever was refused shortly before the period ends', () => {
+    const machine = drive({
+      quota: { calls: 1_000, periodMs: DAY, startMs: 0 },
+      rate: null,
+      concurrency: null,
+    });
+    machine.call({ limit: 1_000, remaining: 990 }, 'ai-signals');
+    machine.pass(20 * HOUR);
+    machine.call({ limit: 1_000, remaining: 1 }, 'ai-signals');
+    machine.call({ status: 429 }, 'ai-signals');
+    machine.call({ status: 429 }, 'ai-signals');
+    machine.call({ limit: 1_000, remaining: 999 }, 'ai-signals');
+    expect(machine.now - T0 - DAY).toBeLessThan(MINUTE);
+  });
+
+  it('teaches nothing of what is not set later', () => {
+    const machine = drive({
+      quota: null,
+      rate: { calls: 50, periodMs: SECOND, startMs: null },
+      concurrency: 9,
+    });
+    const { rate, concurrency } = machine.state;
+    for (let call = 0; call < 200; call += 1) {
+      machine.call();
+      machine.pass(SECOND);
+    }
+    expect(machine.state.rate.perSecond).toBe(rate.perSecond);
+    expect(machine.state.concurrency).toEqual(concurrency);
+  });
+
   it('counts calls from before it was set', () => {
     const machine = drive();
     for (let call = 0; call < 8; call += 1) machine.call();
