@@ -9,7 +9,7 @@ import type { CallLimit } from '../config/values.ts';
 export type CallGroup = { fromAt: number; lastAt: number; calls: number };
 
 /** A group is at most this part of a sliding window. */
-const GROUP = 1 / 16;
+const GROUP = 1 / 32;
 /** The clocks differ: a period begins so much later, and what was answered so shortly before it counts in it, too. */
 const CLOCKS_DIFFER_MS = 2_000;
 
