@@ -10,6 +10,7 @@ import { intervalOf } from './base/schedule.ts';
 import { version } from './base/version.ts';
 import { hintSettings } from './config/settings.ts';
 import { type Config, forCommands, readConfig, readLocalConfig, settingOf } from './config.ts';
+import { describeKept } from './governor/describe.ts';
 import { createGovernor } from './governor.ts';
 import { findJob, ownSchedules } from './job/list.ts';
 import { loadJobs } from './job/load.ts';
@@ -139,7 +140,9 @@ function build(
     job: (name) => findJob(jobs, name),
     async mirror(job, signal, progress, kind) {
       const mirrorOnce = async () => {
-        const parts = { api, store, hints: config.hints[job.name], ...(progress ? { progress } : {}) };
+        const callsLeft = () => describeKept(store.governor.read(), clock.now()).quota.remaining;
+        const hints = config.hints[job.name];
+        const parts = { api, store, hints, ...(progress ? { progress, callsLeft } : {}) };
         // A walk that waits for a page that does not come must not keep new rows at the head from coming.
         if (kind !== 'glance' && store.waitsAtObstacle(job.name))
           await mirror(job, parts, signal, 'glance').catch(() => undefined);
