@@ -20,7 +20,6 @@ import {
 import type { Connection } from './connection.ts';
 import { nthKey } from './matching.ts';
 import { absentFrom, type IntoOf, uniteNumbers, type WalkPages } from './pages.ts';
-import { createSequence } from './sequence.ts';
 import { quoted } from './sql.ts';
 
 /** What a whole walk has met, to find the key in it. */
@@ -124,6 +123,7 @@ type StoredRow = KeyedRow & {
 /**
  * Gives all rows the keys of this shape, if those of the table are others. Call it in a transaction.
  * @param ages no part of a digest.
+ * @param takeSeq takes a `seq`; called if any key has changed.
  * @param walk the walk that has ended: a row that it met goes before one that it did not.
  * @returns the shape by which the table has its keys now.
  */
@@ -133,7 +133,7 @@ export function ensureKeys(
   before: DiscoveredShape,
   shape: DiscoveredShape,
   ages: readonly FieldPath[],
-  now: number,
+  takeSeq: () => number,
   walk?: RowsOfWalk,
 ): DiscoveredShape {
   const keyed = { ...shape, ages };
@@ -146,8 +146,7 @@ export function ensureKeys(
   const told = isDeepStrictEqual(shape.leftOut, before.leftOut) ? ages : [...ages, ...shape.leftOut];
   const hasChanged = giveKeys(connection, job, keyed, told, walk);
   if (hasChanged) {
-    const seq = createSequence(connection)(job.name, now);
-    connection.prepare('UPDATE _datasets SET keys_seq = ? WHERE job = ?').run(seq, job.name);
+    connection.prepare('UPDATE _datasets SET keys_seq = ? WHERE job = ?').run(takeSeq(), job.name);
   }
   return keyed;
 }

@@ -162,7 +162,7 @@ it('the evidence for a verdict stands beside it in walks', async () => {
     ['verified', 6, 6, 362, 362, 360, 360, null, 0, 1, '{}', null],
     [
       ...['union', 6, 8, 360, 360, 360, 361, '2026-01-02T03:04:05Z', 1, 0],
-      ...['{"repeat":1,"total":1}', 'the dataset changed: repeat ×1, total ×1'],
+      ...['{"repeat":1,"total":1}', 'the pages do not add up: repeat ×1, total ×1'],
     ],
   ]);
 });
