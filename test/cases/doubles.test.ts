@@ -137,7 +137,7 @@ describe('rows of one page that differ in their ages alone are two rows', () => 
       steps: [
         upstream(posts([[5, 145]]).map((row, at) => ({ ...row, views: at }))),
         ...[syncs(75, { times: 2 }), verdicts('union', 'union')],
-        statusSays('its last walk proved nothing: the dataset changed: repeat'),
+        statusSays(/its last walk proved nothing: .*repeat/),
       ],
     },
   ]);

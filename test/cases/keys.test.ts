@@ -220,7 +220,7 @@ describe('a key that was believed or found, and that two rows share', () => {
       steps: [
         ...[upstream(withTwins(priced(0)).slice(0, 150)), syncs(0), keyIs('[["slug"]]')],
         ...minutes(1, 4, (minute) => withTwins(priced(minute))),
-        ...[keyIs('[["slug"]]'), statusSays('its last walk proved nothing: the dataset changed: repeat')],
+        ...[keyIs('[["slug"]]'), statusSays(/its last walk proved nothing: .*repeat/)],
         ...[syncs(0, { settings: { MIRROR_KEY_NEWS: 'source,slug' } }), mirrorsAll],
       ],
     },
