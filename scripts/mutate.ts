@@ -68,7 +68,10 @@ if (room) {
       ...['stryker', 'run', '--mutate', room.code.join(','), '--concurrency', concurrency],
       ...['--tempDirName', join(tmpdir(), `mutate-${process.pid}`)],
     ],
-    { stdio: 'inherit', env: { ...process.env, MUTATE: JSON.stringify({ tests, without, setup, part, seed }) } },
+    {
+      stdio: 'inherit',
+      env: { ...process.env, MUTATE: JSON.stringify({ tests, without, setup, part, seed }) },
+    },
   );
   process.exitCode = status ?? 1;
 } else {
