@@ -15,7 +15,7 @@ const COMPILED = 'test/helpers/compiled.ts';
 const rooms: Record<string, { code: string[]; tests: string[]; without?: string[]; setup?: string[] }> = {
   walk: {
     code: ['src/walk.ts', 'src/walk/**/*.ts'],
-    tests: ['test/walk/**/*.test.ts', 'test/cases/pages.test.ts', 'test/mirror/glance.test.ts'],
+    tests: ['test/walk/**/*.test.ts', 'test/cases/{doubles,pages}.test.ts', 'test/mirror/glance.test.ts'],
     without: ['test/walk/random.test.ts'],
   },
   validate: {
