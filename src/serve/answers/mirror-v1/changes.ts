@@ -10,10 +10,10 @@ import { type Encoding, type Packed, packed } from '../../http/response.ts';
 import { atOneMoment, prepared } from '../mirror.ts';
 import { badParameter, QueryError } from './errors.ts';
 import { type DatasetState, jsonWriter, stateOf } from './read.ts';
-import { type Column, columnsSql, type ListJob, pastRows, type RowsSql, type Sql } from './sql.ts';
+import { type Column, columnsSql, type ListDataset, pastRows, type RowsSql, type Sql } from './sql.ts';
 
 /** A dataset as the feed shows it: without volatile columns. */
-export type FeedDataset = Pick<ListJob, 'name' | 'table' | 'rows' | 'history' | 'versions'> & {
+export type FeedDataset = Pick<ListDataset, 'name' | 'table' | 'rows' | 'history' | 'versions'> & {
   readonly columns: readonly Column[];
 };
 
