@@ -219,10 +219,10 @@ export function answerCalls(
   const loaded = tasks[name]?.() ?? Promise.reject(new Error(`there is no task ${name}`));
   loaded.catch(() => undefined);
   let sendMore = () => {};
-  let saidAt = 0;
+  let lastPostAt = 0;
 
   function say(response: Response | typeof BEAT): void {
-    saidAt = systemClock.monotonic();
+    lastPostAt = systemClock.monotonic();
     if (parentPort) parentPort.postMessage(response);
     else process.send?.(response);
   }
@@ -234,7 +234,7 @@ export function answerCalls(
         say({ piece });
       }),
     beat() {
-      if (systemClock.monotonic() - saidAt >= BEAT_MS) say(BEAT);
+      if (systemClock.monotonic() - lastPostAt >= BEAT_MS) say(BEAT);
     },
   };
 

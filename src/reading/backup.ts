@@ -7,7 +7,7 @@ import { basename, resolve } from 'node:path';
 import { openAtomicFile } from '../base/atomic-file.ts';
 import { ageOf } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
-import { type Releases, releasing } from '../base/releases.ts';
+import { type Releases, withReleases } from '../base/releases.ts';
 import { copyDatabase, hasMirror, mirrorFile, openReadOnly, sealCopy } from '../store/read.ts';
 import { latestSeq } from './query/sources.ts';
 
@@ -46,7 +46,7 @@ export async function backUp(
   const outputs = { mirror: output, serve: servedBeside(output) };
   for (const copy of Object.values(outputs)) refuseDatabaseInUse(copy, [file, serve]);
   try {
-    return await releasing(async (releases) => {
+    return await withReleases(async (releases) => {
       const mirrored = await openCopy(file, outputs.mirror, force, releases);
       const served = existsSync(serve) ? await openCopy(serve, outputs.serve, force, releases) : undefined;
       await mirrored.fill(signal);
@@ -57,7 +57,7 @@ export async function backUp(
         ...heldIn(mirrored.partial, now),
         serve: (await served?.described()) ?? null,
       };
-      const takeBack = await served?.commitForNow(releases);
+      const takeBack = await served?.replaceWithUndo(releases);
       await mirrored.commit().catch(async (thrown) => {
         await takeBack?.();
         throw thrown;
@@ -81,7 +81,7 @@ async function openCopy(source: string, output: string, force: boolean, releases
     partial,
     commit,
     /** Puts it in its place. @returns what puts the former file back. */
-    async commitForNow(releases: Releases): Promise<() => Promise<void>> {
+    async replaceWithUndo(releases: Releases): Promise<() => Promise<void>> {
       const before = `${partial}.before`;
       releases.add(() => rm(before, { force: true }));
       const wasThere = existsSync(output);

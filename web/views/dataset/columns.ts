@@ -39,7 +39,7 @@ const LONG_LETTERS = 90;
 const WORTHLESS = -10;
 
 /** Whether only rows that are there have it: no version says whether its row was held. */
-export const isOfHeld = (name: string): boolean => name.startsWith('_held_');
+export const isHeldColumn = (name: string): boolean => name.startsWith('_held_');
 
 export const isBookkeeping = (name: string): boolean => name.startsWith('_');
 
