@@ -16,7 +16,7 @@ export type BackupReceipt = {
   version: 1;
   /** The latest change in it, see the view `changes`. */
   seq: number;
-  datasets: Held[];
+  datasets: BackupDataset[];
   /** The database of the service, in a file of its own; null where there is none. */
   serve: Copied | null;
 } & Copied;
@@ -24,7 +24,7 @@ export type BackupReceipt = {
 type Copied = { file: string; bytes: number; sha256: string };
 
 /** `completeAsOf` is null also where the clock was ahead then. */
-type Held = { job: string; rows: number; completeAsOf: string | null; verdict: string | null };
+type BackupDataset = { job: string; rows: number; completeAsOf: string | null; verdict: string | null };
 
 /**
  * Copies the mirror in `dir` to `output`, and the database of the service beside it, while others may write to them: all
@@ -120,7 +120,7 @@ export function heldIn(copy: string, now: number): Pick<BackupReceipt, 'seq' | '
   try {
     const seq = latestSeq(connection, null);
     const datasets = connection
-      .prepare<[], Held>('SELECT job, rows, complete_as_of AS completeAsOf, verdict FROM freshness')
+      .prepare<[], BackupDataset>('SELECT job, rows, complete_as_of AS completeAsOf, verdict FROM freshness')
       .all()
       .map((held) => (isAhead(held, now) ? { ...held, completeAsOf: null } : held));
     return { seq, datasets };
@@ -129,7 +129,7 @@ export function heldIn(copy: string, now: number): Pick<BackupReceipt, 'seq' | '
   }
 }
 
-const isAhead = ({ completeAsOf }: Held, now: number) =>
+const isAhead = ({ completeAsOf }: BackupDataset, now: number) =>
   completeAsOf !== null && ageOf(Date.parse(completeAsOf), now) === null;
 
 async function digestOf(file: string): Promise<string> {

@@ -80,7 +80,7 @@ export type DatasetAnswer<Answer extends RowsAnswer | FeedPage> =
 type QuerySurface = {
   readonly routes: readonly Route[];
   /** Errors below this surface have the form of PostgREST, whoever found them. */
-  shape(path: string, response: StreamedResponse): StreamedResponse;
+  formatError(path: string, response: StreamedResponse): StreamedResponse;
 };
 
 /** Whether a query process has been at work for an answer: then an error costs a call, too. */
@@ -436,7 +436,7 @@ export function openQuery(parts: SurfaceParts): QuerySurface {
       datasetRoute('mirror-row', '/mirror/v1/:dataset/:key', planRow),
       datasetRoute('mirror-history', '/mirror/v1/:dataset/:key/history', planRows),
     ],
-    shape(path, response) {
+    formatError(path, response) {
       if (response.status < 400 || !isQueryPath(path) || typeof response.body !== 'string') return response;
       const { error, message } = JSON.parse(response.body) as { error?: string; message: string };
       if (error === undefined) return response;
