@@ -27,7 +27,7 @@ import { describeHolder, guarded, isLock, type Lock, tryLock, type WalkRow } fro
 export type DaemonParts = Surroundings & {
   log: Log;
   /** Whether to try a refused key or endpoint once more. */
-  again?: boolean;
+  retryRefused?: boolean;
   /** Called for each saved page, and for each walk and glance that has ended. */
   progress?: (at: Progress) => void;
   ended?: (job: string, walk: WalkRow) => void;

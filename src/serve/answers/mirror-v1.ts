@@ -235,7 +235,7 @@ export function openQuery(parts: SurfaceParts): QuerySurface {
     return async (effort) => {
       let answer = await read({ dir, dataset, rows: question }, effort);
       const shown = pointOf(job, request, answer.state);
-      // A proof has begun to remove rows since: it shows with its end, all at once.
+      // A commit since the plan has moved the point that is shown: read as of there.
       if (shown.at !== point.at) answer = await read({ dir, dataset, rows: questionAt(shown.at) }, effort);
       return { ...answer, state: { ...answer.state, seq: shown.seq } };
     };

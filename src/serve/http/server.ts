@@ -188,7 +188,7 @@ export function mayConnectWithoutTls(
 ): (ends: Pick<Socket, 'remoteAddress' | 'localAddress'>) => boolean {
   const isProxy = networksOf(proxies);
   return ({ remoteAddress = '', localAddress }) =>
-    // From one of its own addresses to the same, nothing leaves this machine.
+    // Between two ends with one address nothing leaves this machine.
     remoteAddress === localAddress || isLoopback(remoteAddress) || isProxy(remoteAddress);
 }
 
