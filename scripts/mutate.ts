@@ -15,7 +15,11 @@ const COMPILED = 'test/helpers/compiled.ts';
 const rooms: Record<string, { code: string[]; tests: string[]; without?: string[]; setup?: string[] }> = {
   walk: {
     code: ['src/walk.ts', 'src/walk/**/*.ts'],
-    tests: ['test/walk/**/*.test.ts', 'test/cases/{doubles,pages}.test.ts', 'test/mirror/glance.test.ts'],
+    tests: [
+      'test/walk/**/*.test.ts',
+      'test/cases/{doubles,pages}.test.ts',
+      'test/mirror/{glance,previous}.test.ts',
+    ],
     without: ['test/walk/random.test.ts'],
   },
   validate: {
