@@ -11,7 +11,7 @@ const generated = ['cli.md', 'metrics.md', 'settings.md', 'tables.md'];
 
 const folders = [
   { of: 'docs/, for users', folder: docs, most: 16_900 },
-  { of: 'docs/dev/', folder: join(docs, 'dev'), most: 11_050 },
+  { of: 'docs/dev/', folder: join(docs, 'dev'), most: 11_070 },
 ];
 
 for (const { of, folder, most } of folders) {

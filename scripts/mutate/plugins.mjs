@@ -41,12 +41,11 @@ const createPrinter = () => {
       if (['Ignored', 'CompileError'].includes(status)) return;
       counts.all += 1;
       if (status === 'Timeout') counts.late += 1;
-      if (counts.all % 25 === 0) process.stderr.write(`${score()}\n`);
       // One that ended the tests' process itself is counted as not noticed.
-      if (['Killed', 'Timeout'].includes(status)) {
-        counts.noticed += 1;
-        return;
-      }
+      const isNoticed = ['Killed', 'Timeout'].includes(status);
+      if (isNoticed) counts.noticed += 1;
+      if (counts.all % 25 === 0) process.stderr.write(`${score()}\n`);
+      if (isNoticed) return;
       const path = pathOf(fileName);
       const line = readFileSync(path, 'utf8').split('\n')[location.start.line - 1]?.trim();
       const change = replacement.replace(/\s+/g, ' ').slice(0, 80);
