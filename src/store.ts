@@ -9,7 +9,7 @@ import { makeFolder } from './base/disk.ts';
 import { Failure } from './base/errors.ts';
 import type { Job } from './job.ts';
 import { copyDatabase, holdFolder, sealCopy } from './store/backup.ts';
-import { BROUGHT_A_PAGE, callRecorder, openGovernorState, silenceReader } from './store/calls.ts';
+import { callRecorder, openGovernorState, silenceReader } from './store/calls.ts';
 import { type Connection, emptyLog, logBytes, openConnection } from './store/connection.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './store/failure.ts';
 import { ensureColumns } from './store/fields.ts';
@@ -207,8 +207,8 @@ function createStore(connection: Connection, dir: string, now: () => number, los
        kind = 'glance' AND status = 'complete' AND rows > 0 AND inserted >= rows AS metNone FROM walks
      WHERE job = ? AND (kind = 'glance' OR finished_at IS NOT NULL) ORDER BY id DESC LIMIT 1`,
   );
-  const findLastCall = connection.prepare<[string], { walkId: number | null; hasCome: 0 | 1 }>(
-    `SELECT walk_id AS walkId, ${BROUGHT_A_PAGE} AS hasCome FROM requests WHERE job = ? ORDER BY id DESC LIMIT 1`,
+  const findLastCall = connection.prepare<[string], { walkId: number | null }>(
+    `SELECT walk_id AS walkId FROM requests WHERE job = ? ORDER BY id DESC LIMIT 1`,
   );
   const upsertNextDue = connection.prepare<[string, string | null]>(
     `INSERT INTO _datasets (job, next_due_at) VALUES (?, ?)
@@ -298,15 +298,15 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       /** Whether a walk is due, since the last look, a glance, met no row that the mirror knew: there may be more behind it. */
       lacksWalk: (job: string) => findLastLook.get(job)?.metNone === 1,
       /**
-       * Whether the job's unfinished walk waits for a page that did not come in its last run, though the API answers. Not after a
-       * glance that got no page either: then it is the walk's turn.
+       * Whether the job's unfinished walk waits for a page that did not come in its last run. Not after a glance: then it is the
+       * walk's turn, since a small quota may not have calls for both.
        */
       waitsAtObstacle(job: string): boolean {
         const walk = lastWalk(connection, job, 'finished_at IS NULL');
         const at = walk && readMemory(walk)?.checkpoint;
         if (at === undefined || at.failedRuns === 0 || at.offset === 0) return false;
         const last = findLastCall.get(job);
-        return last === undefined || last.walkId === walk?.id || last.hasCome === 1;
+        return last === undefined || last.walkId === walk?.id;
       },
     }),
     /** Empties the write-ahead log unless others are at work; keeps nobody waiting. */
