@@ -139,6 +139,8 @@ export function openList(kind: Kind, size: number) {
       const row = rows[at];
       // Of twins that are refused nobody tells which is which.
       if (row === undefined || shared.has(nameOf(row) ?? '')) return;
+      // A page of refused rows alone is joined to no other.
+      if (rows.slice(Math.max(0, at - 2), at + 3).some(isSpoiled)) return;
       rows.splice(at, 1, changed(row, spoiled(kind, row)));
     },
     twin({ to }, at) {
