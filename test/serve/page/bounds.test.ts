@@ -127,7 +127,7 @@ test('a question that reads no row for long is ended; one that reads rows goes o
   const { bench } = await openedPage();
   const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)';
   const question = { dir: bench.dir, sql: '', params: {}, tables: {}, asOf: null };
-  const bounds = { signal: new AbortController().signal, now: bench.clock.now, silentMs: 1_000 };
+  const bounds = { signal: new AbortController().signal, now: bench.clock.now, silentMs: 1_500 };
   const order = {
     format: 'parquet' as const,
     exact: false,
@@ -140,8 +140,8 @@ test('a question that reads no row for long is ended; one that reads rows goes o
     message: expect.stringMatching(/^the query read no row for .*s and was ended/),
   });
   // Parquet looks at all rows before the first comes: for longer than a question may be silent.
-  const slow = `${endless} SELECT i, length(hex(randomblob(200000))) FROM n LIMIT 200`;
+  const slow = `${endless} SELECT i, length(hex(randomblob(200000))) FROM n LIMIT 300`;
   const process = await setupProcess(question, bounds);
   const end = await process.file({ ...question, sql: slow, survey: true }, order, bounds, async () => {});
-  expect(end.rows).toBe(200);
+  expect(end.rows).toBe(300);
 });

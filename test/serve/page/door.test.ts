@@ -207,10 +207,13 @@ describe('by a key', () => {
     const wrong = await login('"><script>alert(1)</script>');
     expect([wrong.status, await wrong.text()]).toEqual([401, expect.not.stringContaining('<script')]);
     const guess = () => get(SCHEMA, { cookie: cookie.replace(/=.*/, `=${'x'.repeat(43)}`) });
-    for (let tries = 0; tries < 298; tries += 1)
-      expect((await (tries % 2 === 0 ? login('wrong') : guess())).status).toBe(401);
-    for (let last = 0; last < 2; last += 1) await Promise.all([login('wrong'), guess()]);
-    expect([(await login('wrong')).status, (await guess()).status]).toEqual([429, 429]);
+    for (const attempt of [() => login('wrong'), guess]) {
+      const statuses: number[] = [];
+      for (let tries = 0; tries < 31 && !statuses.includes(429); tries += 1)
+        for (const { status } of await Promise.all(Array.from({ length: 10 }, attempt)))
+          statuses.push(status);
+      expect([statuses[0], statuses.at(-1)]).toEqual([401, 429]);
+    }
   });
 });
 
