@@ -139,6 +139,8 @@ describe('a wrong setting ends the command with exit code 78 and one line that n
     [{ MARKET_API_QUOTA: '1000' }, /^MARKET_API_QUOTA is no quota such as 1000\/1d/],
     [{ MARKET_API_QUOTA: '0/1d' }, /^MARKET_API_QUOTA is no quota/],
     [{ MARKET_API_QUOTA: '1000/1d@24:00' }, /^MARKET_API_QUOTA is no quota/],
+    [{ MARKET_API_QUOTA: '1000/1 M' }, /^MARKET_API_QUOTA is no quota/],
+    [{ MARKET_API_RATE: '5/0.5ms' }, /^MARKET_API_RATE is no rate/],
     [{ MARKET_API_QUOTA: '1000/30d@00:00' }, /^MARKET_API_QUOTA begins anew at a time of the day/],
     [{ MARKET_API_RATE: '5/1s@00:00' }, /^MARKET_API_RATE is no rate such as 5\/1s/],
     [{ MARKET_API_CONCURRENCY: '0' }, /^MARKET_API_CONCURRENCY is no number of calls/],

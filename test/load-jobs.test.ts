@@ -37,7 +37,7 @@ test('every file is a job, named by its file, in the order of the names', async 
   writeFileSync(join(folder, 'README.md'), '');
   const jobs = await load();
   expect(jobs.map(({ name }) => name)).toEqual(['funding-rates', 'orders']);
-  expect(jobs[1]).toMatchObject({ path: '/api/v1/orders', weight: 1, reading: 'walk', contract: undefined });
+  expect(jobs[1]).toMatchObject({ path: '/api/v1/orders', weight: 1, reading: 'list', contract: undefined });
 });
 
 describe('one bad file stops the start, and is named with what is wrong with it', () => {

@@ -17,7 +17,7 @@ export const walks = sqliteTable(
     kind: text({ enum: ['walk', 'glance'] })
       .notNull()
       .default('walk'),
-    /** `running`, `waiting` (it waits), `complete` or `failed`. It stays `running` if its process dies. */
+    /** `running`, `waiting` (it waits), `complete` or `failed`, which goes on while `finished_at` is null. It stays `running` if its process dies. */
     status: text({ enum: ['running', 'waiting', 'complete', 'failed'] }).notNull(),
     /**
      * What it proves: `snapshot` (the mirror has the whole published snapshot), `verified` (it missed no row that
