@@ -335,6 +335,8 @@ export const reports = sqliteTable('_reports', {
   mistake: text(),
   /** Why its last run failed, in words for people. Null if it did not. */
   error: text(),
+  /** How many of its last runs failed in a row, since its file was edited. */
+  failures: integer().notNull().default(0),
   /** Of what kind that is, as in `walks`. */
   errorKind: text('error_kind').$type<FailureKind>(),
   /** JSON: what its last result was made of, as the receipt of `export` says it, with `file` where there is one. */
