@@ -64,12 +64,6 @@ describe('create', () => {
     });
   });
 
-  test('leaves all of it in one file, which may be copied', async () => {
-    const { run, dir } = setup();
-    await run('create', '--name', 'reports');
-    expect(readdirSync(dir)).toEqual(['serve.db']);
-  });
-
   test('joins an account that is there, and refuses limits for it: 64', async () => {
     const { run, json } = setup();
     await run('create', '--name', 'one', '--quota', '5/1h');
@@ -255,15 +249,6 @@ test('wrong usage is one line, changes nothing, repeats no key, and ends with 64
   }
   expect([await json('list'), await json('limits')]).toEqual(before);
 });
-
-test('settings that are wrong end with 78, before anything is made', async () => {
-  const dir = join(setup().dir, 'data');
-  const settings = { MIRROR_DRI: '', MIRROR_SERV: 'x' };
-  const { code, stderr } = await setup(dir).runWith(settings, 'create', '--name', 'x');
-  expect([code, stderr]).toEqual([78, expect.stringContaining('MIRROR_SERV is no setting')]);
-  expect(statSync(dir, { throwIfNoEntry: false })).toBe(undefined);
-});
-
 test('a database that is newer, or none: 78 and 74', async () => {
   const [newer, none] = [setup(), setup()];
   const database = openServeDatabase(newer.dir);

@@ -61,22 +61,6 @@ describe('a sync shows', () => {
       'ai-signals: 10 pages, 0 rows, started again 2 times: the list changed\n',
     ]);
   });
-
-  test('what became of each, and a line for each cause of failure', () => {
-    const output = terminal();
-    const lines = progressLines(output, virtualClock());
-    lines.page(at('ai-signals', { pages: 2, rows: 200 }, 7));
-    lines.failed('news', 'the API refused the key: it is malformed');
-    lines.failed('usage', 'the API refused the key; it is tried again at 13:00:00 UTC');
-    lines.note('ai-signals', 'snapshot: 200 rows');
-    lines.end();
-    expect(output.written).toEqual([
-      'ai-signals: 2 pages, 200 rows\n',
-      'ai-signals: snapshot: 200 rows\n',
-      'news, usage: the API refused the key: it is malformed\n',
-      'quota: 7 calls left\n',
-    ]);
-  });
 });
 
 test('other work says how much is done, how fast, and how long the rest takes', async () => {
@@ -126,7 +110,6 @@ async function mirrorOnce(): Promise<MirrorCopy> {
 test.each([
   ['backup', ['copy.db'], 'copying: '],
   ['export', ['news', '-o', 'news.csv'], 'news: 1,040'],
-  ['lake', [], 'news: '],
   ['quarantine', ['retry'], 'ai-signals: 1 of 1 rows'],
 ])('%s has one on a terminal, and nothing of it elsewhere', async (command, args, expected) => {
   copy ??= await mirrorOnce();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isAlive } from '../../src/base/process-name.ts';
-import { parseDuration, queryCommand } from '../../src/commands/query.ts';
+import { queryCommand } from '../../src/commands/query.ts';
 import { startCli } from '../helpers/cli.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
 import { runMain } from '../helpers/main.ts';
@@ -162,18 +162,6 @@ it('wrong use ends with 64 and says what is wrong', async () => {
   }
 });
 
-it.each<[string, number?]>([
-  ['90s', 90_000],
-  ['10m', 600_000],
-  ['1.5h', 5_400_000],
-  ['250 ms', 250],
-  ...['', '10', 'm', '-1m', 'soon', '1 fortnight'].map((text): [string] => [text]),
-])('a duration given as %j is %s', (text, ms) => {
-  const parsed = () => parseDuration(text, '--timeout');
-  if (ms) expect(parsed()).toBe(ms);
-  else expect(parsed).toThrow(/^--timeout: .* is no duration/);
-});
-
 const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT';
 
 it('ends with 75 after its time limit', async () => {
@@ -194,7 +182,7 @@ describe('the program itself', () => {
   const queryProcessOf = async (parent: number) => {
     const child = () => Number(read(parent, `task/${parent}/children`).trim());
     const hundredths = () => (child() > 0 ? Number(read(child(), 'stat').split(' ')[13]) : 0);
-    await expect.poll(hundredths).toBeGreaterThan(60);
+    await expect.poll(hundredths).toBeGreaterThan(30);
     expect(read(child(), 'cmdline')).toContain('worker-main.js');
     return child();
   };

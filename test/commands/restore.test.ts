@@ -156,15 +156,6 @@ describe('whoever goes on from a seq after a restore', () => {
   );
 });
 
-test('a new machine gets a mirror of it, in a folder of its own', async () => {
-  const { cwd, run, backup, backedUp } = await setup();
-  const MIRROR_DIR = join(cwd, 'new folder');
-  const { code, stdout } = await run(['restore', backup, '--json'], { MIRROR_DIR });
-  expect([code, JSON.parse(stdout).kept]).toEqual([0, null]);
-  expect(idsOf(join(MIRROR_DIR, 'mirror.db'))).toEqual(backedUp);
-  expect((await run(['sync', 'ai-signals'], { MIRROR_DIR })).code).toBe(0);
-});
-
 describe('a mirror that cannot be read', () => {
   test('is kept as it is, with the log that goes with it', async () => {
     const { restore, backup, backedUp, dir, file } = await setup();

@@ -1,6 +1,6 @@
 /** `status`, for people and for programs: what is well, what is not, and of which looks it knows. */
 
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -9,7 +9,8 @@ import { DAY_MS, isoTime } from '../../src/base/clock.ts';
 import { statusCommand } from '../../src/commands/status.ts';
 import type { PlanJson } from '../../src/plan.ts';
 import { readStatus, type Status } from '../../src/reading/status.ts';
-import { openConnection, openReadOnly } from '../../src/store/connection.ts';
+import { openReadOnly } from '../../src/store/connection.ts';
+
 import { isLock, tryLock } from '../../src/store.ts';
 import { insert, remove } from '../helpers/edits.ts';
 import { noteGlance } from '../helpers/glance-row.ts';
@@ -119,37 +120,6 @@ describe('a dataset that is behind', () => {
     ]);
   });
 
-  it('is read by a sync that waits, which is said instead of telling to start one', async () => {
-    const bench = await mirrored();
-    bench.clock.advance(HOUR);
-    const until = '2026-11-21T13:30:00.000Z';
-    bench.tamper(
-      `UPDATE walks SET status = 'waiting', waits_until = '${until}', waits_for = 'quota', pages = 0`,
-    );
-    const release = ['news', 'usage']
-      .map((job) => tryLock(bench.dir, `sync-${job}`))
-      .map((lock) => {
-        if (!isLock(lock)) throw new Error('somebody holds the lock');
-        return lock.release;
-      });
-    const by = `sync \\(process ${process.pid}\\) is waiting`;
-    const { stdout } = await say(bench, [], {
-      MIRROR_SCHEDULE_AI_SIGNALS: 'off',
-      MIRROR_SCHEDULE_MEME_SIGNALS: 'off',
-      MIRROR_SCHEDULE_SMART_WALLETS: 'off',
-    });
-    expect(stdout).toMatch(
-      new RegExp(
-        `^✗ news, usage: .*: the quota is used up\\n  → ${by}; next try in \\d+[mh]; wait, or raise the quota$`,
-        'm',
-      ),
-    );
-    expect(stdout).toMatch(new RegExp(`^no daemon running; ${by}$`, 'm'));
-    expect(stdout).not.toMatch(/market-mirror (sync|start)/);
-    for (const end of release) end();
-    expect((await say(bench)).stdout).toMatch(/^no daemon running$/m);
-  });
-
   it('says that it was never complete, and what to do', async () => {
     const { code, stdout } = await say(await setup({ rows: 5 }));
     expect(code).toBe(75);
@@ -207,45 +177,6 @@ describe('of the account it tells', () => {
       usage: { lastHour: 1, lastDay: 1 },
     });
   });
-
-  it('what waits until when, and why', async () => {
-    const bench = await setupSync({ quota: { limit: 100, periodMs: HOUR } });
-    await bench.sync('ai-signals');
-    bench.model.faults.push(when({ endpoint: 'news' }, faults.refuse(429, { retryAfter: '1800' })));
-    await bench.sync('news', '--no-wait');
-    const { waits, dataset, problems } = await statusOf(bench);
-    expect(waits).toMatchObject([{ job: null, reason: 'retry_after' }]);
-    expect(dataset('news')?.doing).toMatchObject({ state: 'waiting', reason: 'retry_after' });
-    expect(Date.parse(dataset('news')?.doing.until ?? '')).toBeGreaterThan(bench.clock.now() + 1_790_000);
-    expect(problems.find(({ job }) => job === 'news')?.advice).toMatch(/; next try 2026/);
-  });
-
-  it('that the key is refused, until another is tried: 77', async () => {
-    const bench = await setupSync();
-    await bench.sync('usage');
-    bench.key.active = false;
-    await bench.sync('usage');
-    const { problems } = await statusOf(bench);
-    expect(problems[0]).toMatchObject({ level: 'error', code: 'key-refused', job: null, exitCode: 77 });
-    bench.key.active = true;
-    bench.clock.advance(2 * HOUR);
-    await bench.sync('usage');
-    expect((await statusOf(bench)).problems.map(({ code }) => code)).not.toContain('key-refused');
-  });
-
-  it('that one scope is missing, of that dataset alone, with the request to ask about: 77', async () => {
-    const bench = await setupSync();
-    bench.key.scopes = bench.key.scopes.filter((scope) => scope !== 'news:read');
-    await bench.sync();
-    const { problems, exitCode } = await statusOf(bench);
-    const errors = problems.filter(({ level }) => level === 'error');
-    expect(errors.map(({ code, job }) => [code, job])).toEqual([
-      ['scope-missing', 'news'],
-      ['never-complete', 'news'],
-    ]);
-    expect(errors[0]?.advice).toMatch(/X-Request-ID \S/);
-    expect(exitCode).toBe(77);
-  });
 });
 
 it('tells how the mirror grows once it is a day old, by what came after the first walks', async () => {
@@ -285,20 +216,6 @@ it('warns of rows that are held, refused or differ, and ends with 0', async () =
 describe('--watch', () => {
   const oneMirrored = () => setup({ rows: 5, walked: ['ai-signals'] });
 
-  it('draws over what it drew before', async () => {
-    const bench = await oneMirrored();
-    const stop = new AbortController();
-    onTestFinished(() => stop.abort());
-    const watching = onTerminal(statusCommand, ['--watch'], bench, { columns: 120, signal: stop.signal });
-    await expect.poll(() => bench.clock.slept.length).toBeGreaterThan(2);
-    stop.abort();
-    const { stdout } = await watching;
-    expect(stdout.match(/dataset/g)).toHaveLength(1);
-    const linesUp = '\u001b[8A';
-    const [first = '', second = ''] = stdout.split(linesUp);
-    expect([first.includes('0s ago'), second.includes('1s ago')]).toEqual([true, true]);
-  });
-
   it('goes on until it is stopped, with one line of JSON a look', async () => {
     const bench = await oneMirrored();
     const stop = new AbortController();
@@ -323,30 +240,22 @@ it('a write-ahead log that a reader keeps long is named by status and doctor, un
   onTestFinished(() => void reader.close());
   const said = async () => {
     const settings = { MIRROR_DIR: dir };
-    const status = JSON.parse((await runMain(['status', '--json'], settings, clock)).stdout);
-    const doctor = JSON.parse((await runMain(['doctor', '--offline', '--json'], settings, clock)).stdout);
-    const find = (list: Record<string, unknown>[], name: string) =>
-      list.find(({ code, name: called }) => (code ?? called) === name);
-    return [find(status.problems, 'long-log'), find(doctor.checks, 'write-ahead-log')];
+    const { problems } = JSON.parse((await runMain(['status', '--json'], settings, clock)).stdout);
+    const { checks } = JSON.parse((await runMain(['doctor', '--offline', '--json'], settings, clock)).stdout);
+    return [
+      problems.find(({ code }: { code: string }) => code === 'long-log'),
+      checks.find(({ name }: { name: string }) => name === 'write-ahead-log'),
+    ];
   };
-  expect(await said()).toMatchObject([undefined, { level: 'ok' }]);
-
   reader.exec('BEGIN');
   reader.prepare('SELECT count(*) FROM walks').get();
-  const writer = openConnection(store.file);
-  writer.exec('CREATE TABLE ballast AS SELECT zeroblob(70000000) AS bytes');
-  writer.close();
+  // What is behind its last page is no page of the log.
+  truncateSync(`${store.file}-wal`, 70_000_000);
   const advice = expect.stringContaining('fuser -v');
-  expect(await said()).toMatchObject([
-    {
-      level: 'warning',
-      message: expect.stringMatching(/^the write-ahead log is 7\d MB long: a reader/),
-      advice,
-      exitCode: 0,
-    },
-    { level: 'warning', message: expect.stringMatching(/^takes 7\d MB: a reader/), advice },
-  ]);
-
+  const [problem, check] = await said();
+  expect(problem).toMatchObject({ level: 'warning', advice, exitCode: 0 });
+  expect(problem.message).toMatch(/^the write-ahead log is 7\d MB long: a reader/);
+  expect(check).toMatchObject({ level: 'warning', advice });
   reader.exec('COMMIT');
   await store.emptyLog();
   expect(await said()).toMatchObject([undefined, { level: 'ok' }]);
@@ -370,15 +279,6 @@ describe('looks at the head', () => {
 
   const lineOf = async (job: string) =>
     (await run('status')).stdout.split('\n').find((line) => line.startsWith(`${job} `));
-
-  /** A head worth glances: five new rows in front of each of four walks. */
-  async function learn(): Promise<void> {
-    for (let walk = 0; walk < 4; walk += 1) {
-      bench.clock.advance(60 * MINUTE);
-      insert(0, 5)(bench.upstream('news'));
-      await bench.mirror('news');
-    }
-  }
 
   describe('a glance', () => {
     it('shows as seen, beside what is proven, and makes nothing fresh', async () => {
@@ -405,15 +305,6 @@ describe('looks at the head', () => {
       expect(problems).toMatchObject([{ code: 'stale', job: 'news' }]);
       expect(problems[0]?.message).toContain(`last complete ${proven} (limit 10m), last checked ${seen}: `);
       expect(exitCode).toBe(75);
-    });
-
-    it('that has not ended well has seen nothing', async () => {
-      const { news: before } = await status();
-      for (const state of ['running', 'waiting', 'failed'] as const) {
-        bench.clock.advance(1_000);
-        noteGlance(bench, { job: 'news', status: state });
-        expect((await status()).news?.seenAsOf).toBe(before?.seenAsOf);
-      }
     });
 
     it('by a clock that was ahead has no time and no age', async () => {
@@ -475,25 +366,6 @@ describe('looks at the head', () => {
       expect((await status()).news).toMatchObject({ rows: 247, goneUpstream: 0 });
       expect((await run('status', '-v')).stdout).not.toContain('gone upstream');
     });
-
-    it('is not said where the API gives no total', async () => {
-      await bench.mirror('usage');
-      const { datasets } = await status();
-      expect(datasets.find(({ job }) => job === 'usage')?.goneUpstream).toBeNull();
-    });
-
-    it('teaches whether glances are worth their calls', async () => {
-      await learn();
-      insert(0, 2)(bench.upstream('news'));
-      await bench.glance('news');
-      insert(200)(bench.upstream('news'));
-      await bench.mirror('news');
-      const { news } = await status();
-      expect(news).toMatchObject({ head: { useful: true, why: 'in-head' } });
-      const { stdout } = await run('status', '-v');
-      expect(stdout).toMatch(/^news: glances used, \d+ of \d+ new rows were on the first pages$/m);
-      expect(stdout).not.toMatch(/^(ai-signals|usage): /m);
-    });
   });
 });
 
@@ -505,7 +377,7 @@ describe('where calls are scarce', () => {
       MIRROR_SCHEDULE_NEWS: 'every 1m',
       MIRROR_SCHEDULE_AI_SIGNALS: 'every 20m',
     };
-    await live(bench, changes, 360 * MINUTE);
+    await live(bench, changes, 250 * MINUTE);
     const json = async <T>(command: string) =>
       JSON.parse((await bench.run([command, '--json'], changes)).stdout) as T;
     const news = async () => {
