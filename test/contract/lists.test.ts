@@ -122,12 +122,6 @@ describe.each(implementations)('lists of %s', (_, start) => {
         await expectSomeOfAll(call, 'news', `?limit=20&${filter}=${encodeURIComponent(value)}`);
   });
 
-  it('smart wallets: “q (search text)” leaves some of its rows', async () => {
-    const call = await caller(service());
-    for (const text of ['whale', 'two words', '"', '%', '*', "' OR 1", ''])
-      await expectSomeOfAll(call, 'smart-wallets', `?limit=20&q=${encodeURIComponent(text)}`);
-  });
-
   it('smart wallets: “Allowed values of lane: all, ready, hot, tracking, makers, whale”', async () => {
     const call = await caller(service());
     for (const lane of lanes)

