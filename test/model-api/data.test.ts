@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { datasetNames, liveEdit, seededRandom } from '../../model-api/index.ts';
-import { get, openModel } from './support.ts';
+import { openModel } from './support.ts';
 
 describe('sample data', () => {
   it('is the same for the same seed, and another for another', async () => {
