@@ -133,43 +133,6 @@ test('rows that come, go and move: SQL, serve, Postgres, an export and the lake 
   expect((await run(['lake', '--check'], { MIRROR_LAKE: lake })).code).toBe(0);
 });
 
-test('what Postgres and serve say of held rows follows a proof that changes nothing else', async () => {
-  const { model, clock, sync, run, there, ask } = await setup();
-  const ship = async () => (await run(['ship', 'news'], { MIRROR_SHIP: there.url })).stdout;
-  const heldThere = async () =>
-    (
-      await there.query<{ _held_reason: string }>(
-        'SELECT _held_reason FROM news WHERE _held_since IS NOT NULL',
-      )
-    ).map((row) => row._held_reason);
-  const heldServed = async (headers = {}) => {
-    const answer = await ask('news?limit=1', headers);
-    return {
-      status: answer.status,
-      held: answer.headers.get('X-Mirror-Held'),
-      etag: `${answer.headers.get('ETag')}`,
-    };
-  };
-  await ship();
-  const before = await heldServed();
-  expect(before.held).toBe('0');
-  const [gone = {}] = model.data.news.rows.splice(20, 1);
-  clock.advance(600_000);
-  await sync('news');
-  expect(await ship()).toMatch(/^news: nothing new/);
-  expect(await heldThere()).toEqual(['unproven']);
-  const held = await heldServed({ 'If-None-Match': before.etag });
-  expect(held).toMatchObject({ status: 200, held: '1' });
-
-  // It is shown again where it stood.
-  model.data.news.rows.splice(20, 0, gone);
-  clock.advance(600_000);
-  await sync('news');
-  expect(await ship()).toMatch(/^news: nothing new/);
-  expect(await heldThere()).toEqual([]);
-  expect(await heldServed({ 'If-None-Match': held.etag })).toMatchObject({ status: 200, held: '0' });
-});
-
 test('whoever counts rows is told how many of them are held: sync, status, query and a receipt', async () => {
   const { model, clock, sync, run, cwd } = await setupSynced(60);
   const list = model.data.news.rows;

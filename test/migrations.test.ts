@@ -93,18 +93,12 @@ describe('a database of an earlier version', () => {
 
     addMigration(project, addColumn);
     // Under a process of the earlier version, which may write at any time, nothing is migrated.
-    for (const [name, who] of [
-      ['daemon', 'the daemon'],
-      ['news', 'a run of news'],
-    ] as const) {
-      const lock = tryLock(dir, name);
-      const { code, stderr } = await open(project, dir);
-      expect([code, stderr]).toEqual([
-        75,
-        expect.stringMatching(`${who} \\(process ${process.pid}\\) is at work there`),
-      ]);
-      if (isLock(lock)) lock.release();
-    }
+    const lock = tryLock(dir, 'news');
+    expect(await open(project, dir)).toMatchObject({
+      code: 75,
+      stderr: expect.stringContaining(`a run of news (process ${process.pid}) is at work there`),
+    });
+    if (isLock(lock)) lock.release();
     expect(() => query(file, 'SELECT remark FROM _datasets')).toThrow('no such column');
 
     // Of the migration before: one way back is enough.

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+
 import { describe, expect, test } from 'vitest';
 import { startCli } from './helpers/cli.ts';
 import { nodeOfSources, sourceAddress } from './helpers/sources.ts';
@@ -28,15 +27,6 @@ describe('standard output', () => {
         'market-mirror: standard output cannot be written (ENOSPC): the disk is full: free space, then run again\n';
       expect([args, code, stderr]).toEqual([args, 74, line]);
     }
-  });
-
-  test('that takes a part of the last piece only is told, too', async () => {
-    const { cwd, environment } = await setupSync();
-    // A file that may hold 512 bytes: the one write is cut short, without an error.
-    const stage = `trap '' XFSZ; ulimit -f 1; exec > out;`;
-    const { code, stderr } = await startCli(['--help'], environment, cwd, stage).ended;
-    expect([code, stderr]).toEqual([74, expect.stringMatching(/^market-mirror: [^\n]*\(EFBIG\)[^\n]*\n$/)]);
-    expect(readFileSync(join(cwd, 'out'))).toHaveLength(512);
   });
 
   test('that nobody reads any more is no failure', async () => {
