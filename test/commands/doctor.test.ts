@@ -1,26 +1,15 @@
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  existsSync,
-  openSync,
-  symlinkSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { chmodSync, chownSync, closeSync, existsSync, openSync, writeFileSync, writeSync } from 'node:fs';
 
 import { join } from 'node:path';
-import pino from 'pino';
+
 import { describe, expect, test } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import { runDaemon } from '../../src/daemon.ts';
 
 import { Database } from '../../src/store/sqlite.ts';
 import { endpoints, setupDoctor as setup } from '../helpers/doctor-bench.ts';
 import { runMain } from '../helpers/main.ts';
 import { CANARY, read } from '../helpers/sync-bench.ts';
-import { redisServer, until } from '../queue/setup.ts';
+import { redisServer } from '../queue/setup.ts';
 
 describe('where all is well', () => {
   test('says so in a line, or with --all in a line for each thing, and asks every endpoint once, for one row', async () => {
@@ -49,26 +38,6 @@ describe('where all is well', () => {
     expect(check('api')).toMatchObject({ level: 'skipped', message: 'not asked: --offline' });
     expect((await doctor([], { MIRROR_SCHEDULE_NEWS: 'off' })).check('news')?.level).toBe('skipped');
     expect(model.callsTo('/api/v1/news')).toEqual([]);
-  });
-
-  test('looks at the live Redis beside a running daemon', async () => {
-    const { doctor, environment } = await setup();
-    const ending = new AbortController();
-    const lines: string[] = [];
-    const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
-    const idle = Object.fromEntries(
-      endpoints.map((job) => [`MIRROR_SCHEDULE_${job.replace('-', '_').toUpperCase()}`, 'off']),
-    );
-    const parts = { environment: { ...environment, ...idle }, clock: systemClock, random: Math.random, log };
-    const daemon = runDaemon(parts, ending.signal);
-    await until('the daemon runs', () => lines.some((line) => line.includes('mirroring')));
-    await until('its Redis listens', () => existsSync(join(environment.MIRROR_DIR, 'redis', 'redis.sock')));
-    const { troubles, check } = await doctor();
-    ending.abort();
-    await daemon;
-    expect(troubles).toEqual([]);
-    expect(check('daemon')?.message).toBe(`runs as process ${process.pid}`);
-    expect(check('redis-live')?.message).toMatch(/^(Redis|Valkey) [\d.]+ takes writes; /);
   });
 });
 
@@ -168,39 +137,12 @@ describe('files', () => {
     expect((await doctor(['--offline'])).check('.env')?.level).toBe('ok');
   });
 
-  test.each([
-    ['MIRROR_SERVE_TLS_KEY', 'key.pem', 'x', 'the private key of TLS'],
-    ['MIRROR_SHIP_FILE', 'ship', 'postgres://mirror:canary@db/market', 'the password of Postgres'],
-  ])('the file of %s is a problem where every user may read it', async (name, file, text, secret) => {
-    const { doctor } = await setup();
-    writeFileSync(file, text);
-    chmodSync(file, 0o644);
-    expect((await doctor(['--offline'], { [name]: file })).check(file)?.message).toBe(
-      `holds ${secret}, and every user may use it (0644)`,
-    );
-    chmodSync(file, 0o600);
-    expect((await doctor(['--offline'], { [name]: file })).check(file)?.level).toBe('ok');
-  });
-
   test.runIf(process.getuid?.() === 0)('of another user than the folder: 74', async () => {
     const { doctor, sync, file } = await setup();
     await sync('news');
     chownSync(file, 65_534, 65_534);
     const { code, check } = await doctor(['--offline']);
     expect([code, check('files')?.advice]).toEqual([74, `chown 0 ${file}`]);
-  });
-
-  test('in a place where no folder can be: 74', async () => {
-    const { doctor, cwd } = await setup();
-    writeFileSync('file', '');
-    symlinkSync('nothing', 'link');
-    for (const [dir, message] of [
-      ['file/data', `${join(cwd, 'file')} is no folder`],
-      ['link', `${join(cwd, 'link')} is a symbolic link to nothing`],
-    ] as const) {
-      const { code, check } = await doctor([], { MIRROR_DIR: join(cwd, dir) });
-      expect([code, check('folder')?.message]).toEqual([74, message]);
-    }
   });
 });
 

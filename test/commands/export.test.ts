@@ -128,17 +128,6 @@ describe('the receipt', () => {
       csv: { exact: false, defused: 0 },
     });
   });
-
-  it('counts the cells that a spreadsheet would have run, and --exact keeps them', async () => {
-    const { run, place, receiptOf } = await ready();
-    const sql = "SELECT '=1+1' AS a UNION ALL SELECT '-5'";
-    const { stderr } = await run(sql, '-o', place('f.csv'));
-    expect(stderr).toMatch(/^note: an apostrophe stands before 1 cell /);
-    expect(readFileSync(place('f.csv'), 'utf8')).toBe("a\n'=1+1\n-5\n");
-    expect(receiptOf('f.csv').csv).toEqual({ exact: false, defused: 1 });
-    await run(sql, '-o', place('f.csv'), '--exact', '--force');
-    expect(readFileSync(place('f.csv'), 'utf8')).toBe('a\n=1+1\n-5\n');
-  });
 });
 
 describe('a place', () => {
@@ -201,27 +190,6 @@ it('wrong use ends with 64 and says what is wrong', async () => {
   expect(shown).toMatchObject({ code: 64, stdout: '' });
 });
 
-describe('parquet', () => {
-  it('has the types that Postgres and the lake have, by whatever name or view a column is asked for, and its receipt within', async () => {
-    const { run, place, receiptOf } = await ready();
-    const typed = { quality_publishable: 'BOOLEAN', validator_allowed: 'BOOLEAN', confidence: 'DOUBLE' };
-    const times = { timestamp: 'TIMESTAMP(MICROS, UTC)', _changed_at: 'TIMESTAMP(MICROS, UTC)' };
-    const renamed = 'SELECT quality_publishable AS x, quality_publishable + 0 AS y FROM ai_signals';
-    const mixed = 'SELECT quality_publishable AS x FROM ai_signals UNION ALL SELECT 5';
-    for (const [what, types] of [
-      ['SELECT * FROM ai_signals_history', typed],
-      [renamed, { x: 'BOOLEAN', y: 'INT64' }],
-      [mixed, { x: 'INT64' }],
-      ['ai-signals', { ...typed, ...times, id: 'STRING', _walk_id: 'INT64' }],
-    ] as const) {
-      await run(what, '-o', place('t.parquet'), '--force');
-      const { columns } = receiptOf('t.parquet');
-      expect(Object.fromEntries(columns.map(({ name, type }) => [name, type]))).toMatchObject(types);
-    }
-    expect(readFileSync(place('t.parquet'), 'latin1')).toContain('"walkId":1');
-  });
-});
-
 describe('--since', () => {
   it("gives what came, changed and went, from a receipt's seq or a time, adds up to the dataset as it stands, and tells nothing of what came and went meanwhile", async () => {
     const { bench, run, lines, place, receiptOf, signals, walk, close } = await ready(8);
@@ -276,15 +244,5 @@ describe('--since', () => {
     const { code, stderr } = await runMain(['export', 'ai-signals', '--since', since], environment, clock);
     expect(looks).toBeGreaterThan(1);
     expect([code, stderr]).toEqual([64, expect.stringContaining('changes of ai_signals up to')]);
-  });
-
-  it('of snapshots gives the new ones', async () => {
-    const { bench, lines } = await ready(1);
-    await bench.mirror('usage');
-    bench.clock.advance(60_000);
-    await bench.mirror('usage');
-    expect(await lines('usage', '--since', '30s')).toMatchObject([
-      { _change: 'insert', _key: expect.stringContaining('12:01') },
-    ]);
   });
 });

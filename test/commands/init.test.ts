@@ -123,18 +123,6 @@ next: market-mirror doctor, then market-mirror sync
     expect(written()).toEqual({ MARKET_API_URL: url, ...others });
   });
 
-  test('leaves a file alone that would not be read as it is meant: 78', async () => {
-    inFolder();
-    const text = 'NOTE="unfinished\n';
-    writeFileSync('.env', text);
-    const { code, stderr } = await init(['--url', url], { MARKET_API_KEY: `${CANARY}"x` });
-    expect([code, stderr]).toEqual([
-      78,
-      'market-mirror: .env cannot be filled in as it is written: --force writes it anew\n',
-    ]);
-    expect([readFileSync('.env', 'utf8'), readdirSync('.')]).toEqual([text, ['.env']]);
-  });
-
   test.each<[string, string[], Record<string, string>, RegExp]>([
     ['a key with a line break', [], { MARKET_API_KEY: `${CANARY}\nX: 1` }, /^MARKET_API_KEY .* line break/],
     ['an address without TLS', ['--url', 'http://api.example.com'], {}, /^MARKET_API_URL uses http:\/\//],

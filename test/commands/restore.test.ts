@@ -26,7 +26,7 @@ import { Database } from '../../src/store/sqlite.ts';
 import { openStore } from '../../src/store.ts';
 import { cached } from '../helpers/cached.ts';
 import { insert, remove } from '../helpers/edits.ts';
-import { runMain } from '../helpers/main.ts';
+
 import { provenIn } from '../helpers/proven.ts';
 import { copyMirror, idsOf, read, setupCopy, setupSync, truth } from '../helpers/sync-bench.ts';
 
@@ -248,14 +248,6 @@ describe('nothing is changed where it is refused', () => {
       [file, 64, 'is the mirror itself'],
     ] as const)
       expect(await restore(name)).toMatchObject({ code, stderr: expect.stringContaining(words) });
-    expect([idsOf(file), keptIn(dir)]).toEqual([latest, []]);
-    expect(readdirSync(dir).filter((name) => name.includes('restoring'))).toEqual([]);
-  });
-
-  test('and where it is stopped', async () => {
-    const { environment, clock, dir, file, backup, latest } = await setup();
-    const stopped = await runMain(['restore', backup], environment, clock, AbortSignal.abort());
-    expect(stopped).toMatchObject({ code: 75, stderr: 'market-mirror: stopped: nothing was changed\n' });
     expect([idsOf(file), keptIn(dir)]).toEqual([latest, []]);
     expect(readdirSync(dir).filter((name) => name.includes('restoring'))).toEqual([]);
   });

@@ -5,13 +5,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-import { DAY_MS, isoTime } from '../../src/base/clock.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import { statusCommand } from '../../src/commands/status.ts';
 import type { PlanJson } from '../../src/plan.ts';
 import { readStatus, type Status } from '../../src/reading/status.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 
-import { isLock, tryLock } from '../../src/store.ts';
 import { insert, remove } from '../helpers/edits.ts';
 import { noteGlance } from '../helpers/glance-row.ts';
 import { runMain } from '../helpers/main.ts';
@@ -98,28 +97,6 @@ describe('a dataset that is behind', () => {
     expect(others.dataset('usage')).toMatchObject({ fresh: true, staleAfterSeconds: null });
   });
 
-  it('is one problem with all others where no daemon runs, and another cause is another problem', async () => {
-    const bench = await mirrored();
-    bench.clock.advance(HOUR);
-    bench.tamper(
-      `UPDATE walks SET status = 'failed', error_kind = 'contract', error = 'news: no rows' WHERE job = 'news'`,
-    );
-    const { stdout } = await say(bench);
-    expect(stdout.match(/^[✗!] .*\n.*/gm)).toEqual([
-      '✗ no daemon is running: ai-signals, meme-signals, smart-wallets, usage are stale\n  → run market-mirror start, or market-mirror sync',
-      expect.stringMatching(
-        /^✗ news: has never been complete: its last run failed after page 1 .*: no rows\n/,
-      ),
-    ]);
-    // Programs are told of each dataset, and what they have in common.
-    const { problems } = JSON.parse((await say(bench, ['--json'])).stdout) as Status;
-    expect(problems.map(({ code, job, cause }) => [code, job, cause])).toEqual([
-      ...['ai-signals', 'meme-signals'].map((job) => ['stale', job, 'no-daemon']),
-      ['never-complete', 'news', null],
-      ...['smart-wallets', 'usage'].map((job) => ['stale', job, 'no-daemon']),
-    ]);
-  });
-
   it('says that it was never complete, and what to do', async () => {
     const { code, stdout } = await say(await setup({ rows: 5 }));
     expect(code).toBe(75);
@@ -177,21 +154,6 @@ describe('of the account it tells', () => {
       usage: { lastHour: 1, lastDay: 1 },
     });
   });
-});
-
-it('tells how the mirror grows once it is a day old, by what came after the first walks', async () => {
-  const bench = await mirrored(100);
-  const growth = async () => /^Growth: (.*)$/m.exec((await say(bench, ['-v'])).stdout)?.[1];
-  expect(await growth()).toBe('not known before the mirror is a day old');
-  bench.clock.advance(2 * DAY_MS);
-  expect(await growth()).toMatch(
-    /^about [\d.]+ kB a day; the \d.* free on the disk last more than 10 years$/,
-  );
-  const { rows } = bench.upstream('news');
-  rows.push(...rows.slice(0, 90).map((row, at) => ({ ...row, id: `new-${at}`, text: 'x'.repeat(100_000) })));
-  await bench.mirror('news');
-  // 90 of some 500 rows, at the mean size of all, in two days.
-  expect(await growth()).toMatch(/^about (9\d\d kB|1(\.\d)? MB) a day; /);
 });
 
 it('warns of rows that are held, refused or differ, and ends with 0', async () => {
@@ -313,30 +275,6 @@ describe('looks at the head', () => {
       expect(news).toMatchObject({ seenAsOf: null, seenAgeSeconds: null, ageSeconds: 0, fresh: true });
       expect(exitCode).toBe(0);
       expect(await lineOf('news')).toMatch(/^news +250 +0s ago +– +verified/);
-    });
-
-    it('is shown as one while it runs and while it waits', async () => {
-      insert(0, 150)(bench.upstream('news'));
-      const stop = new AbortController();
-      await bench.glance('news', () => stop.abort(), stop.signal).catch(() => undefined);
-      // Once stopped it says nothing of the dataset.
-      expect((await status()).news?.doing).toMatchObject({ kind: 'walk', state: 'idle' });
-      bench.tamper(`UPDATE walks SET status = 'running' WHERE kind = 'glance'`);
-      const lock = tryLock(bench.dir, 'news');
-      if (isLock(lock)) onTestFinished(lock.release);
-      expect((await status()).news?.doing).toMatchObject({ kind: 'glance', state: 'running', pages: 1 });
-      expect(await lineOf('news')).toMatch(/ glance {2,}/);
-      // Its end would prove nothing.
-      bench.clock.advance(11 * MINUTE);
-      expect((await status()).problems[0]?.advice).toMatch(/^run market-mirror start/);
-      const until = isoTime(bench.clock.now() + 30 * MINUTE);
-      bench.tamper(
-        `UPDATE walks SET status = 'waiting', waits_until = '${until}', waits_for = 'quota' WHERE kind = 'glance'`,
-      );
-      const { news } = await status();
-      expect(news?.doing).toMatchObject({ kind: 'glance', state: 'waiting', until, reason: 'quota' });
-      expect(news?.nextRun).toBe(until);
-      expect(await lineOf('news')).toMatch(/ waits 30m \(quota\) {2,}/);
     });
 
     it('that met an error is a warning, until a walk has taken its place', async () => {

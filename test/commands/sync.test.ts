@@ -107,25 +107,6 @@ describe('when the key', () => {
     expect(state).not.toContain('canary');
   });
 
-  test('is refused, that is a call of the walk, as are all that brought no page', async () => {
-    const { sync, key, clock, model, file } = await setup({ rows: 250 });
-    const calls = () =>
-      read<{ api_calls: number; requests: number }>(
-        file,
-        `SELECT api_calls, (SELECT count(*) FROM requests WHERE walk_id = walks.id) AS requests FROM walks`,
-      );
-    key.active = false;
-    await sync('news');
-    expect(calls()).toEqual([{ api_calls: 1, requests: 1 }]);
-    key.active = true;
-    clock.advance(3_600_000);
-    model.faults.push(when({ endpoint: 'news', nth: 2 }, faults.refuse(503)));
-    const { stderr } = await sync('news');
-    expect(calls()).toEqual([{ api_calls: 6, requests: 6 }]);
-    expect(model.callsTo('/api/v1/news')).toHaveLength(6);
-    expect(stderr).toContain('250 rows in 6 calls');
-  });
-
   test('is refused, all datasets say so once, and no longer once a call with another one was answered', async () => {
     const { sync, run, key, clock, model } = await setup({ rows: 5 });
     expect((await sync('news')).code).toBe(0);

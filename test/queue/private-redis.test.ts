@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -86,19 +86,6 @@ describe('the private Redis', () => {
       return existsSync(file) && readFileSync(file, 'utf8').split('\n').length > 3;
     });
     expect(lines.map(({ err }) => err)).toEqual(['Address family not supported']);
-  });
-
-  test('in a folder whose path is too long for its socket is an error that says so', () => {
-    const dir = join(temporaryFolder(), 'x'.repeat(120));
-    mkdirSync(dir);
-    expect(() => startPrivateRedis({ dir, log: recording.log })).toThrow(
-      expect.objectContaining({
-        kind: 'config',
-        message: expect.stringMatching(
-          /^MIRROR_DIR: .* too long a path for a socket: \d+ bytes, 103 at most/,
-        ),
-      }),
-    );
   });
 
   test.each([

@@ -82,25 +82,6 @@ describe('a dataset', () => {
     expect(runs.slice(-2).toSorted()).toEqual(['ran', 'waits']);
     expect(said(/Redis/)).toEqual([]);
   });
-
-  test('whose mirror cannot be read now is not taken for an outage of Redis, and runs afterwards', async () => {
-    let damaged: Error | undefined;
-    let isDue = false;
-    const { runs, said, jobs } = await running({
-      lastRun() {
-        if (damaged) throw damaged;
-        return isDue ? null : Date.now();
-      },
-    });
-    await until('the schedulers', async () => (await jobs.getJobSchedulers()).length === 1);
-    damaged = new Failure('disk', 'mirror.db: the disk reports an error');
-    await until('a line', () => said(/cannot be read/).length > 0);
-    await jobs.add('news', {});
-    await until('the job to be over', async () => (await jobs.getJobCountByTypes('wait', 'active')) === 0);
-    [damaged, isDue] = [undefined, true];
-    await until('the run', () => runs.length > 0);
-    expect(said(/./)).toMatchObject([{ err: 'mirror.db: the disk reports an error' }]);
-  });
 });
 
 describe('a run that waits', () => {
@@ -191,17 +172,6 @@ describe('a run that ends', () => {
     await until('a run', () => runs.length === 1);
     await close();
     expect(said(/^failed$/)).toMatchObject([{ reason: 'disk', err: 'the disk is full' }]);
-  });
-
-  test('after Redis has lost its job and its lock has ended well, and pauses nothing', async () => {
-    const page = gate();
-    const { server, runs, lines, setClock } = await running({ lastRun: () => null, run: () => page.passed });
-    await until('the run', () => runs.length === 1);
-    for (const key of await server.client.keys('market-mirror:datasets:*')) await server.client.del(key);
-    page.open();
-    setClock(HOUR + 1_000);
-    await until('the next', () => runs.length >= 2);
-    expect(lines).toEqual([]);
   });
 });
 

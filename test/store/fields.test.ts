@@ -53,16 +53,6 @@ describe('a field that no specification names', () => {
     ]);
   });
 
-  it('can be null as soon as one row lacks it, now or before', async () => {
-    const bench = await setupRows();
-    const nullable = () =>
-      Object.fromEntries(fieldsOf(bench).map((field) => [field['column'], field['nullable']]));
-    await bench.mirrorRows('news', '{"id":"a","x":1}');
-    expect(nullable()).toEqual({ id: 0, x: 0 });
-    await bench.mirrorRows('news', '{"id":"a","y":1}');
-    expect(nullable()).toEqual({ id: 0, x: 1, y: 1 });
-  });
-
   it('is written once a walk, however many pages show it', async () => {
     const bench = await setup({ rows: 250, walked: ['news'] });
     const [known] = bench.sql('SELECT count(*) AS count FROM fields');
@@ -149,20 +139,6 @@ describe('too much of everything', () => {
     expect(fieldsOf(bench).map(({ column }) => column)).toEqual(['id', 'held']);
     expect(bench.sql('SELECT held FROM news WHERE id = 7')).toEqual([
       { held: '{"t14":{"n":1},"t15":{"n":2}}' },
-    ]);
-  });
-
-  it('in an object that becomes a map little by little: it gets one column from then on', async () => {
-    const bench = await setupRows();
-    const members = (count: number) => Array.from({ length: count }, (_, at) => `"t${at}":1`).join();
-    await bench.mirrorRows('news', `{"id":"a","held":{${members(30)}}}`);
-    expect(fieldsOf(bench)).toHaveLength(31);
-    await bench.mirrorRows('news', '{"id":"a","held":{"t30":{"x":1,"y":2}}}');
-    expect(fieldsOf(bench).map(({ column }) => column)).toContainEqual('held');
-    expect(fieldsOf(bench)).toHaveLength(32);
-    const reason = 'more than 30 members: kept as one column of JSON';
-    expect(bench.sql(`SELECT path, detail FROM drift WHERE kind = 'no-column'`)).toEqual([
-      { path: '$.held', detail: reason },
     ]);
   });
 

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { holderNote, livingHolder } from '../../src/store/read.ts';
-import { describeHolder, isLock, type Lock, tryLock } from '../../src/store.ts';
+import { isLock, type Lock, tryLock } from '../../src/store.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
 import { nodeOfSources, sourceAddress } from '../helpers/sources.ts';
 
@@ -47,19 +47,6 @@ test('a holder keeps its lock while it is paused, and holds and says nothing onc
   expect([livingHolder(dir, 'news'), holderNote(dir, 'news')]).toEqual([null, null]);
   expect(isLock(tryLock(dir, 'news'))).toBe(true);
   expect([livingHolder(dir, 'news'), holderNote(dir, 'news')]).toEqual([process.pid, null]);
-});
-
-test('who holds a lock is said, also in the moment in which its holder has not written its number yet', () => {
-  const dir = temporaryFolder();
-  const lock = tryLock(dir, 'news');
-  expect(isLock(lock)).toBe(true);
-  const words = () => {
-    const found = tryLock(dir, 'news');
-    return isLock(found) ? null : describeHolder(found);
-  };
-  expect(words()).toBe(`process ${process.pid}`);
-  rmSync(join(dir, 'locks/news.pid'));
-  expect(words()).toBe('another process');
 });
 
 test('who only looks keeps nobody from a lock', async () => {

@@ -216,16 +216,6 @@ describe('a retry after a fix of the contract', () => {
     }
   });
 
-  it('mirrors a snapshot as of when it was taken', async () => {
-    const bench = await setup({ rows: 3, walked: ['usage'] });
-    bench.tamper(`INSERT INTO quarantine (job, identity, body, problems, walk_id, first_seen_at, last_seen_at)
-      VALUES ('usage', 'x', '{"used":7}', '[]', 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z')`);
-    expect(retryRefused(bench.job('usage'), bench.store)).toMatchObject({ mirrored: 1 });
-    expect(bench.sql('SELECT _fetched_at, used FROM usage WHERE used IS NOT NULL')).toEqual([
-      { _fetched_at: '2026-01-01T00:00:00.000Z', used: 7 },
-    ]);
-  });
-
   it('is one transaction: where a row cannot be written, none is, and the quarantine stays', async () => {
     const { bench, keys } = await setupRefusing(1, 3);
     bench.tamper(

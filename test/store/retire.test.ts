@@ -7,7 +7,7 @@ import { isoTime } from '../../src/base/clock.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import type { WalkRow } from '../../src/store.ts';
 import { both, insert, publish, remove, replaceAll } from '../helpers/edits.ts';
-import { runMain } from '../helpers/main.ts';
+
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { compiledFolder } from '../helpers/program-file.ts';
 import { provenIn } from '../helpers/proven.ts';
@@ -134,28 +134,6 @@ describe('a row that is held', () => {
     expect(bench.sql('SELECT key FROM quarantine')).toEqual([{ key }]);
     expect(bench.table('ai_signals').get(key)).toMatchObject({ _held_since: null, _held_reason: null });
   });
-
-  it('shows in a query as of then, and not as of before', async () => {
-    const bench = await setup({ rows: 50, walked: ['news'] });
-    const before = isoTime(bench.clock.now() + 1_000);
-    bench.clock.advance(HOUR);
-    remove(20)(bench.upstream('news'));
-    await bench.mirror('news');
-    const count = 'SELECT count(_held_since) AS held, count(*) AS rows FROM news';
-    const then = isoTime(bench.clock.now() + 1_000);
-    bench.clock.advance(HOUR);
-    for (const [asOf, held] of [
-      [before, 0],
-      [then, 1],
-    ] as const) {
-      const { stdout } = await runMain(
-        ['query', '--json', '--as-of', asOf, count],
-        { MIRROR_DIR: bench.dir },
-        bench.clock,
-      );
-      expect(JSON.parse(stdout)).toMatchObject([{ held, rows: 50 }]);
-    }
-  });
 });
 
 describe('a snapshot of the usage', () => {
@@ -197,14 +175,6 @@ describe('a removal', () => {
     const bench = await setup({ rows: 50, walked: ['ai-signals'] });
     both(remove(0, 50), insert(0, 50), publish(ANEW))(bench.upstream('ai-signals'));
     expect(await bench.mirror('ai-signals')).toMatchObject({ inserted: 50, deleted: 50, held: 0 });
-  });
-
-  it('of many is not much where glances have brought as many others since', async () => {
-    const bench = await setup({ rows: 300, walked: ['news'] });
-    both(insert(0, 80), remove(300, 80))(bench.upstream('news'));
-    expect(await bench.glance('news')).toMatchObject({ kind: 'glance', inserted: 80 });
-    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', held: 80 });
-    expect(new Set(heldIn(bench))).toEqual(new Set(['unproven']));
   });
 
   it('happens with the end of its walk or not at all', async () => {

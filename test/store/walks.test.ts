@@ -121,15 +121,3 @@ test('glances go like walks, once a later walk has read all', async () => {
   bench.store.prune(bench.job('news'), keepFor({ records: 1 }));
   expect(idsOf(bench, 'news')).toEqual([1, last.id, ...after]);
 });
-
-test('a walk says how many rows glances have brought since the walk before; a glance says that of no others', async () => {
-  const bench = await setup({ rows: 150, walked: ['news'] });
-  const { rows, make } = bench.upstream('news');
-  for (const news of [9, 2]) {
-    rows.unshift(...make(news));
-    expect(await bench.glance('news')).toMatchObject({ inserted: news, glanced: 0 });
-  }
-  rows.splice(130, 0, ...make(3));
-  expect(await bench.mirror('news')).toMatchObject({ inserted: 3, glanced: 11 });
-  expect(await bench.mirror('news')).toMatchObject({ inserted: 0, glanced: 0 });
-});
