@@ -6,9 +6,9 @@ const dateTime = z
   .string()
   .regex(
     /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])t([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i,
-    'is not an RFC 3339 date-time',
+    'an RFC 3339 date-time',
   )
-  .refine(isDayOfMonth, 'is a day that its month does not have')
+  .refine(isDayOfMonth, 'a day that its month has')
   .meta({ format: 'date-time', description: 'RFC 3339 date-time as received' });
 
 /** A 31 of April is none. */

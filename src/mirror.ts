@@ -1,8 +1,8 @@
 /** One pass over one dataset, from its checkpoint to its end. */
 
-import { type Call, RequestFailure, silence } from './api/response.ts';
+import { type Call, silence } from './api/response.ts';
 import type { Api } from './api.ts';
-import { Snooze, toError, type WaitReason } from './base/errors.ts';
+import { Failure, Snooze, toError, type WaitReason } from './base/errors.ts';
 import type { Job } from './job.ts';
 import { openWindow } from './mirror/window.ts';
 import type { Counts, QuarantinedRow, Retried, Store, WalkRow, WalkSession } from './store.ts';
@@ -96,14 +96,14 @@ function takeDetour(job: Job, session: WalkSession, failure: Error, signal: Abor
   if (signal.aborted) throw failure;
   if (failure instanceof MissingPlace) session.missPlace();
   // The governor may make the walk wait before the request is repeated.
-  if (!(failure instanceof RequestFailure || failure instanceof Snooze)) throw failure;
+  if (!(failure instanceof Failure || failure instanceof Snooze)) throw failure;
   const { offset } = requestOf(session.checkpoint);
   const { checkpoint, next } = findDetour(session.checkpoint, session.trouble());
   if (checkpoint !== session.checkpoint) session.detour(checkpoint);
   if (next === 'ask') return false;
   if (next === 'wait') throw failure;
   const said = failure.message.replace(`${job.name}: `, '');
-  session.endUnproven(`the rows from offset ${offset} on were not read: ${said}`);
+  session.endWithGap(`the rows from offset ${offset} on were not read: ${said}`);
   return true;
 }
 

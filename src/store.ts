@@ -9,7 +9,7 @@ import { makeFolder } from './base/disk.ts';
 import { Failure } from './base/errors.ts';
 import type { Job } from './job.ts';
 import { copyDatabase, holdFolder, sealCopy } from './store/backup.ts';
-import { callRecorder, openGovernorState, silenceReader } from './store/calls.ts';
+import { BROUGHT_A_PAGE, callRecorder, openGovernorState, silenceReader } from './store/calls.ts';
 import { type Connection, emptyLog, logBytes, openConnection } from './store/connection.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './store/failure.ts';
 import { ensureColumns } from './store/fields.ts';
@@ -44,7 +44,8 @@ export type { Keep } from './store/prune.ts';
 export type { QuarantinedRow, Retried } from './store/quarantine.ts';
 export type { FinishedRun, ReportState } from './store/reports.ts';
 export type { ReportMessage, ReportRow, WalkRow } from './store/schema.ts';
-export { type ArrivedPage, type Counts, FULL_WALK_EVERY_MS, type WalkSession } from './store/session.ts';
+export { type ArrivedPage, FULL_WALK_EVERY_MS, type WalkSession } from './store/session.ts';
+export type { Counts } from './store/take-rows.ts';
 
 export type Store = ReturnType<typeof createStore>;
 
@@ -205,8 +206,8 @@ function createStore(connection: Connection, dir: string, now: () => number, los
        kind = 'glance' AND status = 'complete' AND rows > 0 AND inserted >= rows AS metNone FROM walks
      WHERE job = ? AND (kind = 'glance' OR finished_at IS NOT NULL) ORDER BY id DESC LIMIT 1`,
   );
-  const findLastCall = connection.prepare<[string], { walkId: number | null; status: number | null }>(
-    'SELECT walk_id AS walkId, status FROM requests WHERE job = ? ORDER BY id DESC LIMIT 1',
+  const findLastCall = connection.prepare<[string], { walkId: number | null; hasCome: 0 | 1 }>(
+    `SELECT walk_id AS walkId, ${BROUGHT_A_PAGE} AS hasCome FROM requests WHERE job = ? ORDER BY id DESC LIMIT 1`,
   );
   const upsertNextDue = connection.prepare<[string, string | null]>(
     `INSERT INTO _datasets (job, next_due_at) VALUES (?, ?)
@@ -302,7 +303,7 @@ function createStore(connection: Connection, dir: string, now: () => number, los
         const at = walk && readMemory(walk)?.checkpoint;
         if (at === undefined || at.failedRuns === 0 || at.offset === 0) return false;
         const last = findLastCall.get(job);
-        return last === undefined || last.walkId === walk?.id || last.status === 200;
+        return last === undefined || last.walkId === walk?.id || last.hasCome === 1;
       },
     }),
     /** Empties the write-ahead log unless others are at work; keeps nobody waiting. */

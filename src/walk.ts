@@ -45,8 +45,8 @@ export type WalkKind = 'walk' | 'glance';
 export type WalkEnd = {
   /** Null where a glance ended at the end of the head. */
   verdict: Verdict | null;
-  /** Why a union is no proof: anomalies by kind, for people; undefined where nothing went wrong. */
-  unproven: string | undefined;
+  /** Why a union is no proof, by kind, for people; undefined where nothing went wrong. */
+  doubts: string | undefined;
   /** What was not read, for people. */
   gaps: string | undefined;
   /** Set where the walk ended without the API's word: its checkpoint is worth nothing. */
@@ -95,9 +95,9 @@ export function takeStep(
 }
 
 /** Ends a walk to which no page leads on, behind the last one that came. */
-export const unprovenEnd = (at: Checkpoint, why: string): WalkEnd => ({
+export const endWithGap = (at: Checkpoint, why: string): WalkEnd => ({
   verdict: 'union',
-  unproven: describeAnomalies(at),
+  doubts: describeAnomalies(at),
   gaps: [describeGaps(at), why].filter(Boolean).join('; '),
   stuck: undefined,
   isRenewal: false,
@@ -105,7 +105,7 @@ export const unprovenEnd = (at: Checkpoint, why: string): WalkEnd => ({
 
 const renewal: WalkEnd = {
   verdict: 'snapshot',
-  ...{ unproven: undefined, gaps: undefined, stuck: undefined },
+  ...{ doubts: undefined, gaps: undefined, stuck: undefined },
   isRenewal: true,
 };
 
@@ -159,8 +159,8 @@ function endOf(
   const stuck = next === 'stuck' ? 'stuck' : next === 'go on' && isEndless(checkpoint) ? 'bound' : undefined;
   if (next === 'go on' && !stuck && !isGlanced) return undefined;
   const verdict = stuck ? 'union' : isGlanced ? null : verdictOf(checkpoint);
-  const [unproven, gaps] = [describeAnomalies(checkpoint), describeGaps(checkpoint)];
-  return { verdict, unproven, gaps, stuck, isRenewal: false };
+  const [doubts, gaps] = [describeAnomalies(checkpoint), describeGaps(checkpoint)];
+  return { verdict, doubts, gaps, stuck, isRenewal: false };
 }
 
 /** A walk to the end proves the dataset complete unless one of its pages showed an anomaly. */

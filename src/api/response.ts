@@ -22,8 +22,12 @@ export type Call = {
   errorCode: string | null;
 };
 
-/** Codes of calls: a body that cannot be read; an error in a body with status 200; stopped by us; a response too large for undici. */
+/**
+ * Codes of calls: a body that cannot be read; one that is not what the contract says; an error in a body with status 200; stopped by us; a
+ * response too large for undici.
+ */
 export const BAD_BODY = 'bad_body';
+export const BROKEN_CONTRACT = 'broken_contract';
 export const ERROR_IN_BODY = 'error_in_body';
 export const STOPPED = 'STOPPED';
 export const TOO_LARGE = 'UND_ERR_RES_EXCEEDED_MAX_SIZE';

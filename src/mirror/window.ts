@@ -4,7 +4,7 @@
  * requested, and then those that came are saved together. Where a page is not what it should be, the walk goes on one by one.
  */
 
-import type { Call } from '../api/response.ts';
+import { BROKEN_CONTRACT, type Call } from '../api/response.ts';
 import type { Api, ApiResponse } from '../api.ts';
 import { toError } from '../base/errors.ts';
 import type { Job } from '../job.ts';
@@ -66,7 +66,7 @@ export function openWindow(
       const page = checkPage(job, body, json, session.known);
       return { page, offset, digest: offset === 0 ? digestOfPage(job, page, session.ages) : undefined, call };
     } catch (thrown) {
-      record(call);
+      record({ ...call, errorCode: BROKEN_CONTRACT });
       throw thrown;
     }
   }

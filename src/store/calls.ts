@@ -18,7 +18,8 @@ export function callRecorder(connection: Connection): (call: Call) => void {
   return (call) => void insert.run(call);
 }
 
-const BROUGHT_A_PAGE = 'status = 200 AND error_code IS NULL';
+/** SQL over `requests`. */
+export const BROUGHT_A_PAGE = 'coalesce(status = 200 AND error_code IS NULL, 0)';
 
 /**
  * Returns what reads why the next page of a walk has not come.

@@ -76,16 +76,16 @@ function pruneRecords(connection: Connection, { name: job }: Job, horizon: strin
   remove('DELETE FROM quarantine WHERE job = :job AND resolved_at < :horizon');
   // A list that is never proven resolves none: a row that a later walk did not refuse again is not there any more.
   remove(`DELETE FROM quarantine WHERE job = :job AND resolved_at IS NULL AND last_seen_at < :horizon AND EXISTS (
-    SELECT 1 FROM walks WHERE walks.job = :job AND ${WHOLE} AND walks.id > quarantine.walk_id
+    SELECT 1 FROM walks WHERE walks.job = :job AND ${FULL_WALK} AND walks.id > quarantine.walk_id
       AND started_at > quarantine.last_seen_at)`);
   // The walks of a dataset up to its first whole one stay, what came since its last whole one, the last proof with the full walk that it
   // renews, and those whose pages show an order.
   const last = (condition: string) =>
     `coalesce((SELECT max(id) FROM walks WHERE job = :job AND ${condition}), 0)`;
   remove(`DELETE FROM walks WHERE job = :job AND finished_at < :horizon AND order_seq IS NULL
-    AND id > coalesce((SELECT min(id) FROM walks WHERE job = :job AND ${WHOLE}), (SELECT min(id) FROM walks WHERE job = :job)) AND id NOT IN (${last(PROOF)}, ${last(FULL_PROOF)})
-    AND id < iif(${last(WHOLE)} > 0, ${last(WHOLE)}, ${last('true')})`);
+    AND id > coalesce((SELECT min(id) FROM walks WHERE job = :job AND ${FULL_WALK}), (SELECT min(id) FROM walks WHERE job = :job)) AND id NOT IN (${last(PROOF)}, ${last(FULL_PROOF)})
+    AND id < iif(${last(FULL_WALK)} > 0, ${last(FULL_WALK)}, ${last('true')})`);
 }
 
 /** SQL over `walks`: those that read the dataset to its end. */
-const WHOLE = `kind = 'walk' AND status = 'complete' AND renewal_of IS NULL`;
+const FULL_WALK = `kind = 'walk' AND status = 'complete' AND renewal_of IS NULL`;

@@ -12,22 +12,19 @@ import { Failure, type FailureKind, toError } from '../base/errors.ts';
 import type { Job } from '../job.ts';
 import {
   type CheckedPage,
-  type CheckedRow,
   type DiscoveredShape,
   type DriftKind,
   describeKey,
   type FieldPath,
-  type Row,
 } from '../validate/checked.ts';
-import { keyedRow } from '../validate/keys.ts';
-import { type Change, type MotionOfWalk, motionsOfWalk, noMotion, observe } from '../validate/motion.ts';
+import { type MotionOfWalk, motionsOfWalk, noMotion } from '../validate/motion.ts';
 import { describeBreach, type Hints, type KnownOfList } from '../validate.ts';
 import { beginning, type Checkpoint, type PageFacts, requestOf } from '../walk/checkpoint.ts';
 import {
   beginWalk,
+  endWithGap,
   type Previous,
   takeStep,
-  unprovenEnd,
   type WalkEnd,
   type WalkKind,
   type WalkStep,
@@ -38,15 +35,16 @@ import { createDriftLog, type Origin } from './drift.ts';
 import { guarded, guardedAll } from './failure.ts';
 import { watchFields } from './fields.ts';
 import { ensureKeys, keyOfWalk } from './keys.ts';
-import { createMatcher, type Match, type Twins } from './matching.ts';
+import type { Twins } from './matching.ts';
 import { keepOrder, openWalkPages } from './pages.ts';
-import { openQuarantine, resolveGone } from './quarantine.ts';
+import { resolveGone } from './quarantine.ts';
 import { countHeld, heldRows, retireRows } from './retire.ts';
 import { openTable } from './rows.ts';
 import type { WalkRow } from './schema.ts';
 import { createSequence, lastSeqOf } from './sequence.ts';
 import { agesOf, type KnownList, keepList, readList } from './shapes.ts';
 import { isProof, quoted } from './sql.ts';
+import { type Counts, rowTaker, type TakenRow } from './take-rows.ts';
 import { ensureAnalystViews } from './views.ts';
 import {
   lastFullWalk,
@@ -66,9 +64,6 @@ export type ArrivedPage = {
   digest: string | undefined;
   call: Call;
 };
-
-/** What a transaction did. */
-export type Counts = { inserted: number; updated: number; quarantined: number; drifted: number };
 
 /** What was saved: how many of the pages, and whether the walk has ended. */
 export type Saved = { counts: Counts; pages: number; isEnded: boolean };
@@ -122,15 +117,14 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const countCalls = callCounter(connection, row);
   const file = connection.name;
   const atomically = connection.transaction((work: () => unknown) => work()).immediate;
-  const before = readBefore(connection, job, now());
-  const memory = readMemory(row) ?? newMemory(connection, job, before?.previous);
+  const lastFull = lastFullWalk(connection, job.name);
+  const previous = lastFull && whatItLeaves(connection, job, lastFull, now());
+  const memory = readMemory(row) ?? newMemory(connection, job, previous);
   let keptList = readList(connection, job.name);
   let list = atomically(() => openList(connection, job, hints, memory.checkpoint, now())) as KnownList;
   const pages = openWalkPages(connection, row.id);
   const ages = agesOf(list);
   const table = openTable(connection, job, ages);
-  const matcher = createMatcher(connection, job, table, { twins: memory.twins, hasMet: pages.has });
-  const quarantine = openQuarantine(connection, job, ages);
   const driftLog = createDriftLog(connection, job.name);
   const fields = job.contract ? undefined : watchFields(connection, job, row.id, driftLog);
   const recordCall = callRecorder(connection);
@@ -143,8 +137,15 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   /** Of the transaction that is open: what it did, and the time of its `seq`. */
   let counts = noCounts();
   let seqTime: string | undefined;
-  /** Rows that have changed under it. */
+  /** Numbers of the rows that have changed under it. */
   const changed = new Set<number>();
+  const takeRows = rowTaker(
+    connection,
+    job,
+    { id: row.id, sinceComplete: walk.sinceComplete, memory },
+    { table, pages, ages },
+    { count, takeSeq, changed: (number) => void changed.add(number) },
+  );
 
   /** Runs one transaction. After one failure it always throws that error: what is in memory no longer matches the database. */
   function commit<T>(work: () => T): T {
@@ -201,7 +202,9 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     if (page.shape) adoptShape(page.shape);
     count('drifted', fields?.note(page.fields, origin) ?? 0);
     for (const { kind, path, detail, times } of page.drifts) note(kind, path, detail, origin, times);
-    const rows = writeRows(page, isOfSameSnapshot(checkpoint, page), origin);
+    const isPublished = isOfSameSnapshot(checkpoint, page);
+    const { taken: rows, contradicted } = takeRows(page, list.shape, isPublished, origin);
+    for (const key of contradicted) contradictKey(key, origin);
     const facts: PageFacts = {
       ...{ offset, digest, received: page.received },
       ...{ pagination: page.pagination, generatedAt: page.generatedAt },
@@ -210,8 +213,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       doubled: rows.map(({ isDoubled }) => isDoubled),
       known: rows.map(({ isKnown }) => isKnown),
     };
-    const step =
-      job.reading === 'snapshot' ? onlyStep : takeStep(checkpoint, facts, before?.previous, row.kind);
+    const step = job.reading === 'snapshot' ? onlyStep : takeStep(checkpoint, facts, previous, row.kind);
     meetRows(step, page, rows);
     recordCall(call);
     memory.checkpoint = step.checkpoint;
@@ -244,94 +246,6 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     keptList = list;
   }
 
-  /** Writes the rows of a page in its order, then the refused ones. A row's key may be another than it seemed (`matching.ts`). */
-  function writeRows({ rows }: CheckedPage, isPublished: boolean, origin: Origin): WrittenRow[] {
-    const written: WrittenRow[] = [];
-    const texts: [before: string | null, after: string | null][] = [];
-    matcher.beginPage(isPublished);
-    rows.forEach(({ row: came }, at) => {
-      if (!came) return;
-      const match = matcher.match(came, list.shape);
-      const { key, stored } = match;
-      if (match.isContradiction) contradictKey(came.key, origin);
-      const isMet =
-        stored !== undefined && pages.has(stored.number) && (Boolean(job.contract) || !wasRefused(key));
-      if (stored && !isMet) texts.push([stored.unspecified, unspecifiedOf(job, came)]);
-      const isDoubled = stored !== undefined && matcher.isOnPage(stored.number);
-      const number = writeRow(match, came, isMet);
-      matcher.wrote(number);
-      quarantine.resolve(key, origin.now);
-      const isKnown = stored !== undefined && isOfCompleteWalk(stored);
-      written[at] = { key, number, isMet, isKnown, isDoubled };
-    });
-    const page = {
-      isPublished,
-      fitting: new Set(written.map((one) => one?.number)),
-      refused: new Set<string>(),
-    };
-    rows.forEach((one, at) => {
-      if (one.refused) written[at] = writeRefused(one, page, origin);
-    });
-    observe(memory.motion, changesOf(texts));
-    return written;
-  }
-
-  function writeRow({ key, stored }: Match, { values }: Row, isMet: boolean): number {
-    if (!stored) {
-      count('inserted');
-      const number = table.insert(key, values, row.id, takeSeq());
-      changed.add(number);
-      return number;
-    }
-    const { number, change, isHeld } = stored;
-    if (isHeld) table.endHold(number);
-    if (change === 'changed') {
-      count('updated');
-      table.update(number, values, row.id, takeSeq(number));
-      changed.add(number);
-    } else if (change === 'aged') table.keepCurrent(stored, values);
-    else if (isMet) table.replaceStaged(number, values);
-    return number;
-  }
-
-  /** A refused row is still there upstream: what the mirror has under its key must not look gone. */
-  function writeRefused({ key: readKey, refused }: Refused, page: PageOfRefused, origin: Origin): WrittenRow {
-    const found = readKey === null ? {} : { stored: table.find(readKey), refused: quarantine.find(readKey) };
-    const isTwin = readKey !== null && isOfAnotherRow(readKey, refused.body, found, page);
-    if (readKey !== null) page.refused.add(readKey);
-    // Without a contract nothing says that it is its key.
-    const isOwnKey = !isTwin || Boolean(job.contract);
-    const key = isOwnKey ? readKey : null;
-    const { stored, refused: refusedBefore }: FoundUnderKey = isOwnKey ? found : {};
-    const id = quarantine.keep({ ...refused, key }, isTwin, origin);
-    count('quarantined');
-    if (stored?.isHeld) table.endHold(stored.number);
-    const number = stored?.number ?? -id;
-    const isKnown = [refusedBefore, stored].some((one) => one !== undefined && isOfCompleteWalk(one));
-    return { key, number, isMet: key !== null && pages.has(number), isKnown, isDoubled: false };
-  }
-
-  /**
-   * Whether the key of a refused row is that of another one, which this pass has met. A row that another page shows may be the same
-   * row, changed since; but in a published snapshot no row changes.
-   */
-  function isOfAnotherRow(
-    key: string,
-    body: string,
-    { stored, refused: before }: FoundUnderKey,
-    { isPublished, fitting, refused }: PageOfRefused,
-  ): boolean {
-    if (stored && fitting.has(stored.number)) return true;
-    if (before?.walkId === row.id) return (isPublished || refused.has(key)) && before.body !== body;
-    // Without a contract, one that fits is not known by that key alone.
-    return stored !== undefined && (isPublished || !job.contract) && pages.has(stored.number);
-  }
-
-  /** Whether this walk has refused a row of the key. */
-  const wasRefused = (key: string) => quarantine.find(key)?.walkId === row.id;
-
-  const isOfCompleteWalk = ({ walkId }: { walkId: number }) => !walk.incomplete.has(walkId);
-
   function contradictKey(key: string, origin: Origin): void {
     const { shape } = list;
     list = { ...list, shape: { ...shape, isKeyContradicted: true } };
@@ -342,7 +256,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   function meetRows(
     { metRows, reread, isLookAtHead }: WalkStep,
     page: CheckedPage,
-    rows: readonly WrittenRow[],
+    rows: readonly TakenRow[],
   ) {
     if (metRows === 'clear') {
       pages.clear(job.name);
@@ -359,25 +273,26 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   }
 
   /** Ends the walk, in the transaction of its last page. */
-  function endWalk({ verdict: found, unproven, gaps, isRenewal }: WalkEnd): void {
+  function endWalk({ verdict: found, doubts, gaps, isRenewal }: WalkEnd): void {
     check();
     // Beside an unfinished walk, a glance that read everything proves nothing: only that walk may hold or remove rows.
     const verdict = walk.isBesideWalk ? null : found;
     // A glance that read everything is a walk.
     const kind = verdict === null ? 'glance' : 'walk';
-    const isWhole = kind === 'walk' && !isRenewal && job.reading === 'walk';
-    const proof = isWhole && isProof(verdict) ? (verdict as 'snapshot' | 'verified') : undefined;
+    const isFull = kind === 'walk' && !isRenewal && job.reading === 'walk';
+    const proof = isFull && isProof(verdict) ? (verdict as 'snapshot' | 'verified') : undefined;
     table.writeStaged();
-    if (isWhole) learnOfList(proof !== undefined);
-    const order = proof ? retire(proof) : {};
-    if (isWhole) count('drifted', fields?.noteVanished() ?? 0);
+    if (isFull) learnOfList(proof !== undefined);
+    if (proof) retire(proof);
+    const order = proof ? keepOrder(connection, job, row, proof, now()) : {};
+    if (isFull) count('drifted', fields?.noteVanished() ?? 0);
     driftLog.flush();
     if (proof) resolveGone(connection, job.name, row.id, isoTime(now()));
     end({
       ...{ kind, verdict, status: 'complete', errorKind: null },
-      error: [gaps, unproven && `the dataset changed: ${unproven}`].filter(Boolean).join('; ') || null,
+      error: [gaps, doubts && `the pages do not add up: ${doubts}`].filter(Boolean).join('; ') || null,
       glanced: kind === 'walk' ? rowsGlanced(connection, row) : 0,
-      ...(isRenewal && before && { renewalOf: before.row.id }),
+      ...(isRenewal && lastFull && { renewalOf: lastFull.id }),
       ...order,
     });
   }
@@ -420,8 +335,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     return ensureKeys(connection, job, shape, found, agesNow, now(), met);
   }
 
-  /** Removes and holds the rows that the proof lacks. Its pages are the order of the rows now. */
-  function retire(verdict: 'snapshot' | 'verified'): Partial<WalkRow> {
+  /** Removes and holds the rows that the proof lacks. Its pages show all that is left then. */
+  function retire(verdict: 'snapshot' | 'verified'): void {
     pages.addGlanced(job.name);
     const proof = {
       ...{ walkId: row.id, verdict, shown: pages.size },
@@ -431,7 +346,6 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     row.deleted += deleted;
     row.held = held;
     pages.addHeld(heldRows(connection, job));
-    return keepOrder(connection, job, row, verdict, now());
   }
 
   /** When it ends. The last change may be ahead of a clock that stands still or goes back; no two walks end at once. */
@@ -443,7 +357,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   function end(ending: Partial<WalkRow>): void {
     row.memory = keptMemory(memory);
     Object.assign(row, { finishedAt: endTime() }, ending);
-    writeEnd(connection, walk, { ...row, ...ending }, before?.row);
+    writeEnd(connection, walk, { ...row, ...ending }, lastFull);
   }
 
   const giveUp = (errorKind: FailureKind, error: string) => end({ status: 'failed', errorKind, error });
@@ -481,7 +395,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
             if (givenUp) giveUp(givenUp.kind, givenUp.message);
             else if (step.end) endWalk(step.end);
           }
-          if (row.finishedAt === null) keepKnown();
+          if (!givenUp) keepKnown();
           return { counts, pages: used, isEnded: row.finishedAt !== null };
         });
         if (givenUp) throw givenUp;
@@ -497,7 +411,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
         });
       },
       /** Ends the walk behind its last page, without a proof. */
-      endUnproven: (why: string) => commit(() => endWalk(unprovenEnd(memory.checkpoint, why))),
+      endWithGap: (why: string) => commit(() => endWalk(endWithGap(memory.checkpoint, why))),
       /** Notes that the rows are no longer where they were: missing in two runs in a row, they are looked for elsewhere. */
       missPlace(): void {
         commit(() => {
@@ -558,7 +472,7 @@ function callCounter(connection: Connection, row: WalkRow): () => void {
 const onlyStep: WalkStep = {
   checkpoint: { ...beginning, pages: 1, pagesOfPass: 1, rows: 1 },
   ...{ metRows: 'add', reread: 0, isLookAtHead: false },
-  end: { verdict: 'snapshot', unproven: undefined, gaps: undefined, stuck: undefined, isRenewal: false },
+  end: { verdict: 'snapshot', doubts: undefined, gaps: undefined, stuck: undefined, isRenewal: false },
 };
 
 const noCounts = (): Counts => ({ inserted: 0, updated: 0, quarantined: 0, drifted: 0 });
@@ -566,48 +480,10 @@ const noCounts = (): Counts => ({ inserted: 0, updated: 0, quarantined: 0, drift
 /** Characters of a key that are shown to people. */
 const SHOWN_CHARACTERS = 100;
 
-type Refused = Extract<CheckedRow, { row?: undefined }>;
-
-/** What the mirror has under the key of a refused row. */
-type FoundUnderKey = {
-  stored?: { number: number; walkId: number; isHeld: 0 | 1 } | undefined;
-  refused?: { walkId: number; body: string } | undefined;
-};
-
-/** The page of a refused row: the numbers of its rows that fit, and the keys of those that were refused before. */
-type PageOfRefused = { isPublished: boolean; fitting: ReadonlySet<number | undefined>; refused: Set<string> };
-
-/**
- * What became of a row of a page. `number`: minus its id in the quarantine where the table lacks it. `isMet`: this pass had met it before.
- * `isKnown`: the mirror had it from a complete walk.
- */
-type WrittenRow = {
-  key: string | null;
-  number: number;
-  isMet: boolean;
-  isKnown: boolean;
-  /** Whether the very same row stands further up on the page. */
-  isDoubled: boolean;
-};
-
 /** Whether the page is of the published snapshot that this pass reads: no row of that changes. */
 function isOfSameSnapshot(at: Checkpoint, { generatedAt }: CheckedPage): boolean {
   if (at.mode !== 'snapshot' || typeof generatedAt !== 'string') return false;
   return at.pagesOfPass === 0 || at.generatedAt === generatedAt;
-}
-
-/** Where a row may have ages: its body, or the properties that its contract does not list. */
-const unspecifiedOf = ({ contract }: Job, { values }: Row) =>
-  (values[contract ? 'extra' : '_body'] ?? null) as string | null;
-
-/** Mostly nothing has changed on a page, and nothing needs to be parsed. */
-function changesOf(texts: readonly (readonly [string | null, string | null])[]): readonly Change[] {
-  if (texts.every(([before, after]) => before === after)) return texts;
-  const recordOf = (text: string | null) => (text === null ? null : keyedRow(text).record);
-  return texts.map(([before, after]) => {
-    const record = recordOf(before);
-    return [record, before === after ? record : recordOf(after)];
-  });
 }
 
 /** @returns the failure of a walk that no request leads on, or whose first page is of another contract. */
@@ -687,22 +563,19 @@ const savedColumns = [
 /** A full walk runs once a day; an hour less, so that a late run still falls within the day. */
 export const FULL_WALK_EVERY_MS = 23 * HOUR_MS;
 
-/** The last full walk, and what the next one may use of it. While rows are held, only a full walk can prove that they are gone. */
-function readBefore(
-  connection: Connection,
-  job: Job,
-  now: number,
-): { row: WalkRow; previous: Previous } | undefined {
-  const row = lastFullWalk(connection, job.name);
-  const kept = row && readMemory(row);
-  if (!row) return undefined;
-  const ageMs = ageOf(Date.parse(row.startedAt), now);
-  const isComplete = row.status === 'complete';
+/** What the next walk may use of the last full one. While rows are held, only a full walk can prove that they are gone. */
+function whatItLeaves(connection: Connection, job: Job, last: WalkRow, now: number): Previous {
+  const ageMs = ageOf(Date.parse(last.startedAt), now);
+  const isComplete = last.status === 'complete';
   const isRecent = ageMs !== null && ageMs < FULL_WALK_EVERY_MS;
   // A full walk of a single page costs no more.
   const allowsRenewal =
-    isComplete && row.verdict === 'snapshot' && isRecent && row.pages > 1 && countHeld(connection, job) === 0;
-  return { row, previous: { checkpoint: kept?.checkpoint ?? beginning, allowsRenewal, isComplete } };
+    isComplete &&
+    last.verdict === 'snapshot' &&
+    isRecent &&
+    last.pages > 1 &&
+    countHeld(connection, job) === 0;
+  return { checkpoint: readMemory(last)?.checkpoint ?? beginning, allowsRenewal, isComplete };
 }
 
 /** How many rows glances have brought since the last complete walk. */

@@ -59,7 +59,7 @@ export type OpenWalk = {
   job: Job;
   row: WalkRow;
   /** The ids of this walk and of those since the last complete one: rows that they changed may have a gap behind them. */
-  incomplete: ReadonlySet<number>;
+  sinceComplete: ReadonlySet<number>;
   /** Of a glance: whether there is an unfinished walk, which it leaves alone. */
   isBesideWalk: boolean;
   lock: Lock;
@@ -85,11 +85,11 @@ export function openWalk(
     if (kind === 'walk' && unfinished.glance)
       giveUpWalk(connection, unfinished.glance, 'a walk has taken its place', now);
     const row = resume(connection, unfinished[kind]) ?? begin(connection, job, kind, now);
-    const incomplete = readIncomplete(connection, job).add(row.id);
+    const sinceComplete = readSinceComplete(connection, job).add(row.id);
     const beside = row.kind === 'glance' ? unfinished.walk : undefined;
     // That walk reads what is behind its rows.
-    if (beside) incomplete.delete(beside.id);
-    return { job, row, incomplete, isBesideWalk: beside !== undefined, lock };
+    if (beside) sinceComplete.delete(beside.id);
+    return { job, row, sinceComplete, isBesideWalk: beside !== undefined, lock };
   } catch (thrown) {
     lock.release();
     throw thrown;
@@ -135,7 +135,7 @@ function begin(connection: Connection, { name: job }: Job, kind: WalkKind, now: 
   return lastOf(connection, job, kind) as WalkRow;
 }
 
-function readIncomplete(connection: Connection, { name: job }: Job): Set<number> {
+function readSinceComplete(connection: Connection, { name: job }: Job): Set<number> {
   const complete = lastWalk(connection, job, `status = 'complete'`)?.id ?? 0;
   const ids = connection
     .prepare<[string, number], number>(

@@ -3,26 +3,30 @@
  * over; an offset that the API refuses ends the walk. Nothing stops a dataset for ever. What is down, is waited for.
  */
 
-import { BAD_BODY, type Call, TOO_LARGE } from '../api/response.ts';
+import { BAD_BODY, type Call, speaksOfLimit, TOO_LARGE } from '../api/response.ts';
 import { type Anchor, type Checkpoint, PAGE_ROWS, requestOf, withAnomalies } from './checkpoint.ts';
 
 /**
  * Why a page did not come. `large`: it is larger than any page may be. `slow`: it takes the API too long. `unreadable`: no JSON or no
- * UTF-8. `refused`: the API does not give this offset. `failing`: it fails there. `silent`: no response. `other`: nothing is known of
- * the page.
+ * UTF-8. `refused`: the API does not give this offset. `failing`: it fails there, or answers something else. `silent`: no response. `other`: nothing
+ * is known of the page.
  */
 export type Obstacle = 'large' | 'slow' | 'unreadable' | 'refused' | 'failing' | 'silent' | 'other';
 
 const REFUSALS = [400, 404, 413, 414, 416, 422];
+/** These say nothing of the page: it is waited for. */
+const NOT_OF_THE_PAGE = [401, 403, 408, 425, 429, 503];
 
-/** What the response to a request for a page says of that page. 401, 403, 408, 425, 429 and 503 say nothing of it. */
+/** What the response to a request for a page says of that page. */
 export function obstacleOf({ status, errorCode }: Pick<Call, 'status' | 'errorCode'>): Obstacle {
   if (errorCode === TOO_LARGE) return 'large';
   if (errorCode === BAD_BODY) return 'unreadable';
   if (status === null) return 'silent';
   if (status === 502 || status === 504) return 'slow';
   if (REFUSALS.includes(status)) return 'refused';
-  return status === 500 ? 'failing' : 'other';
+  const hasCome = status === 200 && errorCode === null;
+  const isOfLimit = errorCode !== null && speaksOfLimit(errorCode);
+  return hasCome || isOfLimit || NOT_OF_THE_PAGE.includes(status) ? 'other' : 'failing';
 }
 
 /** What stands in the way of the next page, in this walk. */

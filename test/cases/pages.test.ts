@@ -183,6 +183,30 @@ describe('an offset at which the API fails', () => {
         ...[answers(), syncs(0), mirrorsAll],
       ],
     },
+    ...(
+      [
+        ['without its rows', { json: {} }],
+        ['with rows elsewhere, that come nowhere else', { json: { suggestions: [{ word: 'x' }] } }],
+        ['with an error under status 200', { json: { success: false, message: 'offset too large' } }],
+        ['by a redirect', { status: 302, text: '', headers: { location: '/login' } }],
+        ['with 410', { status: 410, text: '' }],
+        ['with 204', { status: 204, text: '' }],
+        ['with 501', { status: 501, text: '' }],
+      ] as [string, Reply][]
+    ).map(([what, reply]) => ({
+      it: `may fail ${what}`,
+      steps: [
+        ...[upstream(list(400)), answers(({ offset }) => (offset > 150 ? reply : undefined))],
+        // The governor waits for up to a quarter of an hour behind a 501.
+        ...[syncsUntil(75, 30), finds('SELECT count(*) FROM LIST', 199)],
+        finds(
+          `SELECT verdict, error LIKE 'the rows from offset 198 on were not read%' FROM walks WHERE id = 1`,
+          ['union', 1],
+        ),
+        ...[atHead('new'), syncsUntil(75, 30), finds(`SELECT count(*) FROM LIST WHERE _key = 'new'`, 1)],
+        ...[answers(), syncsUntil(0, 30), mirrorsAll],
+      ],
+    })),
     {
       it: 'is waited for while the API is down as a whole',
       steps: [

@@ -138,7 +138,7 @@ describe('behind a complete walk', () => {
 it('a walk is no proof where an unread row moved in far from the head: the total shows that it lacks one', async () => {
   const list = openList('news', { rows: 1_000 });
   const { missing, ...walked } = await list.walk({ 7: move(900, 450) });
-  expect(walked).toMatchObject({ verdict: 'union', unproven: 'total ×1', calls: 12 + 2 });
+  expect(walked).toMatchObject({ verdict: 'union', doubts: 'total ×1', calls: 12 + 2 });
   expect(missing).toHaveLength(1);
   await list.converge();
 });

@@ -76,7 +76,7 @@ describe('a walk over one snapshot, while', () => {
         minute += 1;
         dataset.generatedAt = later(minute);
       };
-      const verified = { verdict: 'verified', unproven: undefined, missing: [], calls: QUIET + 1 };
+      const verified = { verdict: 'verified', doubts: undefined, missing: [], calls: QUIET + 1 };
       const calls = 2 + 2 + 2 + QUIET + 1;
       expect(await list.walk()).toMatchObject({ ...verified, calls, checkpoint: { restarts: 3 } });
       // What was learnt is kept to: no pass is lost again.
@@ -144,7 +144,7 @@ it('a snapshot older than the one before proves nothing, until it shows twice', 
   const list = openList('ai-signals', { rows: ROWS });
   await list.walk();
   both(remove(340, 20), publish(later(-5)))(list.dataset);
-  expect(await list.walk()).toMatchObject({ verdict: 'union', unproven: 'backwards ×1' });
+  expect(await list.walk()).toMatchObject({ verdict: 'union', doubts: 'backwards ×1' });
   expect(await list.walk()).toMatchObject({ verdict: 'snapshot', missing: [] });
 });
 
@@ -162,7 +162,7 @@ it('the evidence for a verdict stands beside it in walks', async () => {
     ['verified', 6, 6, 362, 362, 360, 360, null, 0, 1, '{}', null],
     [
       ...['union', 6, 8, 360, 360, 360, 361, '2026-01-02T03:04:05Z', 1, 0],
-      ...['{"repeat":1,"total":1}', 'the dataset changed: repeat ×1, total ×1'],
+      ...['{"repeat":1,"total":1}', 'the pages do not add up: repeat ×1, total ×1'],
     ],
   ]);
 });

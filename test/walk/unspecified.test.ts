@@ -28,7 +28,7 @@ describe('a dataset that gives no total', () => {
   it('is not proven where more came in above what was read than was found there', async () => {
     const list = openList('meme-signals', { rows: 1_000 });
     const { missing, ...walked } = await list.walk({ 7: move(900, 450) });
-    expect(walked).toMatchObject({ verdict: 'union', unproven: 'unfound ×1' });
+    expect(walked).toMatchObject({ verdict: 'union', doubts: 'unfound ×1' });
     expect(missing).toHaveLength(1);
     await list.converge();
   });
@@ -45,7 +45,7 @@ describe('a dataset that does not say where it ends', () => {
     ['as a whole, whatever is asked for', [whole, faults.withoutPagination()], 2],
   ])('and comes %s is read until nothing new comes: no fault and no proof', async (_, script, calls) => {
     const list = openList('news', { rows: ROWS, faults: always(...script) });
-    expect(await list.walk()).toMatchObject({ verdict: 'union', unproven: undefined, calls, missing: [] });
+    expect(await list.walk()).toMatchObject({ verdict: 'union', doubts: undefined, calls, missing: [] });
   });
 
   it('is proven where as many rows came as its total says, until nothing new came', async () => {
@@ -70,7 +70,7 @@ describe('a dataset that does not say where it ends', () => {
     ['more rows come in at the head than a page holds', { 4: insert(0, 350) }],
   ])('is read to its end although %s meanwhile', async (_, edits) => {
     const list = openList('news', { rows: 500, faults: always(faults.withoutPagination()) });
-    expect(await list.walk(edits)).toMatchObject({ verdict: 'union', unproven: undefined, missed: [] });
+    expect(await list.walk(edits)).toMatchObject({ verdict: 'union', doubts: undefined, missed: [] });
   });
 });
 

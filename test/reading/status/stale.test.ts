@@ -77,9 +77,9 @@ test.each<[string, Partial<Doing>, Partial<Around>, RegExp]>([
   ],
   [
     'nothing was proven',
-    { message: 'the dataset changed' },
+    { message: 'the pages do not add up' },
     {},
-    /^its last walk proved nothing: the dataset changed → /,
+    /^its last walk proved nothing: the pages do not add up → /,
   ],
   [
     'a walk is under way',
