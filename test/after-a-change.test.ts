@@ -14,7 +14,6 @@ import { insert, publish } from './helpers/edits.ts';
 import { temporaryFolder } from './helpers/folder.ts';
 import { runMain } from './helpers/main.ts';
 import { othersOff } from './helpers/virtual-life.ts';
-
 import { ndjson } from './reading/support.ts';
 
 const CANARY = 'canary-key-41d0c2';

@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-
 import {
   closeSync,
   existsSync,
@@ -12,7 +11,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';

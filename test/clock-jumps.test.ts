@@ -7,7 +7,6 @@ import { isoTime } from '../src/base/clock.ts';
 import type { BackupReceipt } from '../src/reading/backup.ts';
 import type { Receipt } from '../src/reading/export.ts';
 import type { Status } from '../src/reading/status.ts';
-
 import { setup } from './helpers/setup.ts';
 import { read, setupSync } from './helpers/sync-bench.ts';
 import { othersOff } from './helpers/virtual-life.ts';

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../src/base/clock.ts';
-
 import { examineSettings, readConfig, readLocalConfig } from '../src/config.ts';
 import { runCli } from './helpers/cli.ts';
 import { temporaryFolder } from './helpers/folder.ts';

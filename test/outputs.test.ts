@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-
 import { describe, expect, test } from 'vitest';
 import { startCli } from './helpers/cli.ts';
 import { nodeOfSources, sourceAddress } from './helpers/sources.ts';

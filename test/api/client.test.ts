@@ -15,12 +15,9 @@ import { systemClock } from '../../src/base/clock.ts';
 import { Failure } from '../../src/base/errors.ts';
 import { keyFromValue } from '../../src/base/key.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
-import { virtualClock } from '../helpers/virtual-clock.ts';
 
 const CANARY = 'canary-key-4f1d2c';
 const path = '/api/v1/ai-signals';
-
-/** Lets no call go ahead of its turn. */
 
 async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) {
   const model = await startModelApi({
@@ -96,19 +93,6 @@ describe('a page that comes', () => {
     model.limits = createLimits({ quota: { limit: 50, periodMs: 60_000 } });
     expect((await get()).call).toMatchObject({ rateLimit: 50, rateRemaining: 49 });
   });
-
-  test.each([3_600_000, -3_600_000])(
-    'is told to have taken as long as it took, though the clock was set by %i ms meanwhile',
-    async (byMs) => {
-      const clock = virtualClock();
-      const { get, model } = await setup([], { clock });
-      model.beforeAnswer = async () => {
-        clock.jump(byMs);
-        clock.advance(40);
-      };
-      expect((await get()).call.ms).toBe(40);
-    },
-  );
 
   test('is asked for with the key, as JSON, and by name', async () => {
     const seen: Record<string, unknown>[] = [];

@@ -1,10 +1,7 @@
 import { chmodSync, chownSync, closeSync, existsSync, openSync, writeFileSync, writeSync } from 'node:fs';
-
 import { join } from 'node:path';
-
 import { describe, expect, test } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-
 import { Database } from '../../src/store/sqlite.ts';
 import { endpoints, setupDoctor as setup } from '../helpers/doctor-bench.ts';
 import { runMain } from '../helpers/main.ts';

@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { printable } from '../../src/base/printable.ts';
-
 import { change } from '../helpers/edits.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
 import { runMain } from '../helpers/main.ts';

@@ -26,7 +26,6 @@ import { Database } from '../../src/store/sqlite.ts';
 import { openStore } from '../../src/store.ts';
 import { cached } from '../helpers/cached.ts';
 import { insert, remove } from '../helpers/edits.ts';
-
 import { provenIn } from '../helpers/proven.ts';
 import { copyMirror, idsOf, read, setupCopy, setupSync, truth } from '../helpers/sync-bench.ts';
 

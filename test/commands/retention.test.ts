@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-
 import { isoTime } from '../../src/base/clock.ts';
 import { read, setupSync } from '../helpers/sync-bench.ts';
 

@@ -10,7 +10,6 @@ import { statusCommand } from '../../src/commands/status.ts';
 import type { PlanJson } from '../../src/plan.ts';
 import { readStatus, type Status } from '../../src/reading/status.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
-
 import { insert, remove } from '../helpers/edits.ts';
 import { noteGlance } from '../helpers/glance-row.ts';
 import { runMain } from '../helpers/main.ts';

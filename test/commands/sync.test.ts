@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { faults, scopes, when } from '../../model-api/index.ts';
 import { main } from '../../src/commands.ts';
-
 import { isLock, tryLock } from '../../src/store.ts';
 import { startCli } from '../helpers/cli.ts';
 import { gate } from '../helpers/gate.ts';

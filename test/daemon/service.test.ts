@@ -6,7 +6,6 @@ import { isoTime, systemClock } from '../../src/base/clock.ts';
 import { isAlive } from '../../src/base/process-name.ts';
 import { keepServing, type Timing } from '../../src/daemon/service.ts';
 import type { Trouble } from '../../src/reading/status.ts';
-
 import { temporaryFolder } from '../helpers/folder.ts';
 
 const quick: Timing = { firstMs: 8, longestMs: 40, hopelessMs: 77, steady: 60_000, grace: 10_000 };

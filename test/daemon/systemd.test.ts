@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-
 import { createLog } from '../../src/base/log.ts';
 import { createPulse, systemdNotifier } from '../../src/daemon/systemd.ts';
 import { temporaryFolder } from '../helpers/folder.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { faults, startModelApi, when } from '../../model-api/index.ts';
-
 import { get } from './support.ts';
 
 describe('a model', () => {

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-
 import type { Cell, Rows } from '../../src/output/answer.ts';
 import { csv, json, markdown, ndjson } from '../../src/output/forms.ts';
 import { table } from '../../src/output/table.ts';

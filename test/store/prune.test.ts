@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
-
 import { isoTime } from '../../src/base/clock.ts';
 import { lookBack } from '../../src/reading/query/as-of.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
-
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { keepFor, passDays } from './support.ts';

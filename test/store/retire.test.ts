@@ -7,7 +7,6 @@ import { isoTime } from '../../src/base/clock.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import type { WalkRow } from '../../src/store.ts';
 import { both, insert, publish, remove, replaceAll } from '../helpers/edits.ts';
-
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { compiledFolder } from '../helpers/program-file.ts';
 import { provenIn } from '../helpers/proven.ts';

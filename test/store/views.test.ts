@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/base/clock.ts';
-
 import { openStore } from '../../src/store.ts';
 import { change, insert, remove } from '../helpers/edits.ts';
 import { noteGlance } from '../helpers/glance-row.ts';

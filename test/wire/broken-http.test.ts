@@ -2,7 +2,6 @@
 
 import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-
 import { pageFor, setupRaw } from '../helpers/upstream.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';

@@ -79,13 +79,6 @@ describe('a 403 without the Error body', () => {
     expect((await bench.sync()).code).toBe(0);
   });
 
-  test('is waited for by a sync that may wait', async () => {
-    const bench = await setupUpstream(forbids(html, (nth) => nth === 2 || nth === 3));
-    const { code, stderr } = await bench.sync();
-    expect([code, stderr]).toEqual([0, expect.stringMatching(between)]);
-    expect(bench.rows()).toBe(250);
-  });
-
   test('does not ask sooner than its Retry-After', async () => {
     const bench = await setupUpstream(forbids(html, (nth) => nth === 2, { 'retry-after': '600' }));
     expect((await bench.sync()).code).toBe(0);
@@ -128,20 +121,6 @@ describe('a 403 with the Error body', () => {
     expect(waits[0]).toBeGreaterThanOrEqual(2 * MINUTE);
     expect(waits[0]).toBeLessThanOrEqual(15 * MINUTE);
     for (const wait of waits.slice(1)) expect(wait).toBeGreaterThanOrEqual(DAY);
-  });
-
-  test('that passes at the second try begins anew with minutes', async () => {
-    const bench = await setupUpstream(forbids(error('forbidden'), (nth) => nth === 2));
-    expect((await bench.sync()).code).toBe(77);
-    bench.clock.advance(15 * MINUTE);
-    expect((await bench.sync()).code).toBe(0);
-    bench.answer = forbids(error('forbidden'));
-    bench.clock.advance(15 * MINUTE);
-    expect((await bench.sync()).code).toBe(77);
-    const { length } = bench.requests;
-    bench.clock.advance(15 * MINUTE);
-    expect((await bench.sync()).code).toBe(77);
-    expect(bench.requests).toHaveLength(length + 1);
   });
 
   test.each([
