@@ -26,28 +26,6 @@ describe('create', () => {
     expect(stderr).toContain(`This is the key ${id}. It is shown this once`);
   });
 
-  test('gives every dataset, from anywhere, for ever, without limits, to an account of its own', async () => {
-    const { json } = setup();
-    const { id, key } = await json('create', '--name', 'reports');
-    const shown = await json('list');
-    expect([key, id]).toEqual([expect.stringMatching(KEY), expect.stringMatching(/^k[0-9a-f]{10}$/)]);
-    expect(shown).toEqual([
-      {
-        id,
-        name: 'reports',
-        account: 'reports',
-        scopes: ['ai-signals:read', 'meme:read', 'news:read', 'smart-wallets:read'],
-        addresses: null,
-        createdAt: '2026-11-21T12:00:00.000Z',
-        expiresAt: null,
-        lastUsedAt: null,
-        revokedAt: null,
-        rotatedTo: null,
-        status: 'active',
-      },
-    ]);
-  });
-
   test('joins an account that is there, and refuses limits for it: 64', async () => {
     const { run, json } = setup();
     await run('create', '--name', 'one', '--quota', '5/1h');

@@ -3,8 +3,7 @@
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { reportProgress } from '../../src/base/progress.ts';
-import { progressLines, withProgressLine } from '../../src/commands/live-lines.ts';
+import { progressLines } from '../../src/commands/live-lines.ts';
 import { main } from '../../src/commands.ts';
 import type { Progress } from '../../src/mirror.ts';
 import { change } from '../helpers/edits.ts';
@@ -41,27 +40,6 @@ describe('a sync shows', () => {
       'quota: 1,005 calls left\n',
     ]);
   });
-});
-
-test('other work says how much is done, how fast, and how long the rest takes', async () => {
-  const clock = virtualClock();
-  const stderr = terminal();
-  await withProgressLine({ stderr, clock }, () => {
-    for (let done = 0; done <= 5_000; done += 1_000) {
-      reportProgress({ what: 'news', unit: 'rows', done, total: 10_000 });
-      clock.advance(1_000);
-    }
-    clock.advance(1_000);
-    reportProgress({ what: 'copying', unit: 'bytes', done: 2e6, total: null });
-  });
-  expect(stderr.written).toEqual([
-    'news: 2,000 of 10,000 rows, 1,000 rows/s, 8s left\n',
-    'news: 3,000 of 10,000 rows, 1,000 rows/s, 7s left\n',
-    'news: 4,000 of 10,000 rows, 1,000 rows/s, 6s left\n',
-    'news: 5,000 of 10,000 rows, 1,000 rows/s, 5s left\n',
-    'copying: 2 MB\n',
-    '',
-  ]);
 });
 
 let copy: MirrorCopy | undefined;

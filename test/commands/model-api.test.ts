@@ -1,13 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sampleKey } from '../../model-api/index.ts';
 import { Failure } from '../../src/base/errors.ts';
 import { modelApiCommand } from '../../src/commands/model-api.ts';
-import { cliFile } from '../helpers/cli.ts';
-import { temporaryFolder } from '../helpers/folder.ts';
 import { get, openModel } from '../model-api/support.ts';
 
 /** Runs the command until the test ends; `url` is where it serves. */
@@ -49,24 +43,6 @@ describe('market-mirror model-api', () => {
     expect(stderr).toContain('all data is sample data');
     expect(stdout).toBe(`export MARKET_API_URL=${url}\nexport MARKET_API_KEY=${sampleKey.key}\n`);
     expect((await get({ url }, '/api/v1/news')).body.pagination.total).toBe(7);
-  });
-
-  it('prints what is to be set in one piece and last, where both outputs go to one file', async () => {
-    const folder = temporaryFolder();
-    const file = join(folder, 'model.log');
-    const output = openSync(file, 'w');
-    const child = spawn(process.execPath, [cliFile(), 'model-api', '--port', '0', '--rows', '3'], {
-      env: { PATH: process.env['PATH'] ?? '' },
-      stdio: ['ignore', output, output],
-    });
-    const ended = once(child, 'exit');
-    await expect.poll(() => readFileSync(file, 'utf8')).toMatch(/MARKET_API_KEY=.*\n/);
-    child.kill('SIGTERM');
-    expect(await ended).toEqual([0, null]);
-    closeSync(output);
-    expect(readFileSync(file, 'utf8')).toMatch(
-      /^This is a model .*\nIt accepts a sample key, and ends with Ctrl-C\..*\nexport MARKET_API_URL=\S+\nexport MARKET_API_KEY=\S+\n$/,
-    );
   });
 
   it('accepts the key of the environment, and never prints it', async () => {

@@ -7,7 +7,6 @@ import { runMain } from '../helpers/main.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
-import { setupRows } from '../store/support.ts';
 
 const run = (bench: Bench, ...args: string[]) =>
   runMain(['quarantine', ...args], { MIRROR_DIR: bench.dir }, bench.clock);
@@ -53,15 +52,6 @@ describe('quarantine list', () => {
     expect((await run(bench, 'list', 'news')).stdout).toBe('no row is in quarantine\n');
     expect(JSON.parse((await run(bench, 'list', 'news', '--json')).stdout)).toEqual([]);
     expect(JSON.parse((await run(bench, 'list', 'news', 'ai-signals', '--json')).stdout)).toHaveLength(2);
-  });
-
-  it('writes out what a terminal would obey in such a row, and in the name of what is wrong', async () => {
-    const bench = await setupRows();
-    await bench.mirrorRows('news', '{"id":1}', '{"a\u009bb":"\\ud800"}');
-    const { stdout } = await run(bench);
-    expect(stdout).toContain(
-      'a row without a key, {"a\\u{9b}b":"\\ud800"}\n  a\\u{9b}b: expected well-formed',
-    );
   });
 });
 

@@ -1,5 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isAlive } from '../../src/base/process-name.ts';
@@ -52,14 +51,6 @@ it.each<[what: string, args: string[], stdout: string | RegExp, stderr?: string 
     stdout: typeof stdout === 'string' ? stdout : expect.stringMatching(stdout),
     stderr,
   });
-});
-
-it('a question comes from a file and from standard input', async () => {
-  const file = join(bench.dir, 'question.sql');
-  writeFileSync(file, '-- how many\nSELECT 7 AS n;\n');
-  expect((await query('--file', file, '--format', 'csv')).stdout).toBe('n\n7\n');
-  const piped = await onTerminal(queryCommand, ['--format', 'csv'], bench, { stdin: 'SELECT 8 AS n' });
-  expect(piped.stdout).toBe('n\n8\n');
 });
 
 it('an answer is cut to the terminal, which is told, is safe to look at there, and exact in a pipe', async () => {

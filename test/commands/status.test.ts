@@ -313,8 +313,9 @@ describe('where calls are scarce', () => {
       ...settings,
       MIRROR_SCHEDULE_NEWS: 'every 1m',
       MIRROR_SCHEDULE_AI_SIGNALS: 'every 20m',
+      MARKET_API_QUOTA: '60/1h@00:00',
     };
-    await live(bench, changes, 250 * MINUTE);
+    await live(bench, changes, 100 * MINUTE);
     const json = async <T>(command: string) =>
       JSON.parse((await bench.run([command, '--json'], changes)).stdout) as T;
     const news = async () => {

@@ -129,17 +129,6 @@ describe('a table', () => {
     return { lines: text.trimEnd().split('\n'), cut: notes.length > 0 };
   };
 
-  it('is as wide as its values, numbers to the right', async () => {
-    const { lines, cut } = await tableOf(
-      Number.POSITIVE_INFINITY,
-      ['name', 'n'],
-      ['a', 5],
-      ['long name', 1234],
-    );
-    expect(lines).toEqual(['name          n', 'a             5', 'long name  1234']);
-    expect(cut).toBe(false);
-  });
-
   it('cuts the widest values to the terminal, and knows that it did', async () => {
     const { lines, cut } = await tableOf(30, ['id', 'text', 'n'], ['abc', 'x'.repeat(100), 1]);
     expect(lines[1]).toBe(`abc  ${'x'.repeat(21)}…  1`);

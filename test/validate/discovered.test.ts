@@ -37,12 +37,6 @@ describe('the key of a list without a contract, on its first page', () => {
     expect(checkNews(rows).shape?.key).toBeNull();
     expect(keysOf(...rows)).toEqual(rows.map(() => isDigest));
   });
-
-  it('is found in the rows that are fit to be kept', () => {
-    const { shape, keys } = checkNews(['5', '{"id":"a"}', '{"id":"b","t":"\\ud800"}']);
-    expect(shape?.key).toEqual([['id']]);
-    expect(keys).toEqual([null, 'a', 'b']);
-  });
 });
 
 describe('rows without a key', () => {
