@@ -5,7 +5,7 @@ const job = defineJob('usage', {
   path: '/api/v1/usage',
   scope: null,
   schedule: 'every 15m',
-  reading: 'snapshot',
+  reading: 'response',
 });
 
 export default job;

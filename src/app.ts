@@ -10,6 +10,7 @@ import { intervalOf } from './base/schedule.ts';
 import { version } from './base/version.ts';
 import { hintSettings } from './config/settings.ts';
 import { type Config, forCommands, readConfig, readLocalConfig, settingOf } from './config.ts';
+import { describeKept } from './governor/describe.ts';
 import { createGovernor } from './governor.ts';
 import { findJob, ownSchedules } from './job/list.ts';
 import { loadJobs } from './job/load.ts';
@@ -82,7 +83,7 @@ function refuseHints({ hints }: Config, jobs: readonly Job[]): void {
     for (const [what, setting] of Object.entries(hintSettings)) {
       const isSaid = Object.hasOwn(hints[name] ?? {}, what);
       // Of the properties that a contract does not list, some may move.
-      if (!isSaid || (reading === 'walk' && (!contract || what === 'volatile'))) continue;
+      if (!isSaid || (reading === 'list' && (!contract || what === 'volatile'))) continue;
       throw new Failure('config', `${settingOf(name, setting)} says what the specification says: unset it`);
     }
 }
@@ -139,7 +140,9 @@ function build(
     job: (name) => findJob(jobs, name),
     async mirror(job, signal, progress, kind) {
       const mirrorOnce = async () => {
-        const parts = { api, store, hints: config.hints[job.name], ...(progress ? { progress } : {}) };
+        const callsLeft = () => describeKept(store.governor.read(), clock.now()).quota.remaining;
+        const hints = config.hints[job.name];
+        const parts = { api, store, hints, ...(progress ? { progress, callsLeft } : {}) };
         // A walk that waits for a page that does not come must not keep new rows at the head from coming.
         if (kind !== 'glance' && store.waitsAtObstacle(job.name))
           await mirror(job, parts, signal, 'glance').catch(() => undefined);
@@ -165,7 +168,7 @@ function build(
     },
     waitsForPermit: governor.waits,
     askOnce: ({ name, path, reading }, signal) =>
-      api.askOnce({ job: name, walkId: null, path, query: reading === 'walk' ? { limit: 1 } : {} }, signal),
+      api.askOnce({ job: name, walkId: null, path, query: reading === 'list' ? { limit: 1 } : {} }, signal),
     usesProxy: api.usesProxy,
     commandsEnded: async () => await hook?.idle(),
     endCommands: async () => await hook?.close(),

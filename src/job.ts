@@ -38,7 +38,7 @@ export type View = {
 };
 
 /** How an endpoint is read: page by page into rows, or as one response kept as a snapshot. */
-export type Reading = 'walk' | 'snapshot';
+export type Reading = 'list' | 'response';
 
 /** How a query parameter selects rows. The specification only names the parameters: the rules are ours (docs/serve.md, "Filters"). */
 export type Filter =
@@ -138,7 +138,7 @@ export function defineJob<Row>(name: string, definition: Definition<Row>): Job {
     contract,
     operation = null,
     weight = 1,
-    reading = 'walk',
+    reading = 'list',
     filters = {},
     views = [],
     shown = [],
@@ -151,13 +151,13 @@ export function defineJob<Row>(name: string, definition: Definition<Row>): Job {
   const own = schemas ? { ...declaredColumns(specified), extra: text() } : {};
   const received = schemas
     ? {}
-    : { ...(reading === 'snapshot' && { _fetched_at: text().notNull() }), _body: text().notNull() };
+    : { ...(reading === 'response' && { _fetched_at: text().notNull() }), _body: text().notNull() };
   const columns = [...Object.keys(own), ...Object.keys(received)];
   const isVolatile = (column: string) => volatile.includes(column);
   if (!volatile.every((column) => columns.includes(column)))
     throw new Error(`a volatile column is none of ${columns.join(', ')}`);
   const rows = `_${table}_rows`;
-  const versions = reading === 'walk' ? `_${table}_history_rows` : null;
+  const versions = reading === 'list' ? `_${table}_history_rows` : null;
   const volatileTable = volatile.length > 0 ? `_${table}_volatile` : null;
   return {
     ...{ name, about, path, operation, scope, schedule, weight, reading, filters, views, shown },

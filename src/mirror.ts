@@ -19,9 +19,11 @@ type MirrorParts = {
   hints?: Hints | undefined;
   /** Called after every transaction. */
   progress?: (at: Progress) => void;
+  /** What the governor knows to be left of the quota. */
+  callsLeft?: () => number | null;
 };
 
-/** `saved`: by this transaction. `callsLeft` as the API last said, where it said so. */
+/** `saved`: by this transaction. `callsLeft` of the quota, where that is known. */
 export type Progress = { job: string; walk: Readonly<WalkRow>; saved: Counts; callsLeft: number | null };
 
 /**
@@ -39,9 +41,9 @@ export async function mirror(
 ): Promise<WalkRow> {
   const { store } = parts;
   const unansweredBefore = store.silence()?.id;
-  const session = store.openWalk(job, job.reading === 'snapshot' ? 'walk' : kind, parts.hints);
+  const session = store.openWalk(job, job.reading === 'response' ? 'walk' : kind, parts.hints);
   try {
-    if (job.reading === 'snapshot') await takeSnapshot(job, session, parts, signal);
+    if (job.reading === 'response') await takeSnapshot(job, session, parts, signal);
     else await walkThrough(job, session, parts, signal);
     return session.row;
   } catch (thrown) {
@@ -56,7 +58,7 @@ export async function mirror(
 async function walkThrough(
   job: Job,
   session: WalkSession,
-  { api, store, progress }: MirrorParts,
+  { api, store, progress, callsLeft = () => null }: MirrorParts,
   signal: AbortSignal,
 ): Promise<void> {
   const record = (call: Call) => {
@@ -76,8 +78,7 @@ async function walkThrough(
         const { counts, pages, ...saved } = session.save(arrived);
         isEnded = saved.isEnded;
         isNext = pages === arrived.length;
-        const callsLeft = arrived.at(-1)?.call.rateRemaining ?? null;
-        progress?.({ job: job.name, walk: session.row, saved: counts, callsLeft });
+        progress?.({ job: job.name, walk: session.row, saved: counts, callsLeft: callsLeft() });
         signal.throwIfAborted();
       }
       if (failure && isNext && !isEnded) isEnded = takeDetour(job, session, failure, signal);
@@ -111,7 +112,7 @@ function takeDetour(job: Job, session: WalkSession, failure: Error, signal: Abor
 async function takeSnapshot(
   job: Job,
   session: WalkSession,
-  { api, progress }: MirrorParts,
+  { api, progress, callsLeft = () => null }: MirrorParts,
   signal: AbortSignal,
 ): Promise<void> {
   const findError = (json: unknown) => errorInBody(json, job);
@@ -120,7 +121,7 @@ async function takeSnapshot(
   const checked = checkSnapshot(body.text(), json, `${call.at} ${session.row.id}`, call.at);
   const page = { ...checked, received: 1, pagination: noPaging, generatedAt: undefined, shape: undefined };
   const { counts } = session.save([{ page, offset: 0, digest: undefined, call }]);
-  progress?.({ job: job.name, walk: session.row, saved: counts, callsLeft: call.rateRemaining });
+  progress?.({ job: job.name, walk: session.row, saved: counts, callsLeft: callsLeft() });
 }
 
 const noPaging = {
@@ -164,7 +165,7 @@ function whyItStops(thrown: Error, store: Store, unansweredBefore: number | unde
  */
 export function retryRefused(job: Job, store: Store): Retried {
   return store.retryQuarantine(job, ({ body, lastSeenAt, walkId }: QuarantinedRow, shape) =>
-    job.reading === 'snapshot'
+    job.reading === 'response'
       ? checkSnapshot(body, JSON.parse(body), `${lastSeenAt} ${walkId}`, lastSeenAt)
       : checkAgain(job, body, shape),
   );

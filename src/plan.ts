@@ -24,57 +24,54 @@ export type PlannedJob = {
 /** The time from one walk to the next, in the mean of a day, and from any look to the next glance. */
 export type Interval = { walkMs: number; glanceMs: number | null };
 
-/** Of a dataset's calls, so many go to glances. */
+/** So many of all calls go to glances, where heads are worth them. */
 const GLANCES_PART = 1 / 4;
 /** Glances come at least so much more often than walks, or not at all. */
 const SOONER = 0.9;
 
 /**
- * The schedules, where the calls are enough. Else intervals grow by the root of what a walk costs, which is best where every dataset
- * changes about as often as its schedule says; a day is the longest, and where even that is too much, the most expensive datasets are
- * walked less often.
- * @param callsPerDay infinite where that is not known.
+ * The schedules, where the calls are enough. Else intervals grow by the root of what a look costs, which is best where every dataset
+ * changes about as often as its schedule says; a day is the longest, without glances if need be. Where even that is too much, the most
+ * expensive datasets are walked less often.
+ * @param calls of a day; infinite where that is not known.
  */
-export function intervals(jobs: readonly PlannedJob[], callsPerDay: number): Interval[] {
-  const wish = (job: PlannedJob): Interval => ({ walkMs: targetOf(job), glanceMs: null });
-  const fits = (of: (job: PlannedJob) => Interval) =>
-    jobs.reduce((sum, job) => sum + callsOf(job, of(job)), 0) <= callsPerDay;
-  if (fits(wish)) return jobs.map(wish);
-  const grown = (factor: number, withGlances: boolean) => (job: PlannedJob) => {
-    const { walkCalls, weight } = job;
-    const target = targetOf(job);
-    const isGlanced = withGlances && job.glanceCalls !== null;
-    const usualMs = factor * Math.sqrt((walkCalls * target) / weight);
-    const walkMs = Math.min(
-      Math.max(target, isGlanced ? usualMs / (1 - GLANCES_PART) : usualMs),
-      Math.max(target, DAY_MS),
-    );
-    return { walkMs, glanceMs: isGlanced ? glanceMsOf(job, walkMs) : null };
-  };
-  for (const withGlances of [true, false])
-    if (fits(grown(Number.POSITIVE_INFINITY, withGlances)))
-      return jobs.map(
-        grown(
-          least((factor) => fits(grown(factor, withGlances))),
-          withGlances,
-        ),
-      );
-  // No more calls a day than these for one dataset: so it is the expensive ones that are walked less often.
-  const shared = (each: number) => (job: PlannedJob) => {
-    const walkMs = Math.max(targetOf(job), DAY_MS);
-    return { walkMs: Math.max(walkMs, (DAY_MS * job.walkCalls) / each), glanceMs: null };
-  };
-  const part = least((factor) => fits(shared(1 / factor)));
-  return jobs.map(shared(1 / part));
+export function intervals(jobs: readonly PlannedJob[], calls: number): Interval[] {
+  const kept = jobs.map((job): Interval => ({ walkMs: targetOf(job), glanceMs: null }));
+  if (sumOf(jobs, kept) <= calls) return kept;
+  return grown(jobs, calls, GLANCES_PART) ?? grown(jobs, calls, 0) ?? starved(jobs, calls);
 }
 
-/** Of the calls that its walks take in a day, glances get a third, which is a quarter of all. */
-function glanceMsOf(job: PlannedJob, walkMs: number): number | null {
-  const perDay =
-    ((GLANCES_PART / (1 - GLANCES_PART)) * job.walkCalls * DAY_MS) / walkMs / (job.glanceCalls ?? 1);
-  // A walk looks at the head, too.
-  const ms = Math.max(targetOf(job), DAY_MS / (perDay + DAY_MS / walkMs / 2));
-  return ms < SOONER * walkMs ? ms : null;
+/** Null where the calls are not enough for a walk a day. */
+function grown(jobs: readonly PlannedJob[], calls: number, glancesPart: number): Interval[] | null {
+  const glanced = glancesPart > 0 ? jobs.filter(({ glanceCalls }) => glanceCalls !== null) : [];
+  const glanceMsOf = (job: PlannedJob, factor: number) => grownMs(job, job.glanceCalls ?? 1, factor);
+  const forGlances = (factor: number) =>
+    glanced.reduce((sum, job) => sum + ((job.glanceCalls ?? 1) * DAY_MS) / glanceMsOf(job, factor), 0);
+  const glanceFactor = least((factor) => forGlances(factor) <= glancesPart * calls);
+  const spaced = (factor: number) =>
+    jobs.map((job): Interval => {
+      const walkMs = grownMs(job, job.walkCalls, factor);
+      const glanceMs = glanced.includes(job) ? glanceMsOf(job, glanceFactor) : Number.POSITIVE_INFINITY;
+      return { walkMs, glanceMs: glanceMs < SOONER * walkMs ? glanceMs : null };
+    });
+  const isEnough = (factor: number) => sumOf(jobs, spaced(factor)) <= calls;
+  return isEnough(Number.POSITIVE_INFINITY) ? spaced(least(isEnough)) : null;
+}
+
+/** From the schedule's interval to a day. */
+function grownMs(job: PlannedJob, calls: number, factor: number): number {
+  const target = targetOf(job);
+  return Math.max(target, Math.min(factor * Math.sqrt((calls * target) / job.weight), DAY_MS));
+}
+
+/** No more calls a day than these for one dataset: so it is the expensive ones that are walked less often. */
+function starved(jobs: readonly PlannedJob[], calls: number): Interval[] {
+  const spaced = (each: number) =>
+    jobs.map((job): Interval => {
+      const walkMs = Math.max(targetOf(job), DAY_MS, (DAY_MS * job.walkCalls) / each);
+      return { walkMs, glanceMs: null };
+    });
+  return spaced(1 / least((factor) => sumOf(jobs, spaced(1 / factor)) <= calls));
 }
 
 /** The least factor, to a thousandth, that is enough; `isEnough` is monotonic. */
@@ -95,6 +92,9 @@ const walksPerDay = ({ runs }: PlannedJob, { walkMs }: Interval) => (runs > 0 ? 
 function glancesPerDay({ walkMs, glanceMs }: Interval): number {
   return glanceMs === null ? 0 : Math.max(0, DAY_MS / glanceMs - DAY_MS / walkMs / 2);
 }
+
+const sumOf = (jobs: readonly PlannedJob[], spaced: readonly Interval[]) =>
+  jobs.reduce((sum, job, at) => sum + callsOf(job, spaced[at] as Interval), 0);
 
 function callsOf(job: PlannedJob, interval: Interval): number {
   return walksPerDay(job, interval) * job.walkCalls + glancesPerDay(interval) * (job.glanceCalls ?? 0);

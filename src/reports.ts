@@ -1,11 +1,10 @@
 /** Saved queries that run, and tell: one run of a report, from its query to the message that is to be sent. */
 
 import { createHash } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { writing } from './base/atomic-file.ts';
 import { doubledMs } from './base/backoff.ts';
 import { ageOf, type Clock, isoTime, isTooOld } from './base/clock.ts';
-import { makeFolder } from './base/disk.ts';
 import { asFailure, Failure } from './base/errors.ts';
 import { nearest } from './base/near.ts';
 import { printable } from './base/printable.ts';
@@ -130,6 +129,11 @@ export async function checkReport(
     return await ask(question, boundsOf(parts.clock, signal), async (answer) => {
       watchedColumns(report, answer.columns);
       const reads = answer.sources.map(({ job, completeAsOf }) => ({ job, completeAsOf }));
+      if (reads.length === 0 && report.run === 'on change')
+        throw new Failure(
+          'usage',
+          'it reads no dataset, so no change runs it: add a line such as -- run: every 5m',
+        );
       return { reads, unproven: whyUnproven(report, answer, parts.clock.now()) };
     });
   } catch (thrown) {
@@ -176,8 +180,7 @@ async function write(
   const { name, title, tell } = report;
   const at = isoTime(ranAt);
   const rows = rowsToTell(report, answer, state);
-  const path = report.to && join(to, fileOf(report.to.pattern, at));
-  if (path !== undefined) await writing(path, async () => makeFolder(dirname(path), 0o700));
+  const path = await writing(join(to, report.to?.pattern ?? ''), async () => fileOf(report, to, at));
   const files = path === undefined ? undefined : await openFiles(path, true);
   try {
     const order = {
@@ -220,6 +223,12 @@ function watchedColumns({ watch, lines }: Report, columns: readonly Column[]): n
   const names = columns.map(({ name }) => name);
   return watch.map((wanted) => {
     const at = names.indexOf(wanted);
+    const named = names.filter((name) => name === wanted).length;
+    if (named > 1)
+      throw new Failure(
+        'usage',
+        `watch: ${wanted} names ${named} columns of the result: give each a name of its own with AS, line ${lines.watch}`,
+      );
     if (at >= 0) return at;
     const help = nearest(wanted, names) || `; its columns are ${names.join(', ')}`;
     throw new Failure('usage', `watch: ${wanted} is no column of the result${help}, line ${lines.watch}`);
@@ -288,19 +297,27 @@ function rowsToTell(report: Report, { columns }: Answer, state: ReportState) {
   };
 }
 
-const inKey = (cell: Cell) =>
-  typeof cell === 'bigint' ? String(cell) : cell instanceof Uint8Array ? hex(cell) : cell;
+/** What JSON has no form for stands in a list: no text has the same key. */
+function inKey(cell: Cell): Cell | [string] {
+  if (cell instanceof Uint8Array) return [hex(cell)];
+  const isPlain = cell === null || typeof cell === 'string' || Number.isFinite(cell);
+  return isPlain ? cell : [String(cell)];
+}
 
 const MAX_LETTERS_OF_CELL = 60;
+/** Slack cuts a longer line, and no environment of a command takes one of many columns. */
+const MAX_LETTERS_OF_ROW = 600;
 
 function inWords(row: readonly Cell[]): string {
   const words = row.flatMap((cell) => {
     if (cell === null) return [];
-    const text = printable(String(inKey(cell)));
-    return text.length > MAX_LETTERS_OF_CELL ? `${text.slice(0, MAX_LETTERS_OF_CELL)}…` : text;
+    return cut(printable(String(inKey(cell))), MAX_LETTERS_OF_CELL);
   });
-  return words.join(' ');
+  return cut(words.join(' '), MAX_LETTERS_OF_ROW);
 }
+
+const cut = (text: string, letters: number) =>
+  text.length > letters ? `${text.slice(0, letters).toWellFormed()}…` : text;
 
 /** The JSON that is sent. */
 function messageOf(of: {
@@ -350,13 +367,12 @@ type ReportDue = { at: number; unproven: string | null };
 
 type Known = Pick<
   ReturnType<ReportState['all']>[number],
-  'ranAt' | 'sql' | 'error' | 'reads' | 'seq' | 'waits'
+  'ranAt' | 'sql' | 'error' | 'failures' | 'reads' | 'seq' | 'waits'
 >;
 
 /**
  * When a report is due, by what the mirror knows of its last run.
  * @param facts.completeAsOf of a job, epoch milliseconds; null where it is not proven.
- * @param failures of its runs in a row, where one failed.
  */
 export function reportDue(
   report: Report,
@@ -366,9 +382,8 @@ export function reportDue(
     latestChanges: ReadonlyMap<string, number>;
     completeAsOf(job: string): number | null;
   },
-  failures = 1,
 ): ReportDue {
-  const at = dueAt(report, known, facts, failures);
+  const at = dueAt(report, known, facts);
   if (at > facts.now || report.freshMs === undefined || known?.sql !== report.sql)
     return { at, unproven: null };
   const old = known.reads.filter((job) => {
@@ -383,12 +398,11 @@ function dueAt(
   { run, sql }: Report,
   known: Known | undefined,
   { now, latestChanges }: { now: number; latestChanges: ReadonlyMap<string, number> },
-  failures: number,
 ): number {
   const ranAt = known?.ranAt == null ? null : Date.parse(known.ranAt);
   // A run ahead of the clock is of a clock that was set back since.
   if (!known || ranAt === null || ageOf(ranAt, now) === null || known.sql !== sql) return now;
-  const again = known.error === null ? Number.POSITIVE_INFINITY : ranAt + doubledMs(failures, rests);
+  const again = known.error === null ? Number.POSITIVE_INFINITY : ranAt + doubledMs(known.failures, rests);
   if (run !== 'on change') return Math.min(again, nextDue(run, ranAt, ranAt) ?? Number.POSITIVE_INFINITY);
   const isChanged = known.reads.some((job) => (latestChanges.get(job) ?? 0) > (known.seq ?? 0));
   return isChanged ? now : again;

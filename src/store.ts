@@ -30,6 +30,7 @@ import { type QuarantinedRow, type Retried, retryQuarantine } from './store/quar
 import { openReportState } from './store/reports.ts';
 import { ensureNumbers } from './store/rows.ts';
 import type { WalkRow } from './store/schema.ts';
+import { createSequence } from './store/sequence.ts';
 import { openSession, readMemory, type WalkSession } from './store/session.ts';
 import { agesOf, keepList, readList } from './store/shapes.ts';
 import { PROOF } from './store/sql.ts';
@@ -264,7 +265,9 @@ function createStore(connection: Connection, dir: string, now: () => number, los
             .transaction(() => {
               giveUpUnfinished(connection, job, 'its place and key were forgotten', now());
               const list = readList(connection, job.name);
-              const shape = ensureKeys(connection, job, list.shape, unknownShape, agesOf(list), now());
+              const shape = ensureKeys(connection, job, list.shape, unknownShape, agesOf(list), () =>
+                createSequence(connection)(job.name, now()),
+              );
               keepList(connection, job.name, { ...list, shape });
             })
             .immediate();

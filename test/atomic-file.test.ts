@@ -20,10 +20,8 @@ import { temporaryFolder } from './helpers/folder.ts';
 /** What may stand where a file is to go, and is none. */
 const takers: Record<string, (path: string) => unknown> = {
   'a pipe': (path) => spawnSync('mkfifo', [path]),
-
   'a folder': (path) => mkdirSync(path),
   'a link to a device': (path) => symlinkSync('/dev/full', path),
-
   'a link to what a process has open': (path) => symlinkSync('/proc/self/fd/0', path),
   'a link to a file that a process has open': (path) => {
     const open = openSync(fileURLToPath(import.meta.url), 'r');

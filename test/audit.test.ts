@@ -41,7 +41,6 @@ const leaky = (severity: string) => ({
 
 test.each([
   ['a high advisory fails, by its name', 200, leaky('high'), 1, /^high: leaky .*leaks https:\/\/advisories/],
-
   ['a registry without advisories is no failure, and it is said', 404, {}, 0, /^NOT AUDITED: the registry/],
 ])('%s', async (_, status, body, code, line) => {
   expect(await audit(status, body)).toEqual([code, expect.stringMatching(line)]);

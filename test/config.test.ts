@@ -112,16 +112,12 @@ describe('a wrong setting ends the command with exit code 78 and one line that n
   test.each([
     [{ MARKET_API_URL: '' }, /^MARKET_API_URL is missing: set it/],
     [{ MARKET_API_URL: 'api.example.com' }, /^MARKET_API_URL is not an address such as https/],
-
     [{ MARKET_API_URL: 'http://api.example.com' }, /^MARKET_API_URL uses http:\/\//],
-
     [{ MARKET_API_URL: `https://me:${canary}@a.example` }, /^MARKET_API_URL holds a user/],
-
     [{ MARKET_API_URL: `https://a.example/?key=${canary}` }, /^MARKET_API_URL holds a query/],
     [{ MARKET_API_KEY: '' }, /^MARKET_API_KEY is missing: set it, or MARKET_API_KEY_FILE/],
     [{ MARKET_API_KEY_FILE: '/run/key' }, /^MARKET_API_KEY and MARKET_API_KEY_FILE are both set/],
     [{ MARKET_API_KEY: `${canary}\nX: 1` }, /^MARKET_API_KEY is empty or holds a space, a line/],
-
     [
       { MARKET_API_KEY: '', MARKET_API_KEY_FILE: '/none/key' },
       /^MARKET_API_KEY_FILE: what it names .* cannot be read/,
@@ -129,22 +125,20 @@ describe('a wrong setting ends the command with exit code 78 and one line that n
     [{ MARKET_API_KEY: '', MARKET_API_KEY_FILE: exposed }, /^MARKET_API_KEY_FILE: .*chmod 600/],
     [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, /^NODE_TLS_REJECT_UNAUTHORIZED=0 would hand the key/],
     [{ REDIS_URL: `http://:${canary}@redis` }, /^REDIS_URL is not of the form redis:/],
-
     [{ MARKET_API_QUOTA: '1000' }, /^MARKET_API_QUOTA is no quota such as 1000\/1d/],
-
+    [{ MARKET_API_QUOTA: '0/1d' }, /^MARKET_API_QUOTA is no quota/],
+    [{ MARKET_API_QUOTA: '1000/1 M' }, /^MARKET_API_QUOTA is no quota/],
+    [{ MARKET_API_RATE: '5/0.5ms' }, /^MARKET_API_RATE is no rate/],
     [{ MARKET_API_QUOTA: '1000/30d@00:00' }, /^MARKET_API_QUOTA begins anew at a time of the day/],
-
+    [{ MARKET_API_RATE: '5/1s@00:00' }, /^MARKET_API_RATE is no rate such as 5\/1s/],
     [{ MARKET_API_CONCURRENCY: '0' }, /^MARKET_API_CONCURRENCY is no number of calls/],
     [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL is not one of fatal, error, warn, info/],
     [{ MIRROR_SCHEDULE_NEWS: 'hourly' }, /^MIRROR_SCHEDULE_NEWS: a schedule is "every 2m", a/],
-
     [
       { MIRROR_SCHEDULE_NEW: 'off' },
       /^MIRROR_SCHEDULE_NEW names no job \(did you mean MIRROR_SCHEDULE_NEWS\b.*known are .*_NEWS/,
     ],
-
     [{ MIRROR_ROWS_NEWS: 'a..b' }, /^MIRROR_ROWS_NEWS holds 'a..b', which is no path such as data/],
-
     [
       { MIRROR_DRI: '/srv' },
       /^MIRROR_DRI is no setting \(did you mean MIRROR_DIR\?\): correct or unset it\n$/,

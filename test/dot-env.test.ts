@@ -37,7 +37,6 @@ describe('in another encoding than UTF-8 it is refused, and told in which', () =
   test.each([
     ['UTF-16 (little-endian)', little(`\uFEFF${text}`)],
     ['UTF-16 (big-endian)', big(`\uFEFF${text}`)],
-
     ['UTF-32', Buffer.concat([little('\uFEFF\0'), little('A\0B\0')])],
   ])('%s', (encoding, bytes) => {
     const file = fileWith('');

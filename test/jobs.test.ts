@@ -79,7 +79,7 @@ describe.each(jobs)('$name', (job) => {
   });
 
   test('keeps a history of the same columns, where rows can change', () => {
-    expect(versions !== undefined).toBe(job.reading === 'walk');
+    expect(versions !== undefined).toBe(job.reading === 'list');
     if (versions) {
       const present = columnsInDatabase(`${job.table}_history`).map(({ name }) => name);
       expect(present).toEqual(shown(...versioned, ...validity));

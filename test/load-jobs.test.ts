@@ -37,17 +37,17 @@ test('every file is a job, named by its file, in the order of the names', async 
   writeFileSync(join(folder, 'README.md'), '');
   const jobs = await load();
   expect(jobs.map(({ name }) => name)).toEqual(['funding-rates', 'orders']);
-  expect(jobs[1]).toMatchObject({ path: '/api/v1/orders', reading: 'walk', contract: undefined });
+  expect(jobs[1]).toMatchObject({ path: '/api/v1/orders', weight: 1, reading: 'list', contract: undefined });
 });
 
 describe('one bad file stops the start, and is named with what is wrong with it', () => {
   test.each([
     ['Orders.js', {}, /a job's file is named in lower case with hyphens/],
-
     ['orders.js', { path: `'api/v1/orders'` }, /path is not a path such as/],
-
+    ['orders.js', { path: `'/api/v1/orders?limit=1'` }, /path is not a path such as/],
     ['orders.js', { schedule: `'sometimes'` }, /schedule is not a schedule such as/],
-
+    ['orders.js', { scope: `''` }, /scope/],
+    ['orders.js', { about: `''` }, /about/],
     ['orders.js', { weight: '0' }, /weight/],
     ['orders.js', { views: 'viewsOf()' }, /cannot be loaded: viewsOf is not defined/],
   ])('%s with %o', async (file, replaced, message) => {

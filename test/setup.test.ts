@@ -139,7 +139,6 @@ describe('what is missing is installed, all at once, and nothing the second time
         'dnf install -y python3 sqlite openssl procps-ng util-linux-script systemd libfaketime golang-github-prometheus chromium postgresql-server',
       ],
     ],
-
     [
       'with apt-get, of whose package prometheus only promtool is taken, so that no service starts',
       ['--tests'],
@@ -208,7 +207,6 @@ describe('what it cannot do it says in one line', () => {
       () => undefined,
       'unknown option --test: there is only --tests, for what only the tests use',
     ],
-
     [
       'with a Node.js that is too old',
       [],
@@ -221,7 +219,6 @@ describe('what it cannot do it says in one line', () => {
       () => undefined,
       `found no redis-server and no apt-get, dnf, apk or brew to install it with: ${again}`,
     ],
-
     [
       'where npm fails',
       [],

@@ -68,7 +68,6 @@ test.each([
   ['without a zone, in UTC', '2026-11-21T13:30', 20],
   ['without a zone, an hour that has not come where the machine stands', '2026-11-21 18:30:15.5', 21],
   ['with a zone', '2026-11-21T19:00+02:00', 20],
-
   ['as a while ago', '1h', 21],
   ['as a while ago, in words', '3 hours ago', 20],
 ])('%s: %s', async (_, time, rows) => {
@@ -81,22 +80,15 @@ describe('is refused with one line that says why', () => {
   const unread = /cannot read '.*' as a time; write 2026-03-01, 2026-03-01T12:00 \(UTC\)/;
   test.each([
     ['2026-02-30', noSuch],
-
     ['2026-00-10', noSuch],
-
     ['2026-11-21T24:00:00Z', noSuch],
-
     ['2026-11-21T13:00:60Z', noSuch],
-
     ['2026-11-21T13:00-01:60', noSuch],
     ['99999999999d', noSuch],
     ['yesterday', unread],
     ['', unread],
-
     ['21.11.2026', unread],
-
     ['2026-11-21T13:00 02:00', /a \+ in an address is written %2B/],
-
     ['1763726400000', unread],
   ])('%s', (time, line) => {
     expect(parseTime(time, Date.parse('2026-11-21T20:00:00Z'))).toEqual({
@@ -136,7 +128,6 @@ test.each([
   ['2026-03-01T12:30+02:00', '2026-03-01T10:30:00.000Z'],
   ['2026-03-01T00:30:00-0300', '2026-03-01T03:30:00.000Z'],
   ['2024-02-29', '2024-02-29T00:00:00.000Z'],
-
   [' 2026-03-01 ', '2026-03-01T00:00:00.000Z'],
   ['2h', '2026-11-21T10:00:00.000Z'],
   ['1.5h', '2026-11-21T10:30:00.000Z'],

@@ -94,7 +94,7 @@ async function work(
       while (done < first + after) {
         if (!(await call(job))) continue;
         done += 1;
-        if (done === first) [firstMs, firstRefusals] = [clock.now() - begunAt, world.refusals.all];
+        if (done === first) [firstMs, firstRefusals] = [clock.now() - begunAt, world.refused];
       }
     }),
   );
@@ -102,6 +102,6 @@ async function work(
     firstMs,
     afterMs: clock.now() - begunAt - firstMs,
     firstRefusals,
-    afterRefusals: world.refusals.all - firstRefusals,
+    afterRefusals: world.refused - firstRefusals,
   };
 }

@@ -14,20 +14,18 @@ export type WorldSpec = {
   latencyMs: number;
   /** Which endpoints' successes tell Limit and Remaining. */
   headers?: 'all' | 'one' | 'none';
-  retryAfter?: 'absent' | 'right' | 'wrong';
   /** Share of the quota that others take, evenly over time. */
   others?: number;
   /** Part of the calls that are answered 503. */
   unavailable?: number;
-  /** After so many accepted calls the limits are multiplied. */
-  change?: { after: number; quota?: number; rate?: number };
 };
 
 export type World = {
   call(job: string): Promise<RequestOutcome>;
   /** When all limits will accept a call; takes it if that is now. For the optimum that knows them. */
   takeOrNext(): number;
-  refusals: { all: number; rate: number; concurrency: number; quota: number };
+  /** How many calls were refused. */
+  refused: number;
 };
 
 /** The endpoint that tells Limit and Remaining where just one does. */
@@ -36,9 +34,8 @@ const TELLING = 'ai-signals';
 export function createWorld(spec: WorldSpec, clock: Clock, random: Random): World {
   const quota = spec.quota && createLimiter(spec.quota, random());
   const rate = spec.rate && createLimiter(spec.rate, random());
-  const refusals = { all: 0, rate: 0, concurrency: 0, quota: 0 };
   const begunAt = clock.now();
-  let accepted = 0;
+  let refused = 0;
   let underWay = 0;
   let othersTook = 0;
 
@@ -50,33 +47,18 @@ export function createWorld(spec: WorldSpec, clock: Clock, random: Random): Worl
       quota.take(begunAt + (othersTook + 1) * everyMs);
   }
 
-  function change(): void {
-    accepted += 1;
-    if (accepted !== spec.change?.after) return;
-    if (quota) quota.limit = Math.round(quota.limit * (spec.change.quota ?? 1));
-    if (rate) rate.limit *= spec.change.rate ?? 1;
-  }
-
-  function refusedBy(): 'rate' | 'concurrency' | 'quota' | null {
+  function isAccepted(): boolean {
     const now = clock.now();
-    if (underWay >= (spec.concurrency ?? Number.POSITIVE_INFINITY)) return 'concurrency';
-    if (rate && !rate.take(now)) return 'rate';
+    if (underWay >= (spec.concurrency ?? Number.POSITIVE_INFINITY)) return false;
+    if (rate && !rate.take(now)) return false;
     othersTake();
-    if (quota && !quota.take(now)) return 'quota';
-    return null;
-  }
-
-  function retryAfter(by: 'rate' | 'concurrency' | 'quota'): number | null {
-    if (!spec.retryAfter || spec.retryAfter === 'absent') return null;
-    if (spec.retryAfter === 'wrong')
-      return [0, -3_600_000, Number.NaN, 1_000, null][Math.floor(random() * 5)] ?? null;
-    const now = clock.now();
-    const ready = by === 'quota' ? quota?.readyAt(now) : by === 'rate' ? rate?.readyAt(now) : now + 1_000;
-    return Math.max(1, Math.ceil(((ready ?? now) - now) / 1_000)) * 1_000;
+    return !quota || quota.take(now);
   }
 
   return {
-    refusals,
+    get refused() {
+      return refused;
+    },
     async call(job) {
       const latencyMs = spec.latencyMs * 2 ** (2 * random() - 1);
       const silent = { limit: null, remaining: null, retryAfterMs: null };
@@ -85,15 +67,11 @@ export function createWorld(spec: WorldSpec, clock: Clock, random: Random): Worl
         await clock.sleep(latencyMs / 4);
         return { ...silent, status: 503 };
       }
-      const by = refusedBy();
-      if (by) {
-        refusals.all += 1;
-        refusals[by] += 1;
-        const told = retryAfter(by);
+      if (!isAccepted()) {
+        refused += 1;
         await clock.sleep(latencyMs / 4);
-        return { ...silent, status: 429, retryAfterMs: told };
+        return { ...silent, status: 429 };
       }
-      change();
       const tells = quota && (spec.headers === 'all' || (spec.headers !== 'none' && job === TELLING));
       const pair = tells ? { limit: quota.limit, remaining: quota.remaining(clock.now()) } : {};
       underWay += 1;
@@ -108,7 +86,6 @@ export function createWorld(spec: WorldSpec, clock: Clock, random: Random): Worl
       if (at > now) return at;
       rate?.take(now);
       quota?.take(now);
-      change();
       return now;
     },
   };
@@ -116,23 +93,24 @@ export function createWorld(spec: WorldSpec, clock: Clock, random: Random): Worl
 
 export type LimiterKind = 'fixed' | 'sliding' | 'bucket';
 
-/** `limit` may be changed at any time. */
-type Limiter = Counter & { limit: number };
+type Limiter = Counter & { readonly limit: number };
 
 /** @param phase where the windows of `fixed` begin, as a part of the period. */
 function createLimiter({ kind, limit, periodMs, burst = limit }: LimiterSpec, phase: number): Limiter {
-  const pool = { limit };
-  const allowed = () => pool.limit;
   const counters: Record<LimiterKind, () => Counter> = {
-    fixed: () => shifted(fixedWindow(allowed, periodMs), phase * periodMs),
-    sliding: () => slidingWindow(allowed, periodMs),
+    fixed: () =>
+      shifted(
+        fixedWindow(() => limit, periodMs),
+        phase * periodMs,
+      ),
+    sliding: () => slidingWindow(() => limit, periodMs),
     bucket: () =>
       refill(
-        () => (pool.limit * burst) / limit,
-        () => pool.limit / periodMs,
+        () => burst,
+        () => limit / periodMs,
       ),
   };
-  return Object.assign(pool, counters[kind]());
+  return { limit, ...counters[kind]() };
 }
 
 function shifted(counter: Counter, byMs: number): Counter {

@@ -42,7 +42,7 @@ function refuseOthers({ name, contract, reading }: Job): void {
       'usage',
       `forget: the specification says where the rows of ${name} are and what identifies them`,
     );
-  if (reading === 'snapshot')
+  if (reading === 'response')
     throw new Failure(
       'usage',
       `forget: ${name} is kept as whole responses, which have neither place nor key`,

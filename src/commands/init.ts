@@ -318,7 +318,7 @@ export function renderEnvFile(
   const hints = Object.values(hintSettings).map((setting) => [
     `# ${setting.meaning}`,
     ...jobs
-      .filter(({ schemas, reading }) => schemas === null && reading === 'walk')
+      .filter(({ schemas, reading }) => schemas === null && reading === 'list')
       .map((job) => line(settingOf(job.name, setting), given[settingOf(job.name, setting)])),
   ]);
   const others = Object.entries(foreign).map(([name, value = '']) => `${name}=${quoted(name, value)}`);

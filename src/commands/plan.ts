@@ -100,7 +100,7 @@ function renderBalance({ calls, available, left, schedules, ...plan }: PlanJson,
     available === null || left === null
       ? renderLast(plan.quota, calls)
       : [
-          `The quota has ${number(available, 0)} calls for this day; the plan takes ${number(calls, 0)} and leaves ${most}${number(left, 0)}`,
+          `The quota has ${number(available, 0)} calls for these 24 hours; the plan takes ${number(calls, 0)} and leaves ${most}${number(left, 0)}`,
         ];
   const starved = plan.datasets.filter(({ walks, runs }) => walks !== null && walks < Math.min(0.99, runs));
   const scarce = 'The schedules need more than that: the longer intervals above are what the quota allows';

@@ -93,7 +93,7 @@ function print(
     return void stdout.write(`${printableJson(all)}\n`);
   }
   for (const { report, message, exitCode } of lines) {
-    const isNamed = message.startsWith(`${report}.sql`);
+    const isNamed = [`${report}.sql`, `${report}:`].some((name) => message.startsWith(name));
     const line = `${isNamed ? '' : `${report}: `}${hint(printable(message))}\n`;
     (exitCode === exitCodes.done ? stdout : stderr).write(line);
   }

@@ -86,23 +86,26 @@ async function runShip(names: string[], options: ShipOptions, context: Context):
 
 const shipReport = (isVerified: boolean): SinkReport<PostgresLoad> => ({
   lines(shipped) {
-    const { how, to, problems } = shipped;
+    const { how, to, problems, notes } = shipped;
     const done = isVerified || how === 'loaded anew' ? renderComparison(shipped) : renderSent(shipped);
-    return [[`${done}, up to change ${to}`, ...problems].join('; ')];
+    return [[`${done}, up to change ${to}`, ...problems].join('; '), ...notes.map(indented)];
   },
   json: (shipped) => ({ shipped }),
   exitCode: ({ problems }) => (problems.length > 0 ? exitCodes.incomplete : exitCodes.done),
 });
 
 const shipCheckReport: SinkReport<PostgresCheck> = {
-  lines({ differences, problems }) {
+  lines({ differences, problems, notes }) {
     const differing = renderDiffering(differences);
-    return [[differing ? `differs: ${differing}` : equal(problems), ...problems].join('; ')];
+    const said = [differing ? `differs: ${differing}` : equal(problems), ...problems].join('; ');
+    return [said, ...notes.map(indented)];
   },
   json: (checked) => ({ checked }),
   exitCode: ({ differences, problems }) =>
     differences.length > 0 || problems.length > 0 ? exitCodes.incomplete : exitCodes.done,
 };
+
+const indented = (note: string) => `  ${note}`;
 
 const equal = (problems: readonly string[]) =>
   problems.length === 0 ? 'both sides are equal' : 'all else is equal';

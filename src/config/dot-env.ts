@@ -3,6 +3,7 @@
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { Failure } from '../base/errors.ts';
+import { whyForeign } from '../base/foreign.ts';
 import { textIn } from '../base/text-file.ts';
 import { isOurs } from '../config.ts';
 
@@ -11,9 +12,6 @@ const isRead = (name: string) => isOurs(name) || name.startsWith('AWS_');
 
 /** Names by which Node.js and the system's loader run code. */
 const dangerous = /^(?:NODE|LD)_/;
-
-const ROOT = 0;
-const WRITABLE_BY_OTHERS = 0o022;
 
 /** The settings in the text of such a file. Editors of Windows begin it with a byte order mark, which is no letter of the first name. */
 export const parseDotEnv = (text: string) => parseEnv(text.replace(/^\uFEFF/, ''));
@@ -57,15 +55,13 @@ function readTrusted(file: string, user: number | undefined): Buffer | undefined
 
 function refuseForeign(
   file: string,
-  { mode, uid }: { mode: number; uid: number },
+  found: { mode: number; uid: number; gid: number },
   user: number | undefined,
 ): void {
-  if (user === undefined) return;
-  if (uid !== user && uid !== ROOT)
+  const foreign = whyForeign(found, { user });
+  if (foreign)
     throw new Failure(
       'config',
-      `${file} belongs to another user (${uid}), who decides what is in it: chown it, or remove it`,
+      `${file} ${foreign.why}${foreign.isOwned ? `: chmod 600 ${file}` : ', who decides what is in it: chown it, or remove it'}`,
     );
-  if (mode & WRITABLE_BY_OTHERS)
-    throw new Failure('config', `${file} may be written by other users: chmod 600 ${file}`);
 }

@@ -74,7 +74,7 @@ export const settings = {
   limits: {
     quota: optional(
       'MARKET_API_QUOTA',
-      "the account's quota, if you know it: `1000/1d`; with `@00:00`, the UTC time at which it begins anew, else it counts over any such time; unset: learnt",
+      "the account's quota, if you know it: `1000/1d`; with `@00:00`, the UTC time at which it begins anew, else it counts over any such time (`31d` for a month of the calendar); unset: learnt",
       readQuota,
     ),
     rate: optional(

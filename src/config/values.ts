@@ -44,7 +44,7 @@ export type CallLimit = { calls: number; periodMs: number; startMs: number | nul
 export type AccountLimits = { quota: CallLimit | null; rate: CallLimit | null; concurrency: number | null };
 
 const LIMIT =
-  /^(?<calls>\d{1,9})\s*\/\s*(?<period>[\d.]+\s*[a-z]+|[a-z]+)(?:\s*@\s*(?<hour>\d\d):(?<minute>\d\d))?$/i;
+  /^(?<calls>\d{1,9})\s*\/\s*(?<period>[\d.]+\s*[a-z]+|[a-z]+)(?:\s*@\s*(?<hour>\d{1,2}):(?<minute>\d\d))?$/i;
 const LONGEST_PERIOD_MS = 400 * DAY_MS;
 
 /** `1000/1d`, `1000/1d@00:00`. */
@@ -73,8 +73,10 @@ export function readConcurrency(text: string): number {
 
 function readCallLimit(text: string): CallLimit | null {
   const { calls = '', period = '', hour, minute } = LIMIT.exec(text.trim())?.groups ?? {};
-  const periodMs = millisecondsOf(/^\d/.test(period) ? period : `1${period}`);
-  if (!(Number(calls) > 0) || !periodMs || periodMs > LONGEST_PERIOD_MS) return null;
+  // `M` may mean a month, and is a minute elsewhere.
+  if (/^\d*\s*M$/.test(period)) return null;
+  const periodMs = millisecondsOf(/^[a-z]/i.test(period) ? `1${period}` : period) ?? 0;
+  if (!(Number(calls) > 0) || periodMs < 1 || periodMs > LONGEST_PERIOD_MS) return null;
   if (hour === undefined) return { calls: Number(calls), periodMs, startMs: null };
   if (Number(hour) > 23 || Number(minute) > 59) return null;
   return { calls: Number(calls), periodMs, startMs: (Number(hour) * 60 + Number(minute)) * 60_000 };

@@ -62,8 +62,6 @@ export function keepReporting(parts: ReportingParts): Reporting {
   const running = new Map<string, Promise<void>>();
   /** What was logged last of a report, of sending and of the folder: the same is not logged again. */
   const logged = new Map<string, string>();
-  /** How often a report failed in a row, as its file is now. */
-  const failing = new Map<string, { sql: string; failures: number }>();
   let sending: Promise<void> | undefined;
   let scheduled = '';
   let wake = () => {};
@@ -121,7 +119,7 @@ export function keepReporting(parts: ReportingParts): Reporting {
   function isDue(report: Report, facts: ReturnType<typeof factsNow>, early = 0): boolean {
     if (running.has(report.name) || signal.aborted) return false;
     const known = facts.known.find(({ name }) => name === report.name);
-    const { at, unproven } = reportDue(report, known, facts, Math.max(1, failuresOf(report)));
+    const { at, unproven } = reportDue(report, known, facts);
     if (unproven !== null && known?.waits === null)
       state.wait(report.name, report.sql, known.reads, unproven);
     const every = report.run !== 'on change' && 'every' in report.run ? report.run.every : 0;
@@ -152,32 +150,15 @@ export function keepReporting(parts: ReportingParts): Reporting {
         { report: name, rows, newRows, ...(file && { file }), ms: Math.round(clock.monotonic() - began) },
         'report complete',
       );
-      if (error) {
-        noteFailure(report);
-        return warnOnce(name, error);
-      }
+      if (error) return warnOnce(name, error);
       logged.delete(name);
-      failing.delete(name);
     } catch (thrown) {
       if (signal.aborted) return;
       const { message, stack } = toError(thrown);
       if (thrown instanceof Unproven) log.info({ report: name, reason: message }, 'report waits for a proof');
-      else {
-        noteFailure(report);
-        if (thrown instanceof Failure) warnOnce(name, message);
-        else log.error({ report: name, reason: 'bug', err: message, stack }, 'report failed');
-      }
+      else if (thrown instanceof Failure) warnOnce(name, message);
+      else log.error({ report: name, reason: 'bug', err: message, stack }, 'report failed');
     }
-  }
-
-  function failuresOf({ name, sql }: Report): number {
-    const before = failing.get(name);
-    return before?.sql === sql ? before.failures : 0;
-  }
-
-  function noteFailure(report: Report): void {
-    const { name, sql } = report;
-    failing.set(name, { sql, failures: failuresOf(report) + 1 });
   }
 
   function send(): void {

@@ -4,7 +4,7 @@ import { type WaitReason, waitReasons } from '../base/errors.ts';
 import type { CallLimit } from '../config/values.ts';
 import { duration, number } from '../output/numbers.ts';
 import { type Ledger, nextReset, periodOf, reserveOf } from './ledger.ts';
-import { isApart, otherLimit, REFUSED_ANYWAY, reasonOf } from './machine.ts';
+import { isApart, isRefusedAnyway, otherLimit, REFUSED_ANYWAY, reasonOf } from './machine.ts';
 import { draftOf, readState, type State } from './state.ts';
 import { nextPeriod, spentOf } from './window.ts';
 
@@ -56,7 +56,7 @@ export function describe(state: State, now: number): Description {
   const { set, pools, apart, rate, concurrency } = state;
   const main = pools[''] as Ledger;
   const learnt = describeLedger(main, now);
-  const isOther = set.quota !== null && main.isTold && main.limit !== set.quota.calls;
+  const isOther = set.quota !== null && main.hasHeader && main.limit !== set.quota.calls;
   const allowed = set.concurrency ?? concurrency.allowed;
   return {
     quota: {
@@ -80,16 +80,24 @@ export function describe(state: State, now: number): Description {
             : `${concurrency.refused} at once were refused`,
     },
     waits: [...accountWaits(state, now), ...jobWaits(state, now)],
-    notes: [
-      ...(isOther ? [otherLimit(set.quota?.calls ?? 0, main.limit ?? 0)] : []),
-      ...(state.said.refusedAt === null ? [] : [REFUSED_ANYWAY]),
-    ],
+    notes: [...otherLimits(state), ...(isRefusedAnyway(state, now) ? [REFUSED_ANYWAY] : [])],
   };
 }
 
-function describeSet(limit: CallLimit, { answered, inFlight, seenAt }: State, now: number): Pool {
+/** Of any endpoint's header, those that are not what is set. */
+function otherLimits({ set: { quota }, pools }: State): string[] {
+  if (!quota) return [];
+  const named = Object.values(pools).flatMap(({ hasHeader, limit }) =>
+    hasHeader && limit !== null ? [limit] : [],
+  );
+  return [...new Set(named)]
+    .filter((limit) => limit !== quota.calls)
+    .map((limit) => otherLimit(quota.calls, limit));
+}
+
+function describeSet(limit: CallLimit, { spent, inFlight, seenAt }: State, now: number): Pool {
   const { calls, periodMs, startMs } = limit;
-  const remaining = Math.max(0, calls - spentOf(answered.quota, limit, now) - inFlight.length);
+  const remaining = Math.max(0, calls - spentOf(spent.quota, limit, now) - inFlight.length);
   const at = nextPeriod(limit, now);
   const start = startMs === null ? '' : `${new Date(startMs).toISOString().slice(11, 16)} UTC`;
   const says =
@@ -103,12 +111,12 @@ function describeSet(limit: CallLimit, { answered, inFlight, seenAt }: State, no
 }
 
 function describeLedger(ledger: Ledger, now: number): Pool {
-  const { limit, left, toldAt, isTold, resets } = ledger;
+  const { limit, left, knownAt, hasHeader, resets } = ledger;
   const period = periodOf(ledger);
   const times = resets === 2 ? 'twice' : `${number(resets)} times`;
   return {
-    ...{ limit: left === null ? null : limit, remaining: left, asOf: left === null ? null : toldAt },
-    source: left === null ? null : isTold ? 'header' : 'count',
+    ...{ limit: left === null ? null : limit, remaining: left, asOf: left === null ? null : knownAt },
+    source: left === null ? null : hasHeader ? 'header' : 'count',
     reserve: reserveOf(ledger),
     // No figure before it is known: somebody would plan by a guess.
     resets:
@@ -128,7 +136,7 @@ function accountWaits({ refused, pause }: State, now: number): Wait[] {
     waits.push({ job: null, until: refused[''].retryAt, reason: 'key_refused', why });
   }
   if (pause && pause.until > now) {
-    const by = pause.toldMs > 0 ? 'the API said for how long' : `most likely for its ${pause.cause}`;
+    const by = pause.retryAfterMs > 0 ? 'the API said for how long' : `most likely for its ${pause.cause}`;
     const why = `the API answered 429${inARow(pause.refusals)}: ${by}`;
     waits.push({ job: null, until: pause.until, reason: reasonOf(pause), why });
   }

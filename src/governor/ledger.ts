@@ -3,13 +3,13 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../base/clock.ts';
 
 export type Ledger = {
-  /** Calls in a full pool, as the header says (`isTold`) or as were counted. */
+  /** Calls in a full pool, as the header says (`hasHeader`) or as were counted. */
   limit: number | null;
-  isTold: boolean;
+  hasHeader: boolean;
   /** Less those answered since the header; null while nothing is known. */
   left: number | null;
   /** When the header said what is left; when a request was last let through at or below the reserve. */
-  toldAt: number;
+  knownAt: number;
   probedAt: number;
   /** A look is due, whatever is expected: a person asks. */
   isDue: boolean;
@@ -40,15 +40,15 @@ const PERIODS_OF_TRUST = 8;
 
 export function initialLedger(now: number): Ledger {
   return {
-    ...{ limit: null, isTold: false, left: null, toldAt: now, probedAt: now, isDue: false },
+    ...{ limit: null, hasHeader: false, left: null, knownAt: now, probedAt: now, isDue: false },
     ...{ reset: null, leastMs: 0, mostMs: null, resets: 0, quietAt: now, roseAt: now, used: 0, agreed: 0 },
   };
 }
 
 /** Calls that are left unused, so that the look whether more came is not refused. */
 export function reserveOf(ledger: Ledger): number {
-  const { limit, isTold } = ledger;
-  if (limit === null || !isTold) return 0;
+  const { limit, hasHeader } = ledger;
+  if (limit === null || !hasHeader) return 0;
   return periodOf(ledger) === null ? Math.min(24, Math.max(2, Math.ceil(0.03 * limit))) : 1;
 }
 
@@ -70,11 +70,11 @@ export function nextReset(ledger: Ledger, now: number): number | null {
 
 /** When one request may go to see whether more calls came. */
 export function nextProbe(ledger: Ledger): number {
-  const { reset, quietAt, toldAt, left, leastMs, mostMs, isTold } = ledger;
-  const probed = Math.max(toldAt, ledger.probedAt);
+  const { reset, quietAt, knownAt, left, leastMs, mostMs, hasHeader } = ledger;
+  const probed = Math.max(knownAt, ledger.probedAt);
   if (ledger.isDue) return probed;
   /** From the reserve it is not refused. */
-  const isFree = isTold && (left ?? 0) > 0;
+  const isFree = hasHeader && (left ?? 0) > 0;
   const period = periodOf(ledger);
   if (reset && period !== null) {
     const [first, last] = [reset.afterAt + period, reset.beforeAt + period];
@@ -96,46 +96,52 @@ export function nextProbe(ledger: Ledger): number {
 }
 
 /** A header says what is left. `others`: our requests in flight, which it may count or not. */
-export function told(ledger: Ledger, limit: number, remaining: number, others: number, now: number): void {
-  const { left, toldAt, isTold } = ledger;
-  const rise = left === null || !isTold ? 0 : remaining - (left - 1);
+export function readHeader(
+  ledger: Ledger,
+  limit: number,
+  remaining: number,
+  others: number,
+  now: number,
+): void {
+  const { left, knownAt, hasHeader } = ledger;
+  const rise = left === null || !hasHeader ? 0 : remaining - (left - 1);
   // At least half of what was used came back, and more than requests in flight explain, after it had stood still: it does not slide.
   const isJump = rise > 2 * others && rise >= Math.max(3, 0.5 * (limit - remaining + rise));
-  if (isJump && now - ledger.roseAt >= 0.5 * (now - ledger.quietAt)) hasReset(ledger, toldAt, now);
+  if (isJump && now - ledger.roseAt >= 0.5 * (now - ledger.quietAt)) hasReset(ledger, knownAt, now);
   if (rise > others) ledger.roseAt = now;
-  Object.assign(ledger, { limit, isTold: true, left: remaining, toldAt: now, isDue: false });
+  Object.assign(ledger, { limit, hasHeader: true, left: remaining, knownAt: now, isDue: false });
   ledger.used += 1;
   // A full pool does not show whether it reset.
   if (remaining >= limit - 1 - others && !ledger.reset) ledger.quietAt = now;
 }
 
 /** A request was accepted without a word of the quota. */
-export function accepted(ledger: Ledger, now: number): void {
+export function acceptedWithoutHeader(ledger: Ledger, now: number): void {
   ledger.isDue = false;
   if (ledger.left === 0) {
     // More came. A counted limit is believed once a second count agreed.
-    hasReset(ledger, ledger.toldAt, now);
-    const isBelieved = ledger.isTold || (ledger.agreed > 0 && ledger.agreed % PERIODS_OF_TRUST !== 0);
+    hasReset(ledger, ledger.knownAt, now);
+    const isBelieved = ledger.hasHeader || (ledger.agreed > 0 && ledger.agreed % PERIODS_OF_TRUST !== 0);
     if (isBelieved) ledger.agreed += 1;
-    Object.assign(ledger, { left: isBelieved ? ledger.limit : null, toldAt: now });
+    Object.assign(ledger, { left: isBelieved ? ledger.limit : null, knownAt: now });
   }
-  madeCall(ledger);
+  countCall(ledger);
 }
 
 /** A request counts as made, whatever became of it. */
-export function madeCall(ledger: Ledger): void {
+export function countCall(ledger: Ledger): void {
   ledger.used += 1;
   if (ledger.left !== null) ledger.left = Math.max(0, ledger.left - 1);
 }
 
 /** Calls are refused for want of quota. `isNew`: they were not before. */
 export function ranOut(ledger: Ledger, isNew: boolean, now: number): void {
-  if (!ledger.isTold && isNew) {
+  if (!ledger.hasHeader && isNew) {
     const limit = Math.max(1, ledger.used);
     const isSame = ledger.limit !== null && Math.abs(limit - ledger.limit) <= Math.max(1, 0.02 * limit);
     Object.assign(ledger, { limit, agreed: isSame ? ledger.agreed + 1 : 0 });
   }
-  Object.assign(ledger, { left: 0, toldAt: now, probedAt: now, isDue: false });
+  Object.assign(ledger, { left: 0, knownAt: now, probedAt: now, isDue: false });
 }
 
 function hasReset(ledger: Ledger, afterAt: number, beforeAt: number): void {

@@ -3,11 +3,11 @@
 import type { WaitReason } from '../base/errors.ts';
 import type { AccountLimits } from '../config/values.ts';
 import { initialLedger, type Ledger } from './ledger.ts';
-import type { Answered } from './window.ts';
+import type { CallGroup } from './window.ts';
 
 /** Times in epoch milliseconds end in `At` or `Until`. */
 export type State = {
-  version: 6;
+  version: 7;
   /** Of the latest event. */
   seenAt: number;
   /** As the process that asked last has them set. */
@@ -15,15 +15,15 @@ export type State = {
   inFlight: RequestInFlight[];
   nextId: number;
   /** Requests with smaller ids were sent before the latest pause: their responses teach nothing. */
-  eraId: number;
-  /** For limits that are set: what was answered within their windows. */
-  answered: { quota: Answered; rate: Answered };
+  firstIdSincePause: number;
+  /** For limits that are set: calls that were answered within their windows. */
+  spent: { quota: CallGroup[]; rate: CallGroup[] };
   /** What is learnt of the quota, by pool: '' is the account's. */
   pools: Record<string, Ledger>;
   /** Of endpoints that report a quota, its pool. */
   poolOf: Record<string, string>;
   /** Calls of the others since the account's pool was reported; and how often in a row they did not lower it. */
-  untold: Record<string, number>;
+  silentCalls: Record<string, number>;
   apart: Record<string, number>;
   rate: Rate;
   concurrency: Concurrency;
@@ -34,8 +34,8 @@ export type State = {
   refused: Record<string, { times: number; retryAt: number; sinceId: number }>;
   /** Which key that was. */
   refusedKey: KeyMark | null;
-  /** What contradicts the settings, and was said once: another limit in the header; a 429 in spite of all. */
-  said: { limit: number | null; refusedAt: number | null };
+  /** What contradicts the settings, and was said once: other limits in the header; when a call was refused in spite of all. */
+  said: { limits: number[]; refusedAt: number | null };
 };
 
 export type RequestInFlight = {
@@ -53,7 +53,8 @@ export type RequestInFlight = {
 /** The learnt rate. */
 export type Rate = {
   perSecond: number;
-  freeAt: number;
+  /** When the next request may go. */
+  nextAt: number;
   /** Accepted since then. */
   sinceAt: number;
   accepted: number;
@@ -73,7 +74,7 @@ export type Pause = {
   refusedAt: number;
   until: number;
   /** What the API said in Retry-After; 0 where it said nothing. */
-  toldMs: number;
+  retryAfterMs: number;
   refusals: number;
   /** In flight at the refusal; 1 where several were refused together, since their number is not the cause then. */
   inFlight: number;
@@ -81,8 +82,8 @@ export type Pause = {
   cause: 'quota' | 'rate' | 'concurrency';
 };
 
-/** `isBlocked`: by what lies between us and the API. Not before `toldUntil`, whoever asks: the end of a Retry-After. */
-export type Outage = { failures: number; until: number; toldUntil: number; isBlocked: boolean };
+/** `isBlocked`: by what lies between us and the API. Not before `retryAfterUntil`, whoever asks: the end of a Retry-After. */
+export type Outage = { failures: number; until: number; retryAfterUntil: number; isBlocked: boolean };
 
 /** Distinguishes a key from another one by a few digits of its digest with `salt`. */
 export type KeyMark = { salt: string; digest: string };
@@ -119,30 +120,30 @@ export type Decision =
 
 export function initialState(now = 0): State {
   return {
-    version: 6,
+    version: 7,
     seenAt: now,
     set: { quota: null, rate: null, concurrency: null },
     inFlight: [],
     nextId: 1,
-    eraId: 0,
-    answered: { quota: [], rate: [] },
+    firstIdSincePause: 0,
+    spent: { quota: [], rate: [] },
     pools: { '': initialLedger(now) },
     poolOf: {},
-    untold: {},
+    silentCalls: {},
     apart: {},
-    rate: { perSecond: 10, freeAt: now, sinceAt: now, accepted: 0, base: null, calm: 0, patience: 400 },
+    rate: { perSecond: 10, nextAt: now, sinceAt: now, accepted: 0, base: null, calm: 0, patience: 400 },
     concurrency: { allowed: 2, streak: 0, refused: null, patience: 100 },
     pause: null,
     outages: {},
     refused: {},
     refusedKey: null,
-    said: { limit: null, refusedAt: null },
+    said: { limits: [], refusedAt: null },
   };
 }
 
 /** The kept state; a new one where there is none, or one of another version. */
 export function readState(kept: unknown, now: number): State {
-  return (kept as State | null | undefined)?.version === 6 ? (kept as State) : initialState(now);
+  return (kept as State | null | undefined)?.version === 7 ? (kept as State) : initialState(now);
 }
 
 /** A smaller step back is NTP's. */

@@ -6,7 +6,7 @@ import type { CallLimit } from '../config/values.ts';
  * Calls by the time of their response, since only then it is sure that the API has counted them; in groups, since a window may hold
  * thousands. A group counts as answered with its last one.
  */
-export type Answered = { fromAt: number; lastAt: number; calls: number }[];
+export type CallGroup = { fromAt: number; lastAt: number; calls: number };
 
 /** A group is at most this part of a sliding window. */
 const GROUP = 1 / 32;
@@ -27,10 +27,10 @@ export function nextPeriod({ periodMs, startMs }: CallLimit, now: number): numbe
   return startMs === null ? null : periodStart(now - CLOCKS_DIFFER_MS, startMs, periodMs) + periodMs;
 }
 
-export function countAnswered(answered: Answered, calls: number, limit: CallLimit, now: number): void {
+export function countSpent(spent: CallGroup[], calls: number, limit: CallLimit, now: number): void {
   const since = countedSince(limit, now);
-  while (answered[0] && answered[0].lastAt < since) answered.shift();
-  const last = answered.at(-1);
+  while (spent[0] && spent[0].lastAt < since) spent.shift();
+  const last = spent.at(-1);
   const { startMs, periodMs } = limit;
   const isOfGroup =
     last &&
@@ -39,22 +39,22 @@ export function countAnswered(answered: Answered, calls: number, limit: CallLimi
       : periodStart(last.fromAt + CLOCKS_DIFFER_MS, startMs, periodMs) ===
         periodStart(now + CLOCKS_DIFFER_MS, startMs, periodMs));
   if (isOfGroup) Object.assign(last, { lastAt: Math.max(last.lastAt, now), calls: last.calls + calls });
-  else answered.push({ fromAt: now, lastAt: now, calls });
+  else spent.push({ fromAt: now, lastAt: now, calls });
 }
 
-export function spentOf(answered: Answered, limit: CallLimit, now: number): number {
+export function spentOf(spent: CallGroup[], limit: CallLimit, now: number): number {
   const since = countedSince(limit, now);
-  return answered.reduce((sum, { lastAt, calls }) => (lastAt >= since ? sum + calls : sum), 0);
+  return spent.reduce((sum, { lastAt, calls }) => (lastAt >= since ? sum + calls : sum), 0);
 }
 
 /** When one more call may go, beside those in flight; null where one of these has to end first. */
-export function freeAt(answered: Answered, inFlight: number, limit: CallLimit, now: number): number | null {
-  let over = spentOf(answered, limit, now) + inFlight + 1 - limit.calls;
+export function nextFree(spent: CallGroup[], inFlight: number, limit: CallLimit, now: number): number | null {
+  let over = spentOf(spent, limit, now) + inFlight + 1 - limit.calls;
   if (over <= 0) return now;
   const next = nextPeriod(limit, now);
   if (next !== null) return next + CLOCKS_DIFFER_MS;
   const since = countedSince(limit, now);
-  for (const { lastAt, calls } of answered) {
+  for (const { lastAt, calls } of spent) {
     if (lastAt < since) continue;
     over -= calls;
     if (over <= 0) return lastAt + limit.periodMs + 1;

@@ -17,7 +17,7 @@ const declaration = (name: string) =>
     scope: z.string().min(1).nullable(),
     schedule: z.string().refine(isSchedule, 'is not a schedule such as "every 2m"'),
     weight: z.number().positive(),
-    reading: z.enum(['walk', 'snapshot']),
+    reading: z.enum(['list', 'response']),
     tables: z.object({ rows: z.object() }),
   });
 

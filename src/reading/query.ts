@@ -79,13 +79,24 @@ export type RunQuery = <T>(
   read: (answer: Answer) => Promise<T>,
 ) => Promise<T>;
 
-/** Starts a process for one query at once: a start takes longer than most answers, and `use` prepares the query meanwhile. */
+/** Starts a process for queries at once: a start takes longer than most answers, and `use` prepares the query meanwhile. */
 export async function withQueryProcess<T>(use: (query: RunQuery) => Promise<T>): Promise<T> {
-  const process = startQueryProcess();
+  let process: QueryProcess | undefined = startQueryProcess();
   try {
-    return await use(process.rows);
+    return await use(async (...query) => {
+      process ??= startQueryProcess();
+      try {
+        return await process.rows(...query);
+      } finally {
+        // Whoever left an answer in the middle leaves what is on its way to the next question.
+        if (!process.isFree()) {
+          process.end();
+          process = undefined;
+        }
+      }
+    });
   } finally {
-    process.end();
+    process?.end();
   }
 }
 

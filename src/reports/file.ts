@@ -1,8 +1,20 @@
 /** A report as its file says it: a `.sql` file whose first comments say when it runs, how fresh its data must be, and whom it tells. */
 
-import { closeSync, fstatSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { extname, isAbsolute, join, normalize, sep } from 'node:path';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
+import { dirname, extname, isAbsolute, join, normalize, sep } from 'node:path';
+import { makeFolder } from '../base/disk.ts';
 import { Failure, toError } from '../base/errors.ts';
+import { whyForeign } from '../base/foreign.ts';
 import { nearest } from '../base/near.ts';
 import { printable } from '../base/printable.ts';
 import { parseSchedule, type Schedule } from '../base/schedule.ts';
@@ -39,6 +51,9 @@ type Word = (typeof words)[number];
 
 const ENDING = '.sql';
 
+/** Of a file: the daemon reads all of them again and again. */
+const MAX_FILE_BYTES = 1_000_000;
+
 /**
  * Reads every report of a folder. One that is wrong stops no other.
  * @param hasWebhook whether there is one to tell.
@@ -48,13 +63,15 @@ export function readReportFiles(folder: string, hasWebhook: boolean): ReportFile
   const reports: Report[] = [];
   const mistakes: Mistake[] = [];
   for (const file of filesIn(folder)) {
-    const name = file.slice(0, -ENDING.length);
+    const isNamed = file.endsWith(ENDING);
+    const name = isNamed ? file.slice(0, -ENDING.length) : file;
     const add = (message: string, line?: number) =>
       mistakes.push({
         report: name,
         message: `${printable(file)}${line === undefined ? '' : `:${line}`}: ${message}`,
       });
     try {
+      if (!isNamed) throw new Failure('config', `name it ${file.slice(0, -ENDING.length)}${ENDING}`);
       if (!/^\w[\w.-]*$/.test(name))
         throw new Failure('config', 'name it with letters, digits and . _ - alone');
       const before = mistakes.length;
@@ -82,7 +99,7 @@ function filesIn(folder: string): string[] {
   try {
     refuseOthers(statSync(folder));
     return readdirSync(folder)
-      .filter((file) => file.endsWith(ENDING) && !file.startsWith('.'))
+      .filter((file) => file.toLowerCase().endsWith(ENDING) && !file.startsWith('.'))
       .sort();
   } catch (thrown) {
     const why = thrown instanceof Failure ? thrown.message : `cannot be read (${codeOf(thrown)})`;
@@ -93,10 +110,12 @@ function filesIn(folder: string): string[] {
 function readOwn(file: string): string {
   let opened: number | undefined;
   try {
-    opened = openSync(file, 'r');
+    // A pipe would wait for somebody who writes to it.
+    opened = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     const found = fstatSync(opened);
     if (!found.isFile()) throw new Failure('config', 'is no file');
     refuseOthers(found);
+    if (found.size > MAX_FILE_BYTES) throw new Failure('config', 'is larger than 1 MB');
     return textIn(readFileSync(opened), 'the file');
   } catch (thrown) {
     throw thrown instanceof Failure ? thrown : new Failure('config', `cannot be read (${codeOf(thrown)})`);
@@ -107,19 +126,15 @@ function readOwn(file: string): string {
 
 const codeOf = (thrown: unknown) => (thrown as NodeJS.ErrnoException).code ?? toError(thrown).message;
 
-/** A group with the number of its user is his alone, where each user has one. */
-function refuseOthers({ mode, uid, gid }: { mode: number; uid: number; gid: number }): void {
-  const own = process.getuid?.() ?? uid;
-  if (uid !== own && uid !== 0)
-    throw new Failure(
-      'config',
-      `belongs to another user (${uid}), and may hold a command: chown it to ${own}`,
-    );
-  if (mode & 0o002 || (mode & 0o020 && gid !== uid))
-    throw new Failure(
-      'config',
-      `may be written by other users (${(mode & 0o777).toString(8).padStart(4, '0')}), and may hold a command: chmod go-w`,
-    );
+function refuseOthers(found: { mode: number; uid: number; gid: number }): void {
+  const user = process.getuid?.();
+  const foreign = whyForeign(found, { user, allowsOwnGroup: true });
+  if (!foreign) return;
+  const mode = (found.mode & 0o777).toString(8).padStart(4, '0');
+  throw new Failure(
+    'config',
+    `${foreign.why}${foreign.isOwned ? ` (${mode})` : ''}, and may hold a command: ${foreign.isOwned ? 'chmod go-w' : `chown it to ${user}`}`,
+  );
 }
 
 /** One writes what is the receipt of the other, too. */
@@ -187,7 +202,7 @@ function parseReport(
   return report;
 }
 
-const HEADER = /^\s*--+\s*([A-Za-z][\w-]*)\s*:(?:\s+(.*))?$/;
+const HEADER = /^\s*--+\s*([A-Za-z][\w-]*)\s*([:=])(\s*)(.*)$/;
 
 /** The words of the comments before the SQL, and the lines on which they stand. */
 function readHeader(sql: string, add: (message: string, line?: number) => void) {
@@ -197,13 +212,18 @@ function readHeader(sql: string, add: (message: string, line?: number) => void) 
   for (const [at, text] of sql.split(/\r?\n/).entries()) {
     const line = at + 1;
     isHeader &&= /^\s*(--.*)?$/.test(text);
-    const [, written, value = ''] = HEADER.exec(text) ?? [];
+    const [, written, sign, space, value = ''] = HEADER.exec(text) ?? [];
     if (written === undefined) continue;
     const word = words.find((known) => known === written.toLowerCase());
+    // Other comments may have a colon within a word, such as an address.
+    const isWithin = space === '' && value !== '' && nearest(written, words) === '';
+    if (!word && (sign === '=' || isWithin)) continue;
     if (!isHeader) {
-      if (word)
+      if (word && sign === ':')
         add(`${word}: stands behind the beginning of the SQL, where it says nothing: move it up`, line);
-    } else if (!word)
+    } else if (word && sign === '=')
+      add(`${written} = is no word of a report: write ${word}: ${printable(value)}`, line);
+    else if (!word)
       add(
         `'${written}:' is no word of a report${nearest(written, words) || `; known are ${words.join(', ')}`}`,
         line,
@@ -247,11 +267,12 @@ function parseColumns(text: string): string[] {
 }
 
 const marks = ['date', 'time'] as const;
+const LEAVES = 'leaves the folder of reports: name a file below MIRROR_REPORTS_TO';
 
 function parseTo(text: string): Report['to'] {
   const path = normalize(text);
   if (isAbsolute(text) || path.split(sep)[0] === '..' || path.endsWith(sep) || /\0/.test(text))
-    throw new Error(`'${text}' leaves the folder of reports: name a file below MIRROR_REPORTS_TO`);
+    throw new Error(`'${text}' ${LEAVES}`);
   for (const [, mark = ''] of text.matchAll(/\{([^}]*)\}/g))
     if (!marks.some((known) => known === mark))
       throw new Error(`{${mark}} is neither {date} nor {time}${nearest(mark, marks)}`);
@@ -269,8 +290,23 @@ function attempt<Value>(work: () => Value): Value | undefined {
   }
 }
 
-/** Where the result of a run goes, below the folder. @param at ISO 8601 UTC. */
-export function fileOf(pattern: string, at: string): string {
+/**
+ * Where the result of a run goes; its folder is made. @param to the folder of all results. @param at ISO 8601 UTC.
+ * @throws Failure `usage` where a link leads out of that folder.
+ */
+export function fileOf({ to: file, lines }: Report, to: string, at: string): string | undefined {
+  if (!file) return undefined;
   const [date = '', time = ''] = at.slice(0, 19).split('T');
-  return pattern.replaceAll('{date}', date).replaceAll('{time}', time.replaceAll(':', ''));
+  const path = file.pattern.replaceAll('{date}', date).replaceAll('{time}', time.replaceAll(':', ''));
+  const folder = dirname(join(to, path));
+  makeFolder(to, 0o700);
+  let there = folder;
+  while (!existsSync(there)) there = dirname(there);
+  if (!`${realpathSync(there)}${sep}`.startsWith(`${realpathSync(to)}${sep}`))
+    throw new Failure(
+      'usage',
+      `to: '${path}' ${LEAVES.replace('reports', 'reports, through a link')}, line ${lines.to}`,
+    );
+  makeFolder(folder, 0o700);
+  return join(to, path);
 }

@@ -10,7 +10,7 @@ import type { Connection } from './connection.ts';
 import { agesOf, readList } from './shapes.ts';
 import { changeSources, quoted, removerSql, seqOf } from './sql.ts';
 
-/** Tells our views from those that a user made. */
+/** Begins the comment by which our views are told from those that a user made. */
 export const OURS = '/* declared by market-mirror';
 
 /** `column`: the one whose lists are shown; `names`: those that lead to them in `_body`, where they were found there. */

@@ -19,7 +19,6 @@ import {
 } from '../validate/keys.ts';
 import type { Connection } from './connection.ts';
 import { absentFrom, uniteNumbers, type WalkPages } from './pages.ts';
-import { createSequence } from './sequence.ts';
 import { quoted } from './sql.ts';
 
 /** What a whole walk has met, to find the key in it. */
@@ -114,6 +113,7 @@ type StoredRow = KeyedRow & { number: number; key: string; changedAt: string };
 /**
  * Gives all rows the keys of this shape, if those of the table are others. Call it in a transaction.
  * @param ages no part of a digest.
+ * @param takeSeq takes a `seq`; called if any key has changed.
  * @param walk the walk that has ended: a row that it met goes before one that it did not.
  * @returns the shape by which the table has its keys now.
  */
@@ -123,7 +123,7 @@ export function ensureKeys(
   before: DiscoveredShape,
   shape: DiscoveredShape,
   ages: readonly FieldPath[],
-  now: number,
+  takeSeq: () => number,
   walk?: RowsOfWalk,
 ): DiscoveredShape {
   const keyed = { ...shape, ages };
@@ -134,8 +134,7 @@ export function ensureKeys(
   if (isSame) return keyed;
   const hasChanged = giveKeys(connection, job, keyed, walk);
   if (hasChanged) {
-    const seq = createSequence(connection)(job.name, now);
-    connection.prepare('UPDATE _datasets SET keys_seq = ? WHERE job = ?').run(seq, job.name);
+    connection.prepare('UPDATE _datasets SET keys_seq = ? WHERE job = ?').run(takeSeq(), job.name);
   }
   return keyed;
 }

@@ -1,4 +1,4 @@
-/** Removes what is older than the settings keep it, in one transaction as a walk ends. */
+/** Removes what is older than the settings keep it: one transaction behind the one that ends a walk. */
 
 import { DAY_MS, isoTime } from '../base/clock.ts';
 import type { Config } from '../config.ts';
@@ -48,7 +48,7 @@ function pruneHistory(connection: Connection, job: Job, horizon: string): void {
     );
     const until = served === undefined ? horizon : [isoTime(served), horizon].sort()[0];
     forget(connection, job.name, versions, '_valid_to', until as string);
-  } else if (reading === 'snapshot') forget(connection, job.name, rows, '_fetched_at', horizon);
+  } else if (reading === 'response') forget(connection, job.name, rows, '_fetched_at', horizon);
 }
 
 function forget(connection: Connection, job: string, table: string, time: string, until: string): void {

@@ -1,4 +1,7 @@
-/** Refused rows: kept whole with the reason, resolved when they fit or are gone, and checked again after a fix. */
+/**
+ * Refused rows: kept whole with the reason, resolved when they fit or are gone, and checked again after a fix. `key` is what the row shows;
+ * `identity` is what it is known again by: its key, or a digest of its content where it has none or that of another row (a twin).
+ */
 
 import { createHash } from 'node:crypto';
 import { isoTime } from '../base/clock.ts';
@@ -65,7 +68,7 @@ export function openQuarantine(
       const identity = (isTwin ? null : row.key) ?? contentOf(row, unstable);
       return upsert.get({ ...row, ...origin, problems, identity }) as number;
     },
-    /** Resolves the row that was refused under this key, if there is one. */
+    /** Resolves the row that was refused under this key, if there is one; not a twin. */
     resolve(key: string, now: string): void {
       if (hasAny) resolve.run(now, job, key);
     },

@@ -17,6 +17,9 @@ const LEAST_TRIES = 100;
 const UNSENT = 'sent_at IS NULL AND given_up_at IS NULL';
 const OF_WEBHOOK = `receiver = 'webhook' AND ${UNSENT}`;
 
+/** SQL for the failures in a row with this one: an edited file begins anew. */
+const ONE_MORE = 'iif(sql = :sql, failures, 0) + 1';
+
 /** A report as its file says it now. */
 export type KnownReport = Pick<ReportRow, 'name' | 'title' | 'sql' | 'mistake'>;
 
@@ -46,7 +49,7 @@ export function openReportState(connection: Connection, now: () => number) {
     connection.prepare<[], ReportRow>(`SELECT ${columns} FROM _reports ORDER BY name`);
   const everything = read(
     `name, title, sql, "reads", seq, ran_at AS ranAt, duration_ms AS durationMs, "rows", new_rows AS newRows, waits, mistake, error,
-     error_kind AS errorKind, receipt`,
+     error_kind AS errorKind, failures, receipt`,
   );
   const anyUnsent = connection.prepare(`SELECT 1 FROM _report_messages WHERE ${UNSENT} LIMIT 1`);
   const all = () =>
@@ -137,7 +140,8 @@ export function openReportState(connection: Connection, now: () => number) {
       inTransaction(() => {
         run(
           `UPDATE _reports SET sql = :sql, "reads" = :reads, seq = :seq, ran_at = :ranAt, duration_ms = :durationMs, "rows" = :rows,
-             new_rows = :newRows, waits = NULL, error = :error, error_kind = iif(:error IS NULL, NULL, 'config'), receipt = :receipt
+             new_rows = :newRows, waits = NULL, error = :error, error_kind = iif(:error IS NULL, NULL, 'config'),
+             failures = iif(:error IS NULL, 0, ${ONE_MORE}), receipt = :receipt
            WHERE name = :report`,
           {
             report: done.report,
@@ -166,15 +170,15 @@ export function openReportState(connection: Connection, now: () => number) {
     },
     /** Notes that a report waits for a proof. @param reads the jobs whose datasets it reads. */
     wait(report: string, sql: string, reads: readonly string[], why: string): void {
-      run('UPDATE _reports SET sql = :sql, "reads" = :reads, waits = :why WHERE name = :report', {
-        ...{ report, sql, why },
-        reads: JSON.stringify(reads),
-      });
+      run(
+        `UPDATE _reports SET sql = :sql, "reads" = :reads, waits = :why, failures = iif(sql = :sql, failures, 0) WHERE name = :report`,
+        { report, sql, why, reads: JSON.stringify(reads) },
+      );
     },
     /** Notes that a run failed. It is due again with the next change, or after a pause. */
     fail(report: string, sql: string, ranAt: number, failure: { kind: FailureKind; message: string }): void {
       run(
-        `UPDATE _reports SET sql = :sql, ran_at = :ranAt, waits = NULL, error = :message, error_kind = :kind,
+        `UPDATE _reports SET sql = :sql, ran_at = :ranAt, waits = NULL, error = :message, error_kind = :kind, failures = ${ONE_MORE},
            seq = (SELECT max(last_seq) FROM _datasets) WHERE name = :report`,
         { report, sql, ranAt: isoTime(ranAt), kind: failure.kind, message: failure.message },
       );

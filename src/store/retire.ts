@@ -58,7 +58,7 @@ export function retireRows(
         : '_held_since IS NOT NULL';
   let deleted = 0;
   if (count(isGone) > 0) {
-    // The trigger that keeps the last version takes its time from it.
+    // The trigger that keeps the last version takes its time from `_datasets.last_seq`.
     takeSeq();
     deleted = connection
       .prepare<[typeof range]>(`DELETE FROM ${table} WHERE ${absent} AND ${isGone}`)

@@ -17,7 +17,7 @@ export const walks = sqliteTable(
     kind: text({ enum: ['walk', 'glance'] })
       .notNull()
       .default('walk'),
-    /** `running`, `waiting` (it waits), `complete` or `failed`. It stays `running` if its process dies. */
+    /** `running`, `waiting` (it waits), `complete` or `failed`, which goes on while `finished_at` is null. It stays `running` if its process dies. */
     status: text({ enum: ['running', 'waiting', 'complete', 'failed'] }).notNull(),
     /**
      * What it proves: `snapshot` (the mirror has the whole published snapshot), `verified` (it missed no row that
@@ -335,6 +335,8 @@ export const reports = sqliteTable('_reports', {
   mistake: text(),
   /** Why its last run failed, in words for people. Null if it did not. */
   error: text(),
+  /** How many of its last runs failed in a row, since its file was edited. */
+  failures: integer().notNull().default(0),
   /** Of what kind that is, as in `walks`. */
   errorKind: text('error_kind').$type<FailureKind>(),
   /** JSON: what its last result was made of, as the receipt of `export` says it, with `file` where there is one. */

@@ -1,8 +1,9 @@
 /**
- * A walk from its opening to its end. What has arrived is saved in one transaction: rows, refused rows, drift, calls, the page with
- * the numbers of its rows, and the checkpoint behind it. Each page is compared after the one before was written. The transaction of
- * the last page ends the walk (`endWalk`): rows that a proof lacks go or are held, the key of a list is found, the verdict is written,
- * and the pages become the order of the rows (`pages.ts`). A walk that is killed stands before a transaction or behind it.
+ * A walk from its opening to its end. What has arrived is saved in one transaction: page by page drift, rows, refused rows, the numbers
+ * of the rows and the call, then the checkpoint behind them. Each page is compared after the one before was written; volatile values
+ * and repeated drift wait in memory for the end. The transaction of the last page ends the walk (`endWalk`): the key of a list is found,
+ * rows that a proof lacks go or are held, the pages become the order of the rows (`pages.ts`), and the verdict is written. A walk that
+ * is killed stands before a transaction or behind it.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -47,12 +48,12 @@ import { isProof, quoted } from './sql.ts';
 import { type Counts, rowTaker, type TakenRow } from './take-rows.ts';
 import { ensureAnalystViews } from './views.ts';
 import {
-  lastFullWalk,
   lastWalk,
   type OpenWalk,
   openWalk,
   pauseWalk,
   prepareWalkUpdate,
+  walkToCompare,
   writeEnd,
 } from './walks.ts';
 
@@ -117,8 +118,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const countCalls = callCounter(connection, row);
   const file = connection.name;
   const atomically = connection.transaction((work: () => unknown) => work()).immediate;
-  const lastFull = lastFullWalk(connection, job.name);
-  const previous = lastFull && whatItLeaves(connection, job, lastFull, now());
+  const compared = walkToCompare(connection, job.name);
+  const previous = compared && whatItLeaves(connection, job, compared, now());
   const memory = readMemory(row) ?? newMemory(connection, job, previous);
   let keptList = readList(connection, job.name);
   let list = atomically(() => openList(connection, job, hints, memory.checkpoint, now())) as KnownList;
@@ -179,14 +180,17 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
    * @returns it as the time that changed rows get.
    */
   function takeSeq(number?: number): string {
-    if (seqTime === undefined || (number !== undefined && changed.has(number))) {
-      const seq = nextSeq(job.name, now());
-      seqTime = isoTime(seq);
-      changed.clear();
-      row.firstSeq ??= seq;
-      row.lastSeq = seq;
-    }
-    return seqTime;
+    if (seqTime === undefined || (number !== undefined && changed.has(number))) takeAnotherSeq();
+    return seqTime as string;
+  }
+
+  function takeAnotherSeq(): number {
+    const seq = nextSeq(job.name, now());
+    seqTime = isoTime(seq);
+    changed.clear();
+    row.firstSeq ??= seq;
+    row.lastSeq = seq;
+    return seq;
   }
 
   function note(kind: DriftKind, path: string, detail: string, origin: Origin, times = 1): void {
@@ -213,7 +217,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       doubled: rows.map(({ isDoubled }) => isDoubled),
       known: rows.map(({ isKnown }) => isKnown),
     };
-    const step = job.reading === 'snapshot' ? onlyStep : takeStep(checkpoint, facts, previous, row.kind);
+    const step = job.reading === 'response' ? onlyStep : takeStep(checkpoint, facts, previous, row.kind);
     meetRows(step, page, rows);
     recordCall(call);
     memory.checkpoint = step.checkpoint;
@@ -233,7 +237,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     list = {
       ...list,
       shape: isFirst
-        ? ensureKeys(connection, job, shape, { ...adopted, key, hasLookedForKey }, ages, now())
+        ? ensureKeys(connection, job, shape, { ...adopted, key, hasLookedForKey }, ages, takeAnotherSeq)
         : adopted,
     };
   }
@@ -262,8 +266,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       pages.clear(job.name);
       [memory.shownAgain, memory.withoutKeyField] = [[], 0];
     }
-    // No row of a dataset of snapshots ever goes, and they have no order.
-    if (metRows !== 'add' || job.reading === 'snapshot') return;
+    // No response ever goes, and responses have no order.
+    if (metRows !== 'add' || job.reading === 'response') return;
     const numbers = rows.map(({ number }) => number);
     const fresh = isLookAtHead ? pages.addLook(numbers) : pages.add(numbers);
     memory.withoutKeyField += page.withoutKeyField;
@@ -279,7 +283,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const verdict = walk.isBesideWalk ? null : found;
     // A glance that read everything is a walk.
     const kind = verdict === null ? 'glance' : 'walk';
-    const isFull = kind === 'walk' && !isRenewal && job.reading === 'walk';
+    const isFull = kind === 'walk' && !isRenewal && job.reading === 'list';
     const proof = isFull && isProof(verdict) ? (verdict as 'snapshot' | 'verified') : undefined;
     table.writeStaged();
     if (isFull) learnOfList(proof !== undefined);
@@ -292,7 +296,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       ...{ kind, verdict, status: 'complete', errorKind: null },
       error: [gaps, doubts && `the pages do not add up: ${doubts}`].filter(Boolean).join('; ') || null,
       glanced: kind === 'walk' ? rowsGlanced(connection, row) : 0,
-      ...(isRenewal && lastFull && { renewalOf: lastFull.id }),
+      ...(isRenewal && compared && { renewalOf: compared.id }),
       ...order,
     });
   }
@@ -332,7 +336,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const [before, after] = [shape, found].map(({ key }) => describeKey(key ?? []));
     if (before && before !== after)
       note('new-key', after || 'a digest of the row', `${before} before`, origin);
-    return ensureKeys(connection, job, shape, found, agesNow, now(), met);
+    return ensureKeys(connection, job, shape, found, agesNow, takeAnotherSeq, met);
   }
 
   /** Removes and holds the rows that the proof lacks. Its pages show all that is left then. */
@@ -357,10 +361,15 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   function end(ending: Partial<WalkRow>): void {
     row.memory = keptMemory(memory);
     Object.assign(row, { finishedAt: endTime() }, ending);
-    writeEnd(connection, walk, { ...row, ...ending }, lastFull);
+    writeEnd(connection, walk, { ...row, ...ending }, compared);
   }
 
-  const giveUp = (errorKind: FailureKind, error: string) => end({ status: 'failed', errorKind, error });
+  /** Gives the walk up: the next run does not resume it, but is compared with what it read. */
+  function giveUp(errorKind: FailureKind, error: string): void {
+    table.writeStaged();
+    driftLog.flush();
+    end({ status: 'failed', errorKind, error });
+  }
 
   return {
     /** The walk's row; changes with every transaction. */
@@ -395,6 +404,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
             if (givenUp) giveUp(givenUp.kind, givenUp.message);
             else if (step.end) endWalk(step.end);
           }
+          // What a page looked like that breaks the contract is not believed.
           if (!givenUp) keepKnown();
           return { counts, pages: used, isEnded: row.finishedAt !== null };
         });
@@ -420,12 +430,9 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
           keepKnown();
         });
       },
-      /** Gives the walk up: its checkpoint is worth nothing, and the next run begins a new one. */
       giveUp(errorKind: FailureKind, error: string): void {
         commit(() => {
           check();
-          table.writeStaged();
-          driftLog.flush();
           giveUp(errorKind, error);
         });
       },
@@ -468,7 +475,7 @@ function callCounter(connection: Connection, row: WalkRow): () => void {
   };
 }
 
-/** A dataset of snapshots is read by one page, which is all there is. */
+/** The step of a dataset that is one response. */
 const onlyStep: WalkStep = {
   checkpoint: { ...beginning, pages: 1, pagesOfPass: 1, rows: 1 },
   ...{ metRows: 'add', reread: 0, isLookAtHead: false },
@@ -501,12 +508,13 @@ function openList(connection: Connection, job: Job, hints: Hints, at: Checkpoint
   const before = readList(connection, job.name);
   const shape = { ...before.shape, told: hints };
   const list = { ...before, shape };
-  if (job.contract || job.reading === 'snapshot') return list;
+  if (job.contract || job.reading === 'response') return list;
   // A place that no proof has confirmed is looked for anew.
   const isKept = shape.isPlaceProven || at.pages > 0;
   const told = hints.key ? { key: hints.key, hasLookedForKey: true } : {};
+  const takeSeq = () => createSequence(connection)(job.name, now);
   const wanted = { ...shape, place: isKept ? shape.place : null, ...told };
-  return { ...list, shape: ensureKeys(connection, job, shape, wanted, agesOf(list), now) };
+  return { ...list, shape: ensureKeys(connection, job, shape, wanted, agesOf(list), takeSeq) };
 }
 
 function newMemory(connection: Connection, job: Job, previous: Previous | undefined): Memory {

@@ -33,8 +33,8 @@ function lastOf(
     .get(job, kind);
 }
 
-/** The walk that ended last, or the full walk whose proof that renewed. */
-export function lastFullWalk(connection: Connection, job: string): WalkRow | undefined {
+/** What a new walk is compared with: the one that ended last, or the one whose proof that renewed. */
+export function walkToCompare(connection: Connection, job: string): WalkRow | undefined {
   const last = lastWalk(connection, job, 'finished_at IS NOT NULL');
   if (!last || last.renewalOf === null) return last;
   return lastWalk(connection, job, `id = ${last.renewalOf}`) ?? last;
@@ -87,7 +87,7 @@ export function openWalk(
     const row = resume(connection, unfinished[kind]) ?? begin(connection, job, kind, now);
     const sinceComplete = readSinceComplete(connection, job).add(row.id);
     const beside = row.kind === 'glance' ? unfinished.walk : undefined;
-    // That walk reads what is behind its rows.
+    // That walk reads what is behind its rows: for the glance they are known.
     if (beside) sinceComplete.delete(beside.id);
     return { job, row, sinceComplete, isBesideWalk: beside !== undefined, lock };
   } catch (thrown) {
@@ -170,7 +170,7 @@ export function writeEnd(
 /** Leaves a walk at its last commit, to be resumed. */
 export function pauseWalk(connection: Connection, { row }: OpenWalk, thrown: Error, stopped: boolean): void {
   // An error after the walk has ended does not undo its end.
-  if (lastOf(connection, row.job, row.kind, `id = ${row.id}`)?.status === 'complete') return;
+  if (lastOf(connection, row.job, row.kind, `id = ${row.id}`)?.finishedAt != null) return;
   const wait = thrown instanceof Snooze ? thrown : undefined;
   const isFailed = !wait && !stopped;
   updateWalk(connection, row.id, {

@@ -162,7 +162,7 @@ export function errorInBody(
   const isSpecified =
     names === 'error,message' && typeof body['error'] === 'string' && typeof body['message'] === 'string';
   if (isSpecified) return describeError(body);
-  const isList = reading === 'walk';
+  const isList = reading === 'list';
   if (isList && holdsRows(json, contract !== undefined)) return undefined;
   const says = body['success'] === false || saysError(body['error']) || (isList && saysError(body['errors']));
   return says ? describeError(body) : undefined;

@@ -120,15 +120,11 @@ describe('an answer that is not a page', () => {
     ['401', faults.refuse(401), 'key', 1],
     ['403', faults.refuse(403), 'key', 1],
     ['429', faults.refuse(429), 'incomplete', 3],
-
     ['a redirect', faults.redirect('http://127.0.0.1:9/elsewhere'), 'unreachable', 1],
-
     ['404', faults.status(404), 'unreachable', 1],
     ['500', faults.status(500), 'unreachable', 3],
     ['502 with HTML', faults.html(502), 'unreachable', 3],
-
     ['204', faults.noContent(), 'contract', 1],
-
     ['HTML with status 200', faults.html(), 'contract', 2],
     ['truncated JSON', faults.truncated(), 'contract', 2],
     ['an empty body', faults.emptyBody(), 'contract', 2],
@@ -137,7 +133,6 @@ describe('an answer that is not a page', () => {
     ['a body larger than any page', faults.huge(3 * 2 ** 20), 'contract', 1, limited],
     ['a reset before the headers', faults.resetBeforeHeaders(), 'unreachable', 3],
     ['a reset in mid-body', faults.resetMidBody(), 'unreachable', 3],
-
     ['a body shorter than its Content-Length', faults.contentLengthOff(10), 'unreachable', 3, fast],
     ['a body that drips for ever', faults.drip({ everyMs: 20 }), 'unreachable', 3, fast],
   ];
@@ -157,7 +152,6 @@ describe('an answer that is not a page', () => {
 
   test.each([
     ['503', faults.refuse(503)],
-
     ['a reset', faults.resetMidBody()],
     ['a stale connection', faults.resetBeforeHeaders()],
   ])('%s that passes is recovered from', async (_name, fault) => {

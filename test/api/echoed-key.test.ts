@@ -92,7 +92,6 @@ const echoes: [name: string, echo: Echo][] = [
     'a request id',
     (response, before, key) => void response.setHeader('x-request-id', `${before.slice(0, 140)}${key}`).end(),
   ],
-
   [
     'an encoding',
     (response, before, key) =>
@@ -101,7 +100,6 @@ const echoes: [name: string, echo: Echo][] = [
         .setHeader('content-encoding', `${before.slice(0, 140)}${key}`)
         .end('{}'),
   ],
-
   [
     'a redirect',
     (response, before, key) => void response.writeHead(302, { location: `/${before}${key}` }).end(),
@@ -156,7 +154,6 @@ test.each<[string, (key: string) => string]>([
     'in JSON with all signs escaped',
     (key) => key.replace(/[^a-z0-9_]/gi, (sign) => `\\u00${sign.charCodeAt(0).toString(16).toUpperCase()}`),
   ],
-
   ['in an address', encodeURIComponent],
   [
     'in an address, in small letters',

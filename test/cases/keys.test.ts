@@ -8,6 +8,7 @@ import {
   finds,
   mirrorsAll,
   pageOf,
+  publishes,
   type Row,
   rowsOf,
   runCases,
@@ -334,6 +335,29 @@ describe('a field that identified the rows and was renamed', () => {
         ),
         ...[mirrorsAll, after(1), syncs(0, { times: 2 }), mirrorsAll],
         ...[syncs(0, { settings: { MIRROR_KEY_NEWS: 'newsId' } }), statusLacks('newsId does')],
+      ],
+    },
+  ]);
+});
+
+describe('a key found anew as rows change and go', () => {
+  const rows = rowsOf(30, (at) => ({ slug: `s${at}`, title: `Title ${at}` }));
+  const [first, ...others] = rows.slice(0, 27);
+  runCases([
+    {
+      it: 'leaves each change with the walk that made it',
+      steps: [
+        ...[upstream(rows), publishes(0), syncs(0), keyIs('[["slug"]]')],
+        upstream([{ ...first, title: 'changed' }, ...others, { slug: 's5', title: 'Twin' }]),
+        ...[publishes(5), syncs(0), keyIs(null), mirrorsAll],
+        finds(
+          'SELECT change, count(*), max(walk_id) FROM changes WHERE walk_id IS NOT 1 GROUP BY change ORDER BY change',
+          ...[
+            ['delete', 3, 2],
+            ['insert', 1, 2],
+            ['update', 1, 2],
+          ],
+        ),
       ],
     },
   ]);

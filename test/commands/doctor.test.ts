@@ -79,7 +79,6 @@ describe('settings', () => {
 describe('a database', () => {
   test.each<[string, (file: string) => void, number, string]>([
     ['damaged', damage, 74, 'damaged'],
-
     ['newer', (file) => alter(file, 'UPDATE __drizzle_migrations SET created_at = 9e15'), 78, 'newer'],
   ])('that is %s is named and left as it is, and no call is made', async (_, spoil, exitCode, words) => {
     const { doctor, sync, file, model } = await setup();

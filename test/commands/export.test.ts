@@ -166,15 +166,11 @@ it('wrong use ends with 64 and says what is wrong', async () => {
   const { bench, run } = await ready();
   for (const [args, message] of [
     [['ai-signal'], /there is no job 'ai-signal' \(did you mean ai-signals\?\)/],
-
     [['SELECT 1', '--since', '1'], /--since goes with a job/],
-
     [['ai-signals', '-o', ''], /-o: the name of the file is empty/],
     [['ai-signals', '--since', 'soon'], /--since: cannot read 'soon' as a time/],
     [['ai-signals', '--since', '99999999999999'], /no change has the number/],
-
     [['ai-signals', '--json'], /name one with --output/],
-
     [['DELETE FROM news'], /DELETE is not allowed/],
   ] as const) {
     const { code, stdout, stderr } = await run(...args);

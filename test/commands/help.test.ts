@@ -56,10 +56,8 @@ describe('hints name the program', () => {
 describe('a slip ends with exit code 64, and with the name that was meant', () => {
   test.each([
     [['snyc'], "unknown command 'snyc' (did you mean sync?); see market-mirror --help"],
-
     [['sync', '--jsno'], "unknown option '--jsno' (did you mean --json?); see market-mirror sync "],
     [['sync', 'signals'], "there is no job 'signals' (did you mean ai-signals?); known are ai-signals, "],
-
     [
       ['query', '--format', 'josn'],
       "--format is one of table, json, ndjson, csv, md, not 'josn' (did you mean json?)",

@@ -129,25 +129,17 @@ const slips: readonly (readonly [args: readonly string[], line: string])[] = [
   [[], "missing required argument 'action'"],
   [['rvoke', 'x'], "action is one of create, list, revoke, rotate, limits, page, not 'rvoke' (did"],
   [['create'], 'keys create needs --name'],
-
   [['create', '--name', 'a\u001b[2J'], '--name is a text of 1 to 64 letters'],
-
   [['create', '--name', 'x', '--scope', 'new:read'], "no scope 'new:read' (did you mean news:read"],
-
   [['create', '--name', 'x', '--expires', 'soon'], '--expires is a duration such as 30m, 24h or'],
-
   [['create', '--name', 'x', '--allow', '10.0.0.0/33'], '--allow is an address or a network, such'],
-
   [['create', '--name', 'x', '--overlap', '1h'], 'keys create takes no --overlap'],
   [['list', 'desk'], "keys list takes no 'desk'"],
-
   [['revoke'], 'keys revoke needs the id of a key: market-mirror keys list shows'],
   [['revoke', 'desj'], "there is no key 'desj' (did you mean desk?)"],
-
   [['rotate', 'desk', '--overlap', '-1h'], "--overlap is a duration such as 30m, 24h or 90d, not '-1h'"],
   [['limits', '--quota', '1/1h'], 'keys limits needs the account whose limits are to'],
   [['limits', 'desj'], "there is no account 'desj' (did you mean desk?)"],
-
   [['page', 'desk'], "keys page takes no 'desk'"],
 ];
 

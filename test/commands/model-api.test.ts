@@ -74,22 +74,15 @@ describe('market-mirror model-api', () => {
 
   it.each([
     ['--port', '70000'],
-
     ['--rows', '-1'],
-
     ['--seed', '0.5'],
     ['--quota', '100'],
-
     ['--rate', '0'],
-
     ['--concurrency', '0'],
     ['--latency', ''],
-
     ['--changes', 'often'],
     ['--faults', 'nonsense'],
-
     ['--faults', 'html@0'],
-
     ['--faults', 'nowhere=html'],
   ])('refuses %s %j in one line', async (option, value) => {
     const failure = await run([option, value]).catch((error: unknown) => error);

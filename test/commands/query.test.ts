@@ -126,18 +126,13 @@ it('wrong use ends with 64 and says what is wrong', async () => {
     ],
     [['DROP TABLE news'], /DROP is not allowed/],
     [['SELECT 1', '--format', 'xml'], /--format is one of table, json, ndjson, csv, md, not 'xml'/],
-
     [['SELECT 1', '--max-age', 'soon'], /--max-age: 'soon' is no duration such as/],
-
     [
       ['SELECT 1', '--as-of', 'yesterday'],
       /^market-mirror: --as-of: cannot read 'yesterday' as a time; write 2026-03-01, [^\n]+, or how long ago, such as 2h\n$/,
     ],
-
     [['SELECT 1', '--param', 'x'], /name=value/],
-
     [['SELECT :x', '--param', 'x:=9223372036854775808'], /9223372036854775808 is no number of 64 bits/],
-
     [['--file', '/nowhere.sql'], /cannot be read \(ENOENT\)/],
   ] as const) {
     const { code, stdout, stderr } = await query(...args);

@@ -62,7 +62,6 @@ test('one that the daemon started prints none, nor one without a page', async ()
 
 test.each([
   ['open', '0.0.0.0:4020', 'MIRROR_SERVE_PAGE is open'],
-
   ['yes', '127.0.0.1:4020', 'MIRROR_SERVE_PAGE is none of token, open and off'],
 ])('a page that is %s at %s is refused', async (MIRROR_SERVE_PAGE, MIRROR_SERVE, line) => {
   const settings = {

@@ -54,7 +54,6 @@ describe('the settings of the service', () => {
 
   test.each([
     ['127.0.0.1:4020', { host: '127.0.0.1', port: 4020 }],
-
     ['[::1]:4020', { host: '::1', port: 4020 }],
   ])('let it listen on loopback without TLS: %s', (text, address) => {
     expect(serve({ MIRROR_SERVE: text }).address).toEqual(address);
@@ -68,26 +67,18 @@ describe('the settings of the service', () => {
 
   test.each([
     [{ MIRROR_SERVE: 'localhost' }, /^MIRROR_SERVE is not host:port, such as 127/],
-
     [{ MIRROR_SERVE: '::1:4020' }, /^MIRROR_SERVE is not host:port/],
-
     [{ MIRROR_SERVE: '0.0.0.0:80' }, /^0\.0\.0\.0 is not loopback.*: set MIRROR_SERVE_TLS_CERT and/],
-
     [{ MIRROR_SERVE: '127.0.0.1.example.com:80' }, /is not loopback/],
     [{ MIRROR_SERVE_TLS_CERT: '/c' }, /^MIRROR_SERVE_TLS_CERT is set without MIRROR_SERVE_TLS_KEY: set both/],
-
     [{ MIRROR_SERVE_MAX_AGE: 'news' }, /^MIRROR_SERVE_MAX_AGE holds 'news', which is no age/],
-
     [{ MIRROR_SERVE_MAX_AGE: '1h,2h' }, /^MIRROR_SERVE_MAX_AGE says twice how old data may be/],
-
     [
       { MIRROR_SERVE_MAX_AGE: 'nwes=1h' },
       /^MIRROR_SERVE_MAX_AGE names no job with 'nwes' \(did you mean news\?\)/,
     ],
     [{ MIRROR_SERVE_HOSTS: 'a.example:80' }, /^MIRROR_SERVE_HOSTS holds 'a.example:80', which is no name/],
-
     [{ MIRROR_SERVE_TRUST: '10.0.0.0/33' }, /^MIRROR_SERVE_TRUST holds '10.0.0.0\/33', which/],
-
     [{ MIRROR_SERVE_TRUST: '0.0.0.0/0' }, /^MIRROR_SERVE_TRUST holds .*anybody could claim/],
     [
       { MIRROR_SERVE_PAGE: 'open', MIRROR_SERVE_TRUST: '127.0.0.1' },

@@ -18,14 +18,11 @@ describe.each(implementations)('requests to %s', (_, start) => {
   describe('401: “The Bearer key is absent, malformed, invalid, expired or inactive”', () => {
     it.each<[string, (key: string) => Record<string, string>]>([
       ['absent', () => ({})],
-
       ['absent: the scheme and a space', () => ({ authorization: 'Bearer ' })],
       ['absent: in another header', (key) => ({ 'x-api-key': key })],
       ['malformed: no scheme', (key) => ({ authorization: key })],
       ['malformed: another scheme', (key) => ({ authorization: `Basic ${key}` })],
-
       ['invalid: never issued', () => bearer('never-issued')],
-
       ['invalid: too long', (key) => bearer(`${key}x`)],
       ['invalid: its last character is another', (key) => bearer(lookAlike(key))],
     ])('%s', async (_, headers) => {

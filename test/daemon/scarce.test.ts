@@ -49,6 +49,7 @@ it('of five lists of ten pages and 1,000 calls a day, new news is there within t
     return since !== undefined && since > began + DAY / 2 ? [Date.parse(at) - since] : [];
   });
   expect(delays.length).toBeGreaterThan(150);
-  expect(median(delays) / MINUTE).toBeLessThan(12);
+  // Twelve are promised.
+  expect(median(delays) / MINUTE).toBeLessThan(9);
   expect(bench.model.calls.filter(({ status }) => status === 429)).toEqual([]);
 });

@@ -80,9 +80,9 @@ function leave({ store }: App, left: number, now: number): void {
     const reset = { afterAt: now - 10 * DAY, beforeAt: now - 10 * DAY };
     const known = {
       limit: 10_000,
-      isTold: true,
+      hasHeader: true,
       left,
-      toldAt: now,
+      knownAt: now,
       reset,
       leastMs: 30 * DAY,
       mostMs: 30 * DAY,

@@ -41,12 +41,12 @@ export function openCaller(
   onTestFinished(() => api.close());
   return {
     /** Makes calls one after the other until so many are answered. */
-    async walk(job: string, calls: number) {
+    async walk(job: string, calls: number, signal = never) {
       const { path } = findJob(jobs, job);
-      for (let answered = 0; answered < calls; ) {
+      for (let answered = 0; answered < calls && !signal.aborted; ) {
         const request = { job, walkId: null, path, query: { offset: 0, limit: 1 } };
         // A call that was refused three times over is a matter for the next run.
-        answered += await api.get(request, never).then(
+        answered += await api.get(request, signal).then(
           () => 1,
           () => 0,
         );

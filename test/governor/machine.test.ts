@@ -100,12 +100,21 @@ describe('a 429', () => {
     const machine = drive();
     machine.call({ status: 429 });
     const waits = [0, 0, 0].map(() => Math.round(machine.call({ status: 429 }) / 1_000));
-    expect(waits).toEqual([1, 9, 53]);
+    expect(waits).toEqual([1, 9, 54]);
     machine.pass(5 * MINUTE);
     const probe = machine.send();
     expect(machine.ask('usage')).toMatchObject({ until: expect.any(Number) });
     machine.answer(probe);
     expect(machine.state.pause).toBeNull();
+  });
+
+  it('is no longer for a stop of hours between two of them', () => {
+    const machine = drive();
+    machine.call({ limit: 1_000, remaining: 500 });
+    machine.call({ status: 429 });
+    machine.pass(8 * HOUR);
+    machine.call({ status: 429 });
+    expect(machine.call()).toBeLessThan(15 * SECOND);
   });
 
   it('is sat out in full where the API says how long, a day at most; nonsense is ignored', () => {
@@ -259,6 +268,21 @@ describe('the quota', () => {
       ...{ known: 'no', at: null, everyMs: null },
       says: 'when it resets is not known yet',
     });
+  });
+
+  it('is believed of no response that was asked for before the reset, and overtaken by one that shows it', () => {
+    const machine = drive();
+    liveIn(machine, { limit: 100, periodMs: 5 * MINUTE })(450);
+    const before = machine.shown.quota.resets;
+    machine.pass(5 * MINUTE - ((machine.now - T0) % (5 * MINUTE)) - 200);
+    const slow = machine.send('ai-signals');
+    machine.pass(300);
+    machine.answer(machine.send('ai-signals'), { limit: 100, remaining: 99 });
+    machine.answer(slow, { limit: 100, remaining: 40 });
+    expect(machine.shown.quota.remaining).toBe(98);
+    machine.call({ limit: 100, remaining: 98 }, 'ai-signals');
+    machine.call({ limit: 100, remaining: 97 }, 'ai-signals');
+    expect(machine.shown.quota.resets).toMatchObject({ known: 'seen', everyMs: before.everyMs });
   });
 
   it('that has grown is seen within a day, though the schedule of probes expects it later', () => {

@@ -174,6 +174,21 @@ describe('what is set', () => {
     expect(machine.ask()).toMatchObject({ reason: 'quota' });
   });
 
+  it('takes nothing from the header of a response that was asked for in the period before', () => {
+    const machine = drive({
+      quota: { calls: 1_000, periodMs: DAY, startMs: 0 },
+      rate: null,
+      concurrency: null,
+    });
+    machine.pass(DAY - SECOND);
+    const slow = machine.send('ai-signals');
+    machine.pass(10 * SECOND);
+    machine.answer(slow, { limit: 1_000, remaining: 5 });
+    expect(machine.shown.quota.remaining).toBe(999);
+    machine.call({ limit: 1_000, remaining: 700 }, 'ai-signals');
+    expect(machine.shown.quota.remaining).toBe(700);
+  });
+
   it('keeps another limit of the header beside it, and says so once', () => {
     const machine = drive(set({ ...quota, calls: 1_000 }));
     const first = machine.send('ai-signals');
@@ -186,6 +201,21 @@ describe('what is set', () => {
     }
     expect(machine.ask('ai-signals')).toMatchObject({ reason: 'reserve' });
     expect(machine.shown.quota).toMatchObject({ limit: 1_000, other: { limit: 40, remaining: 2 } });
+  });
+
+  it('says so once of each limit that endpoints name', () => {
+    const machine = drive(set({ ...quota, calls: 1_000 }));
+    const said: unknown[] = [];
+    for (let remaining = 39; remaining > 30; remaining -= 1)
+      for (const [job, limit] of [
+        ['ai-signals', 40],
+        ['usage', 50],
+      ] as const) {
+        machine.pass(SECOND);
+        said.push(machine.answer(machine.send(job), { limit, remaining }));
+      }
+    expect(said.filter((one) => JSON.stringify(one).includes('header names'))).toHaveLength(2);
+    expect(machine.shown.notes.map((note) => /of (\d+)/.exec(note)?.[1])).toEqual(['40', '50']);
   });
 
   it('is contradicted by a refusal, which is said once, and pauses all the same', () => {
@@ -201,6 +231,38 @@ describe('what is set', () => {
     expect(machine.state.concurrency, 'and teaches no limit').toMatchObject({ refused: null });
     expect(machine.state.rate.base).toBeNull();
     expect(machine.shown.notes).toHaveLength(1);
+    machine.pass(DAY);
+    expect(machine.shown.notes, 'a day later').toEqual([]);
+  });
+
+  it('says when calls go on, whatever was refused shortly before the period ends', () => {
+    const machine = drive({
+      quota: { calls: 1_000, periodMs: DAY, startMs: 0 },
+      rate: null,
+      concurrency: null,
+    });
+    machine.call({ limit: 1_000, remaining: 990 }, 'ai-signals');
+    machine.pass(20 * HOUR);
+    machine.call({ limit: 1_000, remaining: 1 }, 'ai-signals');
+    machine.call({ status: 429 }, 'ai-signals');
+    machine.call({ status: 429 }, 'ai-signals');
+    machine.call({ limit: 1_000, remaining: 999 }, 'ai-signals');
+    expect(machine.now - T0 - DAY).toBeLessThan(MINUTE);
+  });
+
+  it('teaches nothing of what is not set later', () => {
+    const machine = drive({
+      quota: null,
+      rate: { calls: 50, periodMs: SECOND, startMs: null },
+      concurrency: 9,
+    });
+    const { rate, concurrency } = machine.state;
+    for (let call = 0; call < 200; call += 1) {
+      machine.call();
+      machine.pass(SECOND);
+    }
+    expect(machine.state.rate.perSecond).toBe(rate.perSecond);
+    expect(machine.state.concurrency).toEqual(concurrency);
   });
 
   it('counts calls from before it was set', () => {
@@ -210,6 +272,10 @@ describe('what is set', () => {
     later.pass(2 * MINUTE);
     later.call();
     expect(later.shown.quota.remaining).toBe(1);
+    const rate = { calls: 8, periodMs: HOUR, startMs: null };
+    expect(drive({ quota: null, rate, concurrency: 2 }, machine.state).ask()).toMatchObject({
+      reason: 'rate',
+    });
   });
 
   it('stays spent where the clock goes back', () => {

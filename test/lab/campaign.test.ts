@@ -109,7 +109,6 @@ describe('it is found', () => {
       "UPDATE _ai_signals_history_rows SET _valid_to = '2999-01-01T00:00:00.000Z' WHERE _ended_by = 'update'",
       ['false'],
     ],
-
     [
       'that a version was never upstream',
       "UPDATE _ai_signals_history_rows SET asset = 'invented'",
@@ -120,20 +119,17 @@ describe('it is found', () => {
       'UPDATE walks SET first_seq = 1 WHERE id = (SELECT max(id) FROM walks WHERE first_seq IS NOT NULL)',
       ['false'],
     ],
-
     ['that the walk of a row is unknown', 'UPDATE _news_rows SET _walk_id = 99 WHERE number = 4', ['orphan']],
     [
       'that a row is held for no reason',
       "UPDATE _news_rows SET _held_since = '2026-11-21T00:00:00.000Z' WHERE number = 4",
       ['orphan'],
     ],
-
     [
       'that a row has lost its volatile values',
       'DELETE FROM _ai_signals_volatile WHERE number = 4',
       ['lost', 'orphan'],
     ],
-
     ['that a walk was left behind', 'UPDATE walks SET finished_at = NULL WHERE id = 1', ['orphan']],
   ])('%s', (_, tampering, found) => {
     expect(kinds(findIn(tampering, all))).toEqual(found);

@@ -38,7 +38,6 @@ describe('a walk that crashes', () => {
   >([
     ['while it reads forward', 'news', 3, {}, { reads: 'rows', pages: 2 }, 5, 1],
     ['while it steps back', 'news', 4, { 3: remove(0) }, { reads: 'back', pages: 3 }, 6, 1],
-
     ['while it reads a snapshot', 'ai-signals', 4, {}, { reads: 'snapshot', pages: 1 }, 4, 3],
     [
       'just after it began anew',

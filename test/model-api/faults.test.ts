@@ -84,9 +84,7 @@ describe('a connection', () => {
   it.each<[string, Fault, Partial<Outcome>]>([
     ['is reset before the answer', faults.resetBeforeHeaders(), { error: 'ECONNRESET' }],
     ['is reset in the body', faults.resetMidBody(), { status: 200, error: 'ECONNRESET' }],
-
     ['falls silent in the body', faults.hangMidBody(), { status: 200, error: 'timeout' }],
-
     ['ends before Content-Length', faults.contentLengthOff(10), { status: 200, error: 'ECONNRESET' }],
   ])('%s', async (_, fault, expected) => {
     const model = await openModel({ faults: [() => fault] });

@@ -39,7 +39,22 @@ describe('the plan', () => {
     expect(second.walkMs / first.walkMs).toBeCloseTo(2, 2);
   });
 
-  it('spends a quarter of a dataset on glances, where they are worth it', () => {
+  it('spends a quarter of all calls on glances, shared by those heads that are worth it', () => {
+    const jobs = [
+      every(2 * MINUTE, 10),
+      every(2 * MINUTE, 12, { glanceCalls: 1 }),
+      every(8 * MINUTE, 12, { glanceCalls: 1 }),
+    ];
+    const spaced = intervals(jobs, 1_000);
+    const walks = jobs.reduce((sum, job, at) => sum + (DAY / (spaced[at]?.walkMs ?? 1)) * job.walkCalls, 0);
+    expect(walks).toBeGreaterThan(750);
+    expect(walks).toBeLessThan(800);
+    expect(sumOf(jobs, spaced)).toBeCloseTo(1_000, -1);
+    const [, often, seldom] = spaced.map(({ glanceMs }) => glanceMs ?? 0) as [number, number, number];
+    expect(seldom / often).toBeCloseTo(2, 2);
+  });
+
+  it('spends no more on them where one dataset alone has them', () => {
     const job = every(5 * MINUTE, 11, { glanceCalls: 1 });
     const [{ walkMs, glanceMs }] = intervals([job], 1_000) as [Interval];
     expect(glanceMs).not.toBeNull();

@@ -90,7 +90,6 @@ describe('the private Redis', () => {
 
   test.each([
     ['apt-get', 'one of them (apt-get install redis-server)'],
-
     ['ls', 'redis-server or valkey-server'],
   ])('on a machine with %s that lacks one says what to install or set: %s', (tool, install) => {
     const folder = temporaryFolder();

@@ -1,6 +1,7 @@
 /** What is wrong with a report, in one line each with file and line, at `report --check`, `doctor` and `status`; it stops no other report. */
 
-import { chmodSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { setupReports } from './support.ts';
@@ -42,6 +43,10 @@ const wrong: [name: string, text: string, line: string][] = [
   ['twin-a', `-- to: same.csv\n${select}`, ''],
   ['twin-b', `-- to: Same.csv\n${select}`, 'twin-b.sql:1: to: twin-a.sql writes that file already'],
   ['a name', select, 'a name.sql: name it with letters, digits'],
+  ['tight', `-- fersh:10m\n${select}`, "tight.sql:1: 'fersh:' is no word of a report (did you mean fresh?)"],
+  ['tight-age', `-- fresh:soon\n${select}`, "tight-age.sql:1: fresh: 'soon' is no age such as 10m"],
+  ['equals', `-- fresh = 10m\n${select}`, 'equals.sql:1: fresh = is no word of a report: write fresh: 10m'],
+  ['long', `-- title: ${'x'.repeat(1_100_000)}\n${select}`, 'long.sql: is larger than 1 MB'],
 ];
 
 /** These need the mirror to be seen. */
@@ -55,6 +60,16 @@ const wrongSql: typeof wrong = [
     'watched',
     `-- watch: idd\n${select}`,
     'watched.sql:1: watch: idd is no column of the result (did you mean id?)',
+  ],
+  [
+    'ambiguous',
+    '-- watch: a\nSELECT 1 AS a, 2 AS a\n',
+    'ambiguous.sql:1: watch: a names 2 columns of the result: give each a name of its own with AS',
+  ],
+  [
+    'unmoved',
+    '-- title: E\nSELECT 1 AS one\n',
+    'unmoved.sql: it reads no dataset, so no change runs it: add a line such as -- run: every 5m',
   ],
   ['writes', '-- title: C\nDELETE FROM news\n', 'writes.sql: DELETE is not allowed'],
   ['nothing', '-- title: D\n', 'nothing.sql: no SQL was given'],
@@ -91,6 +106,30 @@ test('each mistake is one line', async () => {
   clock.advance(1_000);
   expect((await report('right', 'column')).code).toBe(0);
   expect(hook.messages.map(({ report }) => report)).toContain('column');
+});
+
+test('no link leads a file out of the folder, no pipe holds up the others, and a name that ends in .SQL is said', async () => {
+  const { report, folder, to, put, cwd } = await setupReports({
+    linked: `-- to: sub/x.csv\n${select}`,
+    two: `-- https://example.com/ and C:\\ are no words of a report\n-- tell:rows\n${select}`,
+  });
+  const outside = join(cwd, 'outside');
+  mkdirSync(outside);
+  mkdirSync(to, { mode: 0o700 });
+  symlinkSync(outside, join(to, 'sub'));
+  writeFileSync(join(folder, 'loud.SQL'), select, { mode: 0o644 });
+  execFileSync('mkfifo', ['-m', '600', join(folder, 'pipe.sql')]);
+  const { code, stdout, stderr } = await report();
+  expect([code, stdout]).toEqual([78, 'two: 130 rows; told\n']);
+  expect(stderr.split('\n').sort()).toEqual([
+    '',
+    `linked.sql:1: to: 'sub/x.csv' leaves the folder of reports, through a link: name a file below MIRROR_REPORTS_TO`,
+    'loud.SQL: name it loud.sql',
+    'pipe.sql: is no file',
+  ]);
+  expect(existsSync(join(outside, 'x.csv'))).toBe(false);
+  put('linked', `-- to: own/x.csv\n${select}`);
+  expect((await report('linked')).code).toBe(0);
 });
 
 test('a folder or file that other users may write is refused, and so is a report that is not there', async () => {

@@ -78,6 +78,7 @@ test('while Redis is away, the timer of the daemon runs them', async () => {
 const failed = {
   ranAt: '2026-11-21T12:00:00.000Z',
   error: 'no',
+  failures: 0,
   sql: 'SELECT 1',
   reads: [],
   seq: 1,
@@ -94,7 +95,9 @@ test.each([
   const now = Date.parse(failed.ranAt) + 1;
   const facts = { now, latestChanges: new Map<string, number>(), completeAsOf: () => null };
   const report = { run: 'on change', sql: failed.sql } as Report;
-  expect(reportDue(report, known, facts, failures).at).toBe(Date.parse(failed.ranAt) + minutes * 60_000);
+  expect(reportDue(report, { ...known, failures }, facts).at).toBe(
+    Date.parse(failed.ranAt) + minutes * 60_000,
+  );
 });
 
 test('one that fails rests twice as long each time, and is run at once when its file changes', async () => {

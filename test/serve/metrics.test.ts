@@ -25,7 +25,12 @@ describe('what Prometheus reads', () => {
     Object.assign(bench.upstream('ai-signals').rows[3] ?? {}, { surprise: 1 });
     await bench.mirror('ai-signals');
     const learnt = initialState();
-    Object.assign(learnt.pools[''] ?? {}, { limit: 100, left: 90, isTold: true, toldAt: bench.clock.now() });
+    Object.assign(learnt.pools[''] ?? {}, {
+      limit: 100,
+      left: 90,
+      hasHeader: true,
+      knownAt: bench.clock.now(),
+    });
     bench.store.governor.transact(() => ({ state: learnt, result: undefined }));
     bench.clock.advance(60_000);
     await scrape();

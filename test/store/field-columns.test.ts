@@ -38,10 +38,8 @@ const name = (path: string[], ...taken: string[]) => columnName(path, new Set(ta
 
 it.each([
   [['priceUsd'], 'price_usd'],
-
   [['pnl', 'realizedUsd'], 'pnl_realized_usd'],
   [['HTMLParser', 'userID'], 'html_parser_user_id'],
-
   [['market cap (USD)'], 'market_cap_usd'],
   [['a.b', 'c-d'], 'a_b_c_d'],
   [['größeÄnderung'], 'größe_änderung'],
@@ -51,17 +49,13 @@ it.each([
 
 it.each<[string, string[], string, string[]?]>([
   ['never begins with an underscore, as the columns of the mirror itself do', ['_key'], 'key'],
-
   ['is a name where nothing of the field’s own can be one', [''], 'field'],
-
   ['is a name where nothing of the field’s own can be one', ['😀'], 'field_2', ['field']],
   ['begins with no digit', ['24hVolume'], 'field_24h_volume'],
   ['is no word of SQL', ['order'], 'order_'],
-
   ['hides not truth', ['true'], 'true_'],
   ['may hold a word of SQL', ['order', 'by'], 'order_by'],
   ['is not taken twice', ['a', 'b'], 'a_b_2', ['a_b']],
-
   ['is not taken twice', ['order'], 'order_2', ['order_']],
   ['is of a length that people read', ['x'.repeat(1_000_000)], 'x'.repeat(60)],
 ])('%s', (_, path, expected, others = []) => {

@@ -25,9 +25,7 @@ const losses: Record<string, (file: string) => void> = {
     copyFileSync(file, `${file}.copy`);
     renameSync(`${file}.copy`, file);
   },
-
   'left without its write-ahead log': (file) => rmSync(`${file}-wal`),
-
   'gone with its folder': (file) => rmSync(dirname(file), { recursive: true }),
 };
 
@@ -66,9 +64,7 @@ describe('where mirror.id tells that there was a mirror', () => {
     ['quarantine', 'retry'],
     ['quarantine'],
     ['doctor'],
-
     ['status'],
-
     ['export', 'news'],
     ['backup', 'copy.db'],
   ];

@@ -80,7 +80,6 @@ test('a database that may only be read is a failure of the disk, and stays as it
 
 test.each([
   ['SQLITE_READONLY_DBMOVED', 'disk'],
-
   ['SQLITE_CORRUPT', 'disk'],
   ['SQLITE_BUSY_SNAPSHOT', 'incomplete'],
 ])('%s is told as %s', (code, kind) => {

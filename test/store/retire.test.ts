@@ -150,7 +150,6 @@ describe('a snapshot of the usage', () => {
 describe('a removal', () => {
   it.each([
     ['more than a fifth of the list', 50, 11, true],
-
     ['ten rows, and more than a fifth', 30, 10, true],
     ['the whole of a small list', 3, 3, true],
   ])('of %s', async (_, rows, gone, isMuch) => {

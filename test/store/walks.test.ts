@@ -121,3 +121,18 @@ test('glances go like walks, once a later walk has read all', async () => {
   bench.store.prune(bench.job('news'), keepFor({ records: 1 }));
   expect(idsOf(bench, 'news')).toEqual([1, last.id, ...after]);
 });
+
+test('a walk that is given up keeps the ages that it has read', async () => {
+  const bench = await setup({ rows: 120, walked: ['ai-signals'] });
+  const upstream = bench.upstream('ai-signals');
+  const ages = () => bench.sql('SELECT sum(quality_age_seconds) AS sum FROM ai_signals');
+  const aged = (row: Record<string, unknown>) => ({
+    ...row,
+    quality: { ...(row['quality'] as object), ageSeconds: 7 },
+  });
+  upstream.rows = upstream.rows.map(aged);
+  upstream.generatedAt = isoTime(bench.clock.now());
+  bench.model.faults = [when({}, faults.pagination({ hasMore: true }))];
+  await expect(bench.mirror('ai-signals')).rejects.toThrow('lead nowhere');
+  expect(ages()).toEqual([{ sum: 7 * 120 }]);
+});

@@ -9,7 +9,6 @@ describe('the key of a list without a contract, on its first page', () => {
   it.each<[string, string[], string[]]>([
     ['id', ['{"slug":"a","id":7}', '{"slug":"b","id":"x"}'], ['7', 'x']],
     ['_id', ['{"_id":"a"}', '{"_id":"b"}'], ['a', 'b']],
-
     [
       'another of these where the first is shared',
       ['{"id":1,"uuid":"a"}', '{"id":1,"uuid":"b"}'],
@@ -28,9 +27,7 @@ describe('the key of a list without a contract, on its first page', () => {
     ['one row lacks it', ['{"id":1}', '{"x":1}']],
     ['it is null in one row', ['{"id":1}', '{"id":null}']],
     ['it is no scalar', ['{"id":{"a":1}}', '{"id":{"a":2}}']],
-
     ['it is a fraction', ['{"id":1.5}', '{"id":2.5}']],
-
     ['two rows share it', ['{"id":1,"a":1}', '{"id":1,"a":2}']],
     ['its name only looks like one', ['{"address":"0xA"}', '{"address":"0xB"}']],
   ])('is a digest of the row where %s', (_, rows) => {
@@ -121,7 +118,6 @@ describe('a row as it is kept', () => {
 
   it.each<[string, string, string]>([
     ['a number', '5', 'an object'],
-
     ['a text with a lone surrogate', '{"id":1,"a":"\\ud800"}', 'well-formed Unicode'],
     ['a name with a lone surrogate', '{"id":1,"\\ud800":1}', 'well-formed Unicode'],
     [

@@ -17,14 +17,10 @@ function failureOf(work: () => unknown): unknown {
 describe('an envelope that is specified', () => {
   it.each<[string, Record<string, unknown>, string]>([
     ['source is another', { source: 'live' }, 'source'],
-
     ['mode is missing', { mode: undefined }, 'mode'],
     ['generatedAt is no time', { generatedAt: 'today' }, 'generatedAt'],
-
     ['rows is no array', { rows: {} }, 'rows'],
-
     ['hasMore is missing', { pagination: { ...pagination, hasMore: undefined } }, 'pagination.hasMore'],
-
     ['returned is below zero', { pagination: { ...pagination, returned: -1 } }, 'pagination.returned'],
   ])('halts the dataset where %s', (_, changes, path) => {
     expect(failureOf(() => checkSignals(signalPage([signal()], changes)))).toEqual(
@@ -59,7 +55,6 @@ describe('an envelope that is not specified', () => {
   it.each<[string, unknown, string[]]>([
     ['rows', { items: [{ a: 1 }], rows }, ['rows']],
     ['rows one level below', { data: { rows, items: [{ a: 1 }] } }, ['data', 'rows']],
-
     ['the one array of objects', { tags: ['a'], items: rows }, ['items']],
     [
       'the one array of objects one level below',
@@ -68,7 +63,6 @@ describe('an envelope that is not specified', () => {
     ],
     ['the one array of objects further below', { a: { b: { c: rows } } }, ['a', 'b', 'c']],
     ['a bare array', rows, []],
-
     [
       'the one array that is not about the list',
       { facets: [{ a: 1 }], included: [{ b: 1 }], items: rows },
@@ -85,7 +79,6 @@ describe('an envelope that is not specified', () => {
       { a: rows, b: rows },
       'its rows may be a or b; say which with MIRROR_ROWS_NEWS',
     ],
-
     ['only errors', { errors: rows }, 'expected an array of rows'],
     [
       'an array within a row',

@@ -18,26 +18,20 @@ const writes = (text: string) => (socket: Socket) => void socket.write(text, 'la
 
 const broken: [string, (socket: Socket) => void][] = [
   ['a control character in a header', writes(`${OK}Set-Cookie: a\x01b\r\nContent-Length: 2\r\n\r\n{}`)],
-
   [
     'Content-Length before chunked',
     writes(`${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`),
   ],
-
   ['two Content-Lengths', writes(`${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`)],
-
   ['a storm of 100 Continue', writes('HTTP/1.1 100 Continue\r\n\r\n'.repeat(1_000))],
   [
     'an unasked upgrade',
     writes('HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n'),
   ],
   ['a body that is cut', ends(`${OK}Content-Length: 200\r\n\r\n{"rows":[`)],
-
   ['chunks without an end', ends(`${OK}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`)],
-
   ['headers without an end', writes(`HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(100_000)}`)],
   ['the text of HTTP/0.9', ends('<html>Hello</html>')],
-
   ['a status that is none', ends('HTTP/1.1 OK\r\n\r\n')],
 ];
 

@@ -40,7 +40,6 @@ describe('at the first request', () => {
   test.each([
     ['a 404', 404, '<p>Not found</p>', html],
     ['a 404 of the API', 404, error('not_found', 'no such route'), {}],
-
     ['a 400 of nobody', 400, '<p>Bad request</p>', html],
   ])('%s may be a wrong address', async (_, status, body, headers) => {
     const bench = await setupUpstream(refuses(status, body, 1, headers));

@@ -23,11 +23,9 @@ describe('a 403 without the Error body', () => {
   test.each([
     ['a page of HTML', html, { 'content-type': 'text/html' }],
     ['nothing', '', {}],
-
     ['a message without an error', '{"message":"Forbidden"}', {}],
     ['more than an Error body', '{"error":"forbidden","message":"no","ray":"8f1"}', {}],
     ['an error that is no text', '{"error":403,"message":"Forbidden"}', {}],
-
     ['a page that names a limit', '<p>rate limit exceeded</p>', { 'content-type': 'text/html' }],
   ])('(%s) is no missing scope', async (_, body, headers) => {
     const bench = await setupUpstream(forbids(body, () => true, headers));

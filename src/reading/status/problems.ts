@@ -151,6 +151,7 @@ export function findProblems({
     );
   for (const sink of sinkNames) found.push(...behind(sink, lags[sink], daemon?.[sink]?.everySeconds));
   for (const report of reports) found.push(...ofReport(report));
+  found.push(...ofUnsent(reports));
   const ofLevel = (level: Problem['level']) => found.filter((problem) => problem.level === level);
   return [...ofLevel('error'), ...ofLevel('warning')];
 }
@@ -185,9 +186,8 @@ function unreachable(job: string | null, recorded: string, since?: string): Prob
   );
 }
 
-function ofReport({ report, error, exitCode, unsent, givenUp }: ReportStatus): Problem[] {
-  const message = error?.startsWith(report) ? error : `the report ${report}: ${error}`;
-  const run = `market-mirror report ${report}`;
+function ofReport({ report, error, exitCode, givenUp }: ReportStatus): Problem[] {
+  const isNamed = [`${report}.sql`, `${report}:`].some((name) => error?.startsWith(name));
   return [
     ...(error === null
       ? []
@@ -196,19 +196,8 @@ function ofReport({ report, error, exitCode, unsent, givenUp }: ReportStatus): P
             'report-failed',
             null,
             exitCode,
-            phrase`${message}`,
+            phrase`${isNamed ? '' : `the report ${report}: `}${error}`,
             phrase`mend it; market-mirror report --check looks at all reports`,
-          ),
-        ]),
-    ...(unsent === null
-      ? []
-      : [
-          problem(
-            'report-unsent',
-            null,
-            exitCodes.incomplete,
-            phrase`${number(unsent.messages)} ${plural(unsent.messages, 'message')} of the report ${report} not told since ${{ at: unsent.since }}: ${unsent.error}`,
-            phrase`it is tried again for three days; ${run} tries at once`,
           ),
         ]),
     ...(givenUp === 0
@@ -223,6 +212,30 @@ function ofReport({ report, error, exitCode, unsent, givenUp }: ReportStatus): P
           ),
         ]),
   ];
+}
+
+/** A webhook that is down is one problem, however many reports tell it. */
+function ofUnsent(reports: readonly ReportStatus[]): Problem[] {
+  const byCause = new Map<string, { names: string[]; messages: number; since: string }>();
+  for (const { report, unsent } of reports) {
+    if (unsent === null) continue;
+    const { error, messages, since } = unsent;
+    const known = byCause.get(error) ?? { names: [], messages: 0, since };
+    byCause.set(error, {
+      names: [...known.names, report],
+      messages: known.messages + messages,
+      since: known.since < since ? known.since : since,
+    });
+  }
+  return [...byCause].map(([error, { names, messages, since }]) =>
+    problem(
+      'report-unsent',
+      null,
+      exitCodes.incomplete,
+      phrase`${number(messages)} ${plural(messages, 'message')} of the ${plural(names.length, 'report')} ${names.join(', ')} not told since ${{ at: since }}: ${error}`,
+      phrase`${messages === 1 ? 'it is' : 'they are'} tried again for three days; market-mirror report${names.length === 1 ? ` ${names[0]}` : ''} tries at once`,
+    ),
+  );
 }
 
 function scopeMissing(job: string, call: LastCall | undefined): Problem {

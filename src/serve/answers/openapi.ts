@@ -39,7 +39,7 @@ function documentOf(jobs: readonly ListedJob[], queryRoutes: readonly Route[]) {
   const schemas = openSchemas();
   const paths = jobs.map((job) => [
     job.path,
-    job.reading === 'walk' ? listPath(job, schemas.pageOf(job)) : usagePath(job),
+    job.reading === 'list' ? listPath(job, schemas.pageOf(job)) : usagePath(job),
   ]);
   return {
     openapi: '3.1.0',

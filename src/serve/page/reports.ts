@@ -11,7 +11,14 @@ import { type HttpResponse, jsonResponse, type StreamedResponse } from '../http/
 import { failedResponse } from './requests.ts';
 import type { PageReport } from './wire.ts';
 
-type Known = { name: string; sql: string; ranAt: string | null; error: string | null; file: string | null };
+type Known = {
+  name: string;
+  sql: string;
+  ranAt: string | null;
+  error: string | null;
+  failures: number;
+  file: string | null;
+};
 
 /** @param folder of their files. */
 export function openReports(mirror: Pick<WatchedMirror, 'read'>, folder: string, clock: Pick<Clock, 'now'>) {
@@ -19,7 +26,7 @@ export function openReports(mirror: Pick<WatchedMirror, 'read'>, folder: string,
     mirror.read(({ connection }) =>
       connection
         .prepare<[], Known>(
-          `SELECT name, sql, ran_at AS ranAt, error, receipt ->> 'file' AS file FROM _reports ORDER BY name`,
+          `SELECT name, sql, ran_at AS ranAt, error, failures, receipt ->> 'file' AS file FROM _reports ORDER BY name`,
         )
         .all(),
     ) ?? [];
@@ -55,15 +62,11 @@ export function openReports(mirror: Pick<WatchedMirror, 'read'>, folder: string,
   };
 }
 
-function planOf(
-  report: Report,
-  { ranAt, error, sql }: Omit<Known, 'file'>,
-  now: number,
-): Pick<PageReport, 'run' | 'nextRun'> {
+function planOf(report: Report, row: Omit<Known, 'file'>, now: number): Pick<PageReport, 'run' | 'nextRun'> {
   const { run } = report;
   const said = run === 'on change' ? run : 'every' in run ? `every ${exactDuration(run.every)}` : run.cron;
   const facts = { now, latestChanges: new Map<string, number>(), completeAsOf: () => now };
-  const { at } = reportDue(report, { ranAt, error, sql, reads: [], seq: null, waits: null }, facts);
+  const { at } = reportDue(report, { ...row, reads: [], seq: null, waits: null }, facts);
   return { run: said, nextRun: Number.isFinite(at) ? isoTime(at) : null };
 }
 

@@ -335,23 +335,26 @@ export function checkDataset({ folder, connection, job, identity }: DatasetParts
   for (const number of numbers) {
     const at = epochFolder(job, number);
     const begun = readJson<Begun>(folder, begunPath(job, number));
-    let reached = begun?.from ?? 0;
+    // Unknown behind a file without a receipt.
+    let reached: number | undefined = begun?.from ?? 0;
     for (const path of changeFiles(folder, job, number)) {
-      if (fromOf(path) !== reached)
+      if (reached !== undefined && fromOf(path) !== reached)
         differs(at, `changes after ${reached}, up to ${fromOf(path)}, are missing`);
-      reached = checkFile(folder, path, check)?.seq ?? fromOf(path);
+      reached = checkFile(folder, path, check)?.seq;
     }
     nameStrangers(folder, at, (name) => /^_?(0|[1-9]\d*)\.(parquet|json)$/.test(name), check);
     if (number !== numbers.at(-1)) continue;
     if (begun && begun.epoch !== identity.epoch)
       differs(at, 'is of before a backup was restored: the next lake begins another folder');
-    else if (provenAfter(connection, job, reached).length > 0)
+    else if (reached !== undefined && provenAfter(connection, job, reached).length > 0)
       differs(at, `changes after ${reached} are not there yet`);
   }
   if (numbers.length === 0 && (provenSeq(connection, job) ?? 0) > 0)
     differs(changesOf(job), 'changes are not there yet');
-  for (const day of daysOf(folder, job))
-    checkFile(folder, `${snapshotsOf(job)}/date=${day}/${job.table}.parquet`, check);
+  const days = daysOf(folder, job);
+  if (days.length === 0 && provenSeq(connection, job) !== undefined)
+    differs(snapshotsOf(job), 'there is no snapshot yet');
+  for (const day of days) checkFile(folder, `${snapshotsOf(job)}/date=${day}/${job.table}.parquet`, check);
   nameStrangers(
     folder,
     snapshotsOf(job),

@@ -40,6 +40,8 @@ export type PostgresLoad = {
   mended: TableDifference[];
   /** What could not be shipped, in a line each. */
   problems: string[];
+  /** What was shipped in other letters. */
+  notes: string[];
 };
 
 type DatasetParts = Omit<Sides, 'unheld'> & {
@@ -60,14 +62,16 @@ export async function loadDataset(parts: DatasetParts, verify: boolean): Promise
 }
 
 /** What differs there from the mirror as it is now. */
-export type PostgresCheck = Pick<PostgresLoad, 'job' | 'problems'> & { differences: TableDifference[] };
+export type PostgresCheck = Pick<PostgresLoad, 'job' | 'problems' | 'notes'> & {
+  differences: TableDifference[];
+};
 
 /** Compares both sides in a transaction that is rolled back: nothing of it stays. */
 export async function checkDataset(parts: DatasetParts): Promise<PostgresCheck> {
   const { postgres, job } = parts;
   const sides = { ...parts, unheld: openUnheld() };
   const rolledBack = new Error('rolled back');
-  const check: PostgresCheck = { job: job.name, differences: [], problems: [] };
+  const check: PostgresCheck = { job: job.name, differences: [], problems: [], notes: [] };
   const compare = async () => {
     await lockAndBeginRead(parts, async () => {
       const { tables, problems } = await makeJobTables(sides, job);
@@ -76,6 +80,7 @@ export async function checkDataset(parts: DatasetParts): Promise<PostgresCheck> 
         if (difference) check.differences.push(difference);
       }
       check.problems = [...sides.unheld.lines(), ...problems];
+      check.notes = sides.unheld.notes();
     });
     throw rolledBack;
   };
@@ -118,6 +123,7 @@ async function loadFrom(
     there.lastWalk === lastWalkOf(connection, job.name, there.lastWalk);
   const loaded: PostgresLoad = {
     ...{ job: job.name, how: 'changes', from: there.seq, to: here.seq, sent: 0, mended: [], problems: [] },
+    notes: [],
   };
   if (there.seq !== null && isReliable) {
     if (here.seq > there.seq) loaded.sent = await loadChanges(parts, tables, there.seq);
@@ -140,6 +146,7 @@ async function loadFrom(
     ...problems,
     ...(await makeViews(postgres, connection, parts.jobs, job)),
   ];
+  loaded.notes = unheld.notes();
   const { seq, volatile, walksFrom, historyFrom } = here;
   await movePosition(
     postgres,

@@ -229,12 +229,17 @@ function* sentRows(
       continue;
     }
     columns.forEach((column, at) => {
-      const isLost = texts[at] === null && row[at] !== null && !column.isDerived;
-      if (isLost) unheld.addValue(table, column, name());
+      if (row[at] === null || column.isDerived) return;
+      if (texts[at] === null) unheld.addValue(table, column, name());
+      else if (isSpelt(column, row[at]) && texts[at] !== row[at]) unheld.addLetters(table, column, name());
     });
     yield { texts };
   }
 }
+
+/** Whether the value is sent as it is, but for letters that Postgres has not. */
+const isSpelt = ({ type }: Table['columns'][number], value: StoredValue | undefined) =>
+  typeof value === 'string' && (type === 'text' || type === 'json');
 
 function valuesOf(
   connection: Connection,

@@ -11,18 +11,28 @@ export type Unheld = {
   addRow(table: Table, row: RowName): void;
   /** A value that the column does not take: it is null there. */
   addValue(table: Table, column: Column, row: RowName): void;
+  /** A text with letters that Postgres has not: others stand for them there. */
+  addLetters(table: Table, column: Column, row: RowName): void;
+  /** Whether all rows and values are there, whatever their letters. */
   isEmpty(): boolean;
   /** What tells the rows from others that are too wide for a table. */
   idsOf(table: string): string[];
-  /** For people, in a line each. */
+  /** What is not there, for people, in a line each; and what is there in other letters. */
   lines(): string[];
+  notes(): string[];
 };
 
 /** What tells a row from the others of its table, and its key. */
 type RowName = { id: string; key: string };
 
 /** @param rows their keys by id. */
-type Lack = { table: string; what: 'rows' | 'values'; words: string; why: string; rows: Map<string, string> };
+type Lack = {
+  table: string;
+  what: 'rows' | 'values' | 'letters';
+  words: string;
+  why: string;
+  rows: Map<string, string>;
+};
 
 const MAX_KEYS_NAMED = 10;
 /** Of a key. */
@@ -42,6 +52,12 @@ export function openUnheld(): Unheld {
     known.rows.set(id, key);
   }
 
+  const isLetters = ({ what }: Lack) => what === 'letters';
+  const describe = ({ words, why, rows }: Lack) => {
+    const keys = listedKeys([...rows.values()].slice(0, MAX_KEYS_NAMED));
+    return `${words} ${count(rows.size, 'row')} ${why}: ${keys}`;
+  };
+
   return {
     addRow({ name, columns }, row) {
       const why = `that ${number(columns.length)} columns make wider than a page of Postgres (${number(PAGE_BYTES)} bytes)`;
@@ -51,16 +67,17 @@ export function openUnheld(): Unheld {
       const why = `where the mirror has a value that is no ${column.type}`;
       add({ table: name, what: 'values', words: `${name}.${column.name} is null in`, why }, row);
     },
-    isEmpty: () => lacks.size === 0,
+    addLetters({ name }, column, row) {
+      const why = 'for a NUL, or half of a surrogate pair, which Postgres has not';
+      add({ table: name, what: 'letters', words: `${name}.${column.name} has U+FFFD in`, why }, row);
+    },
+    isEmpty: () => [...lacks.values()].every(isLetters),
     idsOf: (table) =>
       [...lacks.values()].flatMap((lack) =>
         lack.table === table && lack.what === 'rows' ? [...lack.rows.keys()] : [],
       ),
-    lines: () =>
-      [...lacks.values()].map(({ words, why, rows }) => {
-        const keys = listedKeys([...rows.values()].slice(0, MAX_KEYS_NAMED));
-        return `${words} ${count(rows.size, 'row')} ${why}: ${keys}`;
-      }),
+    lines: () => [...lacks.values()].filter((lack) => !isLetters(lack)).map(describe),
+    notes: () => [...lacks.values()].filter(isLetters).map(describe),
   };
 }
 

@@ -31,6 +31,8 @@ test('a report is told with its next run and its SQL; its file is sent to those 
   for (const [name, file] of Object.entries(files)) add(name, '-- run: every 1h\n', file);
   add('wrong', '-- rum: every 1h\n', null);
   add('onchange', '', null);
+  add('failing', '', null);
+  bench.tamper(`UPDATE _reports SET error = 'no', failures = 3 WHERE name = 'failing'`);
 
   const answer = await get('/page/reports');
   const reports = (await answer.json()) as { report: string; file: string | null }[];
@@ -40,6 +42,7 @@ test('a report is told with its next run and its SQL; its file is sent to those 
     sql: '-- run: every 1h\n-- to: a.csv\nSELECT 1',
   });
   expect(named('onchange')).toMatchObject({ run: 'on change', nextRun: null });
+  expect(named('failing')).toMatchObject({ run: 'on change', nextRun: '2026-11-21T11:34:00.000Z' });
   expect(named('wrong')).toMatchObject({ run: null, nextRun: null });
   expect(reports.filter(({ file }) => file !== null).map(({ report }) => report)).toEqual(['good']);
 

@@ -46,6 +46,7 @@ test('what is damaged, missing, no file of the lake or not there yet is named, a
   spoiled[40] = (spoiled[40] ?? 0) ^ 1;
   const receipt = join(dirname(second), `_${basename(second).replace('parquet', 'json')}`);
   const away = join(bench.cwd, 'away');
+  const snapshots = join(bench.there, 'ai_signals/snapshots');
   for (const [spoil, mend, said] of [
     [() => writeFileSync(second, spoiled), () => writeFileSync(second, kept), 'another digest'],
     [() => truncateSync(second, 100), () => writeFileSync(second, kept), 'another digest'],
@@ -56,10 +57,14 @@ test('what is damaged, missing, no file of the lake or not there yet is named, a
     ],
     [() => renameSync(second, away), () => renameSync(away, second), 'are missing'],
     [() => renameSync(receipt, away), () => renameSync(away, receipt), 'has no receipt'],
+    [() => renameSync(snapshots, away), () => renameSync(away, snapshots), 'there is no snapshot yet'],
   ] as const) {
     spoil();
     const found = await check();
-    expect([found.code, found.differences[0]?.message]).toEqual([75, expect.stringContaining(said)]);
+    expect([found.code, found.differences]).toEqual([
+      75,
+      [{ file: expect.anything(), message: expect.stringContaining(said) }],
+    ]);
     mend();
   }
   edit(bench, 4);

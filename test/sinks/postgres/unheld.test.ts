@@ -166,3 +166,20 @@ test('a row that an index of somebody there does not take is told in words', asy
     expect.stringMatching(/^news: Postgres \S+ cannot hold a row: .* index "theirs"; 54000\)$/m),
   ]);
 });
+
+test('a text with a letter that Postgres has not is named, by ship and by --check, and is no difference', async () => {
+  const bench = await setup(3);
+  await publish(bench, [
+    { id: 'nul', text: 'a\0b', list: ['\0'] },
+    { id: 'whole', text: 'a\ufffdb' },
+  ]);
+  const note =
+    '  news.text has U+FFFD in 1 row for a NUL, or half of a surrogate pair, which Postgres has not: nul\n';
+  const first = await bench.ship('news');
+  expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining(note) });
+  expect(first.stdout).toContain('  news.list has U+FFFD in 1 row');
+  expect((await bench.ship('news')).stdout).toMatch(/^news: nothing new, up to change \d+\n$/);
+  const checked = await bench.ship('news', '--check');
+  expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining(`news: both sides are equal\n`) });
+  expect(checked.stdout).toContain(note);
+});

@@ -1,0 +1,1 @@
+ALTER TABLE `_reports` ADD `failures` integer DEFAULT 0 NOT NULL;
