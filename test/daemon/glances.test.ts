@@ -9,14 +9,14 @@ import { live, othersOff } from '../helpers/virtual-life.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** News, whose walk takes six calls; the quota is told with the signals alone. */
+/** News, whose walk takes eleven calls; the quota is told with the signals alone. */
 const settings = { ...othersOff, MIRROR_SCHEDULE_AI_SIGNALS: 'every 1h', MIRROR_SCHEDULE_NEWS: 'every 5m' };
 
 type Look = { kind: 'walk' | 'glance'; inserted: number; startedAt: string };
 
 /** A mirror of news, of which a new one comes every six minutes. */
 async function setup(limit: number, others: Record<string, string> = {}) {
-  const bench = await setupSync({ rows: 450, quota: { limit, periodMs: HOUR } });
+  const bench = await setupSync({ rows: 900, quota: { limit, periodMs: HOUR } });
   const changes = { ...settings, MARKET_API_QUOTA: `${limit}/1h@00:00`, ...others };
   const { news } = bench.model.data;
   let [published, place] = [bench.clock.now(), 0];
@@ -55,11 +55,11 @@ async function setup(limit: number, others: Record<string, string> = {}) {
 const rowsOf = (looks: readonly Look[]) => looks.reduce((sum, { inserted }) => sum + inserted, 0);
 
 it('scarce calls bring new rows by glances between walks, until those show that they stand elsewhere', async () => {
-  const bench = await setup(22);
+  const bench = await setup(40);
   await bench.liveFor(4 * HOUR);
   const plan = await bench.planned();
   expect(plan).toMatchObject({
-    callsIfChanged: 6,
+    callsIfChanged: 11,
     callsIfGlanced: 1,
     head: { useful: true, why: 'in-head' },
   });
@@ -71,13 +71,13 @@ it('scarce calls bring new rows by glances between walks, until those show that 
   expect(text).toMatch(/^Head of news: glances used, (\d+) of \1 new rows were on the first pages$/m);
 
   const life = await bench.liveFor(2 * HOUR);
-  expect(life.calls).toBeGreaterThan(0.8 * 2 * 19);
+  expect(life.calls).toBeGreaterThan(0.8 * 2 * 36);
   expect(life.glances.length).toBeGreaterThan(1.5 * life.walks.length);
   expect(rowsOf(life.glances)).toBeGreaterThan(rowsOf(life.walks));
   expect(life.longestMs).toBeLessThan((plan?.everySeconds ?? 0) * 1_000);
 
   bench.turnOrder();
-  await bench.liveFor(9 * HOUR);
+  await bench.liveFor(12 * HOUR);
   expect(await bench.planned()).toMatchObject({
     glances: 0,
     glanceEverySeconds: null,
