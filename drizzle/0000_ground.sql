@@ -100,6 +100,7 @@ CREATE TABLE `_reports` (
 	`waits` text,
 	`mistake` text,
 	`error` text,
+	`failures` integer DEFAULT 0 NOT NULL,
 	`error_kind` text,
 	`receipt` text
 );

@@ -9,7 +9,7 @@ import { listOf, oneOf, positive, tool, whole } from './options.ts';
 const figures = {
   'pass-speed': 'passes beside the barest loop, as whole processes; what they write, peak memory, stalls',
   'start-time': 'how long commands take from start to end, beside a bare script',
-  serve: 'pages and questions beside a bare server; others beside questions that never end; memory; at rest',
+  serve: 'pages beside a bare server; others beside questions that never end; memory; at rest',
 };
 const names = Object.keys(figures) as (keyof typeof figures)[];
 
@@ -20,7 +20,7 @@ const command = tool('bench', 'Prints figures of speed; docs/dev/performance.md 
     ...before,
     oneOf(names)(name),
   ])
-  .option('--runs <number>', 'runs of pass-speed and serve, of which the medians are shown', whole(1), 5)
+  .option('--runs <number>', 'runs of pass-speed, of which the medians are shown', whole(1), 5)
   .option('--rows <number>', 'pass-speed and serve: rows of each dataset', whole(1_000), 100_000)
   .option(
     '--lines <names>',

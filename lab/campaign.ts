@@ -20,7 +20,7 @@ type Options = { minutes: number; kills?: number; attacks: string[]; seed: numbe
 const names = attacks.map(({ name }) => name);
 const command = tool('campaign', 'Attacks the built program; docs/reliability.md has its figures.')
   .option('--minutes <number>', 'how long', positive, 5)
-  .option('--kills <number>', 'goes on until so many kills and cut connections, however long', whole(1))
+  .option('--kills <number>', 'goes on until so many kills, however long', whole(1))
   .option('--attacks <names>', 'some of them, such as kill,flush; all if not given', listOf(oneOf(names)))
   .option('--seed <number>', 'draws the same attacks, pauses and edits again', whole())
   .option('--list', 'lists the attacks')
@@ -90,7 +90,7 @@ async function play(stage: Stage, chosen: readonly Attack[], seed: number, round
   const wantedKills = given.kills ?? 0;
   const minutes = given.kills ? Number.POSITIVE_INFINITY : given.minutes;
   const deadline = performance.now() + minutes * 60_000;
-  const kills = () => sum(rounds.map((round) => round.kills)) + stage.world.struck();
+  const kills = () => sum(rounds.map((round) => round.kills));
   const fits = ({ lasts }: Attack) => performance.now() + lasts[0] + SETTLING_MS < deadline;
   const isOver = () => (given.kills ? kills() >= wantedKills : !chosen.some(fits));
   for (let cycle = 0; !isOver(); cycle += 1) {

@@ -1,10 +1,11 @@
 /** Passes over an API of any size: the API and each pass run in a process of their own, so that none disturbs another. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { loadJobs } from '../src/job/load.ts';
@@ -57,10 +58,7 @@ export async function measureBareLoop(
   folder: string,
   inFlight = 1,
 ): Promise<Pass> {
-  return counted(await measureNode([await program('bare-loop'), dataset, url, folder, String(inFlight)]));
-}
-
-function counted(measured: Measured): Pass {
+  const measured = await measureNode([await program('bare-loop'), dataset, url, folder, String(inFlight)]);
   return pass(measured, (JSON.parse(measured.stdout) as { rows: number }).rows);
 }
 
@@ -101,46 +99,23 @@ export async function withFolder<T>(use: (folder: string) => T | Promise<T>): Pr
   }
 }
 
-export type Measured = Figures & { seconds: number; stdout: string };
+type Measured = Figures & { seconds: number; stdout: string };
 
 /** Runs a program of Node.js, measured from within, too. @throws what it said where it failed. */
-export async function measureNode(args: readonly string[], environment = {}): Promise<Measured> {
-  return await measure([process.execPath, '--import', await program('gauge'), ...args], environment);
-}
-
-/** Runs a program that leaves its figures in the file that `LAB_FIGURES` names. */
-async function measure(
-  [command = '', ...args]: readonly string[],
-  environment: Record<string, string> = {},
-): Promise<Measured> {
-  const folder = mkdtempSync(join(tmpdir(), 'market-mirror-figures-'));
-  const file = join(folder, 'figures.json');
-  try {
+async function measureNode(args: readonly string[], environment = {}): Promise<Measured> {
+  const gauge = await program('gauge');
+  return await withFolder(async (folder) => {
+    const file = join(folder, 'figures.json');
     const env = { PATH: process.env['PATH'], HOME: folder, LAB_FIGURES: file, ...environment };
     const began = performance.now();
-    const child = spawn(command, args, { env, cwd: folder });
-    const [stdout, stderr, code] = await Promise.all([
-      textOf(child.stdout),
-      textOf(child.stderr),
-      endOf(child),
-    ]);
+    const child = spawn(process.execPath, ['--import', gauge, ...args], { env, cwd: folder });
+    const ended = once(child, 'exit');
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    const [code, signal] = await ended;
     const seconds = (performance.now() - began) / 1_000;
-    if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}${stdout}`);
+    if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code ?? signal}: ${stderr}${stdout}`);
     return { seconds, stdout, ...(JSON.parse(readFileSync(file, 'utf8')) as Figures) };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-async function endOf(child: ChildProcess): Promise<unknown> {
-  const [code, signal] = await once(child, 'exit');
-  return code ?? signal;
-}
-
-async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
-  let text = '';
-  for await (const chunk of stream) text += String(chunk);
-  return text;
+  });
 }
 
 const compiled = ['gauge', 'bare-loop', 'large-api'] as const;
@@ -168,16 +143,13 @@ async function program(name: Program): Promise<string> {
 /** The program that users run, as `npm run build` made it. */
 export const cli = () => fileURLToPath(built('src/cli.js'));
 
-/** A mirror that is measured, the API that it is of, and the state of a governor that knows it. */
-export type MeasuredMirror = { folder: string; api: string; learnt: string };
-
-/** A mirror of so many rows each of `ai-signals` and `news`. */
-export async function withMirror<T>(rows: number, use: (mirror: MeasuredMirror) => Promise<T>): Promise<T> {
+/** The folder of a mirror of so many rows each of `ai-signals` and `news`. */
+export async function withMirror<T>(rows: number, use: (folder: string) => Promise<T>): Promise<T> {
   const learnt = await withLargeApi(10_000, learnApi);
   return await withLargeApi(rows, (api) =>
     withFolder(async (folder) => {
       for (const job of ['ai-signals', 'news']) await measurePass(job, api, folder, learnt);
-      return await use({ folder, api, learnt });
+      return await use(folder);
     }),
   );
 }

@@ -8,11 +8,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
+/** Compiles what tests start in processes and threads of their own. */
+const COMPILED = 'test/helpers/compiled.ts';
+
 /** The code of a room, and the tests that have to notice: its own and those of the next door, without slow ones. */
-const rooms: Record<string, { code: string[]; tests: string[]; without?: string[] }> = {
+const rooms: Record<string, { code: string[]; tests: string[]; without?: string[]; setup?: string[] }> = {
   walk: {
     code: ['src/walk.ts', 'src/walk/**/*.ts'],
-    tests: ['test/walk/**/*.test.ts'],
+    tests: [
+      'test/walk/**/*.test.ts',
+      'test/cases/{doubles,pages}.test.ts',
+      'test/mirror/{glance,previous}.test.ts',
+    ],
     without: ['test/walk/random.test.ts'],
   },
   validate: {
@@ -27,10 +34,11 @@ const rooms: Record<string, { code: string[]; tests: string[]; without?: string[
   store: {
     code: ['src/store/{session,matching,rows,keys,pages,retire}.ts'],
     tests: [
-      ...['test/store/**/*.test.ts', 'test/mirror.test.ts', 'test/mirror/**/*.test.ts'],
+      'test/store/{changes,quarantine,rebuild,retire,rows,walks}.test.ts',
+      'test/mirror/{previous,resume}.test.ts',
       ...['test/reading/pages.test.ts', 'test/cases/keys.test.ts'],
     ],
-    without: ['test/store/{failure,lock,filesystem,views}.test.ts', 'test/mirror/glance.test.ts'],
+    setup: [COMPILED],
   },
   serve: {
     code: ['src/serve/access/{admission,counts,keys,limits}.ts'],
@@ -56,7 +64,7 @@ const { values, positionals } = parseArgs({
 });
 const room = rooms[positionals[0] ?? ''];
 if (room) {
-  const { tests, without = [] } = room;
+  const { tests, without = [], setup = [] } = room;
   const { part, seed, concurrency } = values;
   const { status } = spawnSync(
     'npx',
@@ -64,7 +72,10 @@ if (room) {
       ...['stryker', 'run', '--mutate', room.code.join(','), '--concurrency', concurrency],
       ...['--tempDirName', join(tmpdir(), `mutate-${process.pid}`)],
     ],
-    { stdio: 'inherit', env: { ...process.env, MUTATE: JSON.stringify({ tests, without, part, seed }) } },
+    {
+      stdio: 'inherit',
+      env: { ...process.env, MUTATE: JSON.stringify({ tests, without, setup, part, seed }) },
+    },
   );
   process.exitCode = status ?? 1;
 } else {

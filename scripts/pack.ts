@@ -158,14 +158,7 @@ function nameIn(ref: string): string {
 /** A UUID of version 8, whose bits are ours to choose. */
 function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
-  const parts = [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    `8${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ];
-  return parts.join('-');
+  return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
 }
 
 /** Whatever the umask of who builds. */

@@ -54,7 +54,7 @@ export type AppParts = Surroundings & {
   /** Gets what the command of `MIRROR_ON_CHANGE` writes, and why it failed; and what contradicts the limits that are set. */
   say?: Say;
   /** Whether to try at once what was refused or failed: a person asks for it. */
-  again?: boolean;
+  retryRefused?: boolean;
   /** What a walk makes known, for the command of `MIRROR_ON_CHANGE`; without it the command is never run. */
   provenBy?: (dir: string, job: Job, walk: WalkRow) => Change | null;
 };
@@ -89,7 +89,7 @@ function refuseHints({ hints }: Config, jobs: readonly Job[]): void {
 }
 
 function build(
-  { environment, clock, random, say = () => undefined, again = false, provenBy }: AppParts,
+  { environment, clock, random, say = () => undefined, retryRefused = false, provenBy }: AppParts,
   jobs: readonly Job[],
   config: Config,
   store: Store,
@@ -105,7 +105,7 @@ function build(
     random,
     longestWaitMs: LONGEST_WAIT_MS,
     keyDigest: (salt) => config.key.current().digest(salt),
-    again,
+    retryRefused,
     lag: (name) => lagOf(store, jobs, config, name, clock.now()),
   });
   releases.add(() => governor.close());

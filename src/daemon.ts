@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type App, openApp, type Surroundings } from './app.ts';
 import { Failure, Snooze, toError } from './base/errors.ts';
 import type { Log } from './base/log.ts';
-import { type Releases, releasing } from './base/releases.ts';
+import { type Releases, withReleases } from './base/releases.ts';
 import { forCommands } from './config.ts';
 import { type Following, type FollowingParts, keepFollowing } from './daemon/following.ts';
 import { openHealthSocket } from './daemon/health-socket.ts';
@@ -27,7 +27,7 @@ import { describeHolder, guarded, isLock, type Lock, tryLock, type WalkRow } fro
 export type DaemonParts = Surroundings & {
   log: Log;
   /** Whether to try a refused key or endpoint once more. */
-  again?: boolean;
+  retryRefused?: boolean;
   /** Called for each saved page, and for each walk and glance that has ended. */
   progress?: (at: Progress) => void;
   ended?: (job: string, walk: WalkRow) => void;
@@ -43,7 +43,7 @@ export type DaemonParts = Surroundings & {
  */
 export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promise<void> {
   try {
-    await releasing((releases) => mirrorUntil(parts, releases, signal));
+    await withReleases((releases) => mirrorUntil(parts, releases, signal));
   } catch (thrown) {
     // It was stopped while it was starting.
     if (!signal.aborted || thrown !== signal.reason) throw thrown;

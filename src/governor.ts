@@ -52,7 +52,7 @@ export type GovernorParts = {
   /** A few digits of the key's digest with `salt`: a refused key is not tried again at every start. */
   keyDigest?: (salt: string) => string;
   /** Whether to try at once what was refused or failed: a person asks for it. */
-  again?: boolean;
+  retryRefused?: boolean;
   /** How far behind a job's data is: the waiter furthest behind goes first. */
   lag?: (job: string) => number;
   /** Gets what is worth a line in the log. */
@@ -80,7 +80,7 @@ export function createGovernor(parts: GovernorParts): Governor {
   const { limits = unlimited, isGone = () => false, lag = () => 0 } = parts;
   const waiters: Waiter[] = [];
   let nap: { until: number; cancel(): void } | undefined;
-  let isAgain = parts.again ?? false;
+  let mayRetryRefused = parts.retryRefused ?? false;
   let lives = new Map<string, boolean>();
   let livesAt = Number.NEGATIVE_INFINITY;
 
@@ -154,12 +154,13 @@ export function createGovernor(parts: GovernorParts): Governor {
     return transact((kept) => {
       const now = clock.now();
       let state = readState(kept, now);
-      if (isAgain) [state] = govern(state, { type: 'again' }, now);
+      if (mayRetryRefused) [state] = govern(state, { type: 'again' }, now);
       if (isOtherKey(state)) [state] = govern(state, { type: 'key' }, now);
       const gone = [...new Set(state.inFlight.map((request) => request.owner))].filter(hasEnded);
       const [after, decision] = govern(state, { type: 'ask', owner, job, set: limits, gone }, now);
-      const isChanged = 'id' in decision || isAgain || gone.length > 0 || !isSameSet(state.set, limits);
-      isAgain = false;
+      const isChanged =
+        'id' in decision || mayRetryRefused || gone.length > 0 || !isSameSet(state.set, limits);
+      mayRetryRefused = false;
       return { ...(isChanged && { state: after }), result: decision as ReturnType<typeof ask> };
     });
   }

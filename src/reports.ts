@@ -106,7 +106,7 @@ export async function runReport(
 
 const questionOf = ({ dir, tables }: ReportParts, { sql, to }: Report): Question => ({
   ...{ dir, sql, params: {}, tables, asOf: null, json: true },
-  survey: to?.format === 'parquet',
+  infersTypes: to?.format === 'parquet',
 });
 
 const boundsOf = ({ now }: Clock, signal: AbortSignal) => ({ signal, now, timeoutMs: MAX_QUERY_MS });

@@ -154,7 +154,7 @@ export function openService({ dir, jobs, settings, clock, log, onLost, ...rest }
     clock,
     notFound: (call) =>
       query && isQueryPath(call.incoming.url ?? '') ? errorResponse('not_found') : page.notFound(call),
-    shape: (path, response) => described(path, query?.shape(path, response) ?? response),
+    formatError: (path, response) => described(path, query?.formatError(path, response) ?? response),
     onBegin: metrics.beginCall,
     onEnd(call) {
       metrics.endCall(call);

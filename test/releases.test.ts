@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { releasing } from '../src/base/releases.ts';
+import { withReleases } from '../src/base/releases.ts';
 
 test('what was opened last is released first, and what goes together at once', async () => {
   const order: string[] = [];
@@ -7,7 +7,7 @@ test('what was opened last is released first, and what goes together at once', a
     await new Promise(setImmediate);
     order.push('slow');
   };
-  const result = await releasing(async ({ add }) => {
+  const result = await withReleases(async ({ add }) => {
     add(() => order.push('first'));
     add(slow, () => order.push('quick'));
     add(() => order.push('last'));
@@ -22,7 +22,7 @@ test('every release runs though others throw, and the first error is told', asyn
     order.push(name);
     throw new Error(name);
   };
-  const work = releasing(async ({ add }) => {
+  const work = withReleases(async ({ add }) => {
     add(failing('lock'));
     add(failing('queue'), () => order.push('commands'));
     add(() => Promise.reject(new Error('face')));
@@ -33,7 +33,7 @@ test('every release runs though others throw, and the first error is told', asyn
 
 test('the error of the work itself goes before those of the releases', async () => {
   const order: string[] = [];
-  const work = releasing(async ({ add }) => {
+  const work = withReleases(async ({ add }) => {
     add(() => {
       order.push('released');
       throw new Error('of the release');

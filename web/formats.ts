@@ -37,7 +37,7 @@ export function relative(time: number, now: number): string {
 const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
 
 /** Epoch milliseconds of a text that is a moment, else null: a time without a zone names none. */
-export function momentOf(text: string): number | null {
+export function timeOf(text: string): number | null {
   const time = moment.test(text) ? parseTime(text, Number.NaN) : null;
   return time === null || 'problem' in time ? null : time.ms;
 }

@@ -1,7 +1,7 @@
 /** What a column holds, by its declaration and by the values that came: how it is aligned and shown. */
 
 import type { PageCell } from '../src/serve/page/wire.ts';
-import { momentOf } from './formats.ts';
+import { timeOf } from './formats.ts';
 
 export type Kind = 'number' | 'time' | 'text';
 
@@ -20,7 +20,7 @@ export function kindOf(type: string | null, values: Iterable<PageCell>): Kind {
 
 function kindOfValue(value: Exclude<PageCell, null>): Kind {
   if (typeof value === 'number' || (typeof value === 'object' && 'integer' in value)) return 'number';
-  return typeof value === 'string' && momentOf(value) !== null ? 'time' : 'text';
+  return typeof value === 'string' && timeOf(value) !== null ? 'time' : 'text';
 }
 
 /** The number in a cell; null where there is none. A large integer becomes the nearest double. */

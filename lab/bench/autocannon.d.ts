@@ -12,8 +12,6 @@ declare module 'autocannon' {
     duration?: number;
     /** Requests in all, instead. */
     amount?: number;
-    /** Requests a second, all connections together. */
-    overallRate?: number;
     requests?: { setupRequest(request: Request): Request }[];
   };
 

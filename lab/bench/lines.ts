@@ -53,17 +53,6 @@ export const lines = {
       };
     },
   },
-  empty: {
-    about: 'the same in an empty folder, learning included',
-    async measure({ rows, runs }) {
-      const taken = await withLargeApi({ rows, texts: TEXTS }, (url) =>
-        inTurn(runs, (folder, isBare) =>
-          isBare ? measureBareLoop(JOB, url, folder) : measurePass(JOB, url, folder),
-        ),
-      );
-      return { rows: [speedRow('first mirror, empty folder', taken, 0.9)] };
-    },
-  },
   aged: {
     about: 'a later pass: only volatile columns moved, the upstream order shuffled',
     async measure(size) {
@@ -93,11 +82,16 @@ export const lines = {
   },
   latency: {
     about: `a first mirror of a fifth of the rows, ${LATENCY_MS} ms a call, ${IN_FLIGHT} allowed under way; the loop has ${IN_FLIGHT} under way`,
-    measure: (size) => atLatency(size, PASSES_TO_LEARN, 0.9),
-  },
-  untaught: {
-    about: 'the same in an empty folder, learning included',
-    measure: (size) => atLatency(size, 0, 0.8),
+    async measure({ rows, runs }) {
+      const api = { rows: Math.round(rows / 5), texts: TEXTS, latencyMs: LATENCY_MS, atOnce: IN_FLIGHT };
+      const taken = await withLargeApi(api, async (url) => {
+        const learnt = await learnApi(url, PASSES_TO_LEARN);
+        return await inTurn(runs, (folder, isBare) =>
+          isBare ? measureBareLoop(JOB, url, folder, IN_FLIGHT) : measurePass(JOB, url, folder, learnt),
+        );
+      });
+      return { rows: [speedRow(`${LATENCY_MS} ms a call, ${number(rows / 5)} rows`, taken, 0.9)] };
+    },
   },
   memory: {
     about: 'peak memory of a first mirror of ten times the rows, against a tenth of them',
@@ -113,21 +107,8 @@ export const lines = {
 export const lineNames = Object.keys(lines) as LineName[];
 
 /** What `serve.ts` measures. */
-export const serveTables = ['pages', 'questions', 'beside', 'idle'] as const;
+export const serveTables = ['pages', 'beside', 'idle'] as const;
 export type ServeTable = (typeof serveTables)[number];
-
-/** @param passes from which the governor has learnt the API; none: it begins in an empty folder. */
-async function atLatency({ rows, runs }: Size, passes: number, least: number): Promise<{ rows: string[][] }> {
-  const api = { rows: Math.round(rows / 5), texts: TEXTS, latencyMs: LATENCY_MS, atOnce: IN_FLIGHT };
-  const taken = await withLargeApi(api, async (url) => {
-    const learnt = passes > 0 ? await learnApi(url, passes) : undefined;
-    return await inTurn(runs, (folder, isBare) =>
-      isBare ? measureBareLoop(JOB, url, folder, IN_FLIGHT) : measurePass(JOB, url, folder, learnt),
-    );
-  });
-  const name = `${LATENCY_MS} ms a call, ${number(rows / 5)} rows, ${passes > 0 ? 'taught' : 'empty folder'}`;
-  return { rows: [speedRow(name, taken, least)] };
-}
 
 /** Runs the bare loop and the other side in turn, each in a folder of its own; who comes first changes from run to run. */
 async function inTurn(

@@ -9,14 +9,10 @@ import autocannon from 'autocannon';
 import { freePort } from '../../test/helpers/loopback.ts';
 import { cli } from '../passes.ts';
 
-export type Request = {
-  path: string;
-  key: string;
-  ifNoneMatch?: string;
-};
+type Request = { path: string; key: string };
 
-/** `duration` in seconds, or an `amount` of requests; `overallRate`: requests a second. */
-type LoadOptions = { connections: number; duration?: number; amount?: number; overallRate?: number };
+/** `duration` in seconds, or an `amount` of requests. */
+type LoadOptions = { connections: number; duration?: number; amount?: number };
 
 export type Load = {
   perSecond: number;
@@ -41,12 +37,8 @@ export async function load(
     requests: [
       {
         setupRequest(request) {
-          const { path, key, ifNoneMatch } = next();
-          const headers = {
-            authorization: `Bearer ${key}`,
-            ...(ifNoneMatch !== undefined && { 'if-none-match': ifNoneMatch }),
-          };
-          return { ...request, path, headers };
+          const { path, key } = next();
+          return { ...request, path, headers: { authorization: `Bearer ${key}` } };
         },
       },
     ],
@@ -99,11 +91,11 @@ export async function startServe(folder: string, settings: Record<string, string
   return await ready(child, port);
 }
 
-/** `node:http` alone, see `bare-server.ts`: the bytes of a file; with better-sqlite3 and a mirror the SQL that the file names. */
-export async function startBare(file: string, ...mirror: string[]): Promise<Server> {
+/** `node:http` alone with the bytes of a file, see `bare-server.ts`. */
+export async function startBare(file: string): Promise<Server> {
   const port = await freePort();
   const script = fileURLToPath(new URL('bare-server.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', script, String(port), file, ...mirror], {
+  const child = spawn(process.execPath, ['--import', 'tsx', script, String(port), file], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   return await ready(child, port);

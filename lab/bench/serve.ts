@@ -3,29 +3,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listJobs } from '../../src/job/list.ts';
-import { isHeldColumn } from '../../src/reading/columns.ts';
 import { openKeyring } from '../../src/serve/access/keyring.ts';
-import { epochOf, writePosition } from '../../src/serve/answers/mirror-v1/changes.ts';
-import { parseRequest } from '../../src/serve/answers/mirror-v1/parse.ts';
-import {
-  columnsOf,
-  columnsSql,
-  type ListJob,
-  pastRows,
-  presentRows,
-  rowsSql,
-  type Sql,
-} from '../../src/serve/answers/mirror-v1/sql.ts';
-import { openMirror } from '../../src/store/read.ts';
-import { atLeast, atMost, median, printTable, type Table, targetHeads } from '../figures.ts';
+import { atMost, printTable, type Table, targetHeads } from '../figures.ts';
 import { withMirror } from '../passes.ts';
 import { readBenchOptions, type ServeTable } from './lines.ts';
-import { distinctOffsets, type Load, load, quantile, type Server, startBare, startServe } from './load.ts';
+import { distinctOffsets, load, quantile, type Server, startBare, startServe } from './load.ts';
 
 async function bench(): Promise<void> {
-  const { runs, rows, keys: count, minutes, tables } = readBenchOptions();
-  await withMirror(rows, async ({ folder }) => {
+  const { rows, keys: count, minutes, tables } = readBenchOptions();
+  await withMirror(rows, async (folder) => {
     const keys = issueKeys(folder, count);
     const serve = await startServe(folder, { MIRROR_SERVE_QUERY: 'on' });
     try {
@@ -34,7 +20,6 @@ async function bench(): Promise<void> {
       );
       const measures: Record<ServeTable, () => Promise<Table>> = {
         pages: () => measurePages(serve, folder, keys, rows),
-        questions: () => measureQuestions(serve, folder, keys[0] ?? '', runs),
         beside: () => measureBeside(serve, keys, rows, minutes),
         idle: () => measureIdle(serve, minutes),
       };
@@ -44,8 +29,6 @@ async function bench(): Promise<void> {
     }
   });
 }
-
-const SECONDS = 3;
 
 const limits = {
   quota: { calls: 1_000_000_000, periodMs: 3_600_000, kind: 'fixed' },
@@ -226,114 +209,6 @@ async function measurePages(
     heads: ['', 'CPU ms', ...targetHeads, 'median ms', '99 of 100', ...targetHeads],
     rows: lines,
   };
-}
-
-/** Of `/mirror/v1`, by fewer connections. */
-const ASKING = 10;
-const ASKED_TO_WARM_UP = 2_000;
-const KEYS = 200;
-const TARGET = 0.5;
-
-/** `target` is null where there is none. */
-type Line = { about: string; paths: readonly string[]; sql: Record<string, Sql>; target: number | null };
-
-async function measureQuestions(serve: Server, folder: string, key: string, runs: number): Promise<Table> {
-  const lines = await linesOf(folder, key, serve.url);
-  const rows: string[][] = [];
-  for (const { about, paths, sql, target } of lines) {
-    const file = join(folder, 'questions.json');
-    writeFileSync(file, JSON.stringify(sql));
-    const bare = await startBare(file, join(folder, 'mirror.db'));
-    try {
-      let turn = 0;
-      const next = () => ({ path: paths[turn++ % paths.length] ?? '', key });
-      const measure = (server: Server, length: object) =>
-        load(server, { connections: ASKING, ...length }, '2xx', next);
-      await measure(bare, { amount: ASKED_TO_WARM_UP });
-      await measure(serve, { amount: ASKED_TO_WARM_UP });
-      const pairs: [bare: Load, ours: Load][] = [];
-      for (let run = 0; run < runs; run += 1)
-        pairs.push([await measure(bare, { duration: SECONDS }), await measure(serve, { duration: SECONDS })]);
-      const ratio = median(pairs.map(([bare, ours]) => ours.perSecond / bare.perSecond));
-      const figure = (of: (load: Load) => number, side: 0 | 1) => median(pairs.map((pair) => of(pair[side])));
-      rows.push([
-        about,
-        figure(({ perSecond }) => perSecond, 0).toFixed(0),
-        figure(({ cpuMs }) => cpuMs * 1_000, 0).toFixed(0),
-        figure(({ perSecond }) => perSecond, 1).toFixed(0),
-        figure(({ cpuMs }) => cpuMs * 1_000, 1).toFixed(0),
-        figure(({ took }) => quantile(took, 0.5), 1).toFixed(2),
-        ratio.toFixed(2),
-        ...(target === null ? ['', ''] : atLeast(ratio, target)),
-      ]);
-    } finally {
-      await bare.end();
-    }
-  }
-  return {
-    about: `questions of /mirror/v1 by ${ASKING} connections beside a bare server of the same SQL, medians of ${runs} interleaved runs of ${SECONDS} s`,
-    heads: ['', 'bare, answers/s', 'CPU µs', 'serve', 'CPU µs', 'median ms', 'ratio', ...targetHeads],
-    rows,
-  };
-}
-
-async function linesOf(folder: string, key: string, url: string): Promise<Line[]> {
-  const connection = openMirror(folder);
-  try {
-    const job = (await listJobs()).find(({ name }) => name === 'news') as ListJob;
-    const columns = columnsOf(connection, job, job.table);
-    const keys = connection
-      .prepare<[number], string>('SELECT _key FROM news ORDER BY random() LIMIT ?')
-      .pluck()
-      .all(KEYS);
-    const rowsFor = (query: string, limit: number) =>
-      rowsSql(presentRows(job, columns), parseRequest(new URLSearchParams(query), 0), limit).rows;
-    const lookUps = Object.fromEntries(
-      keys.map((each) => [`/mirror/v1/news/${each}`, rowsFor(`_key=eq.${encodeURIComponent(each)}`, 1)]),
-    );
-    const filtered = ['policy', 'markets', 'companies'].map(
-      (category) => `category=eq.${category}&limit=100`,
-    );
-    const some = Object.fromEntries(
-      filtered.map((query) => [`/mirror/v1/news?${query}`, rowsFor(query, 100)]),
-    );
-    // The feed as who begins a copy reads it: a page of inserts behind some key.
-    const feed = { columns: columns.filter(({ name }) => !isHeldColumn(name)) };
-    const first = await fetch(`${url}/mirror/v1/changes?limit=1`, {
-      headers: { authorization: `Bearer ${key}` },
-    });
-    const [, datasets, seq] = JSON.parse(
-      Buffer.from(((await first.json()) as { next: string }).next, 'base64url').toString(),
-    ) as [string, string, number];
-    const shown = columnsSql(feed);
-    const past = pastRows(job, feed.columns, new Date(seq).toISOString());
-    const pages = Object.fromEntries(
-      keys.map((each) => {
-        const since = writePosition(
-          { epoch: epochOf(connection), datasets },
-          { seq, dataset: job.table, key: each },
-        );
-        const sql = `SELECT "_key", "_changed_at", ${shown.sql} FROM ${past.from} WHERE "_key" > :key ORDER BY "_key" LIMIT 100`;
-        return [
-          `/mirror/v1/changes?since=${since}`,
-          { sql, params: { ...shown.params, ...past.params, key: each } },
-        ];
-      }),
-    );
-    const lineOf = (about: string, sql: Record<string, Sql>, target: number | null = TARGET): Line => ({
-      about,
-      paths: Object.keys(sql),
-      sql,
-      target,
-    });
-    return [
-      lineOf('one row by key', lookUps, null),
-      lineOf('100 rows by a filter on a discovered column', some),
-      lineOf('the change feed, 100 changes', pages),
-    ];
-  } finally {
-    connection.close();
-  }
 }
 
 await bench();

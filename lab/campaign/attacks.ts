@@ -2,7 +2,6 @@
 
 import type { Random } from '../../model-api/index.ts';
 import { fileAttacks } from './attacks/files.ts';
-import { followerAttacks } from './attacks/followers.ts';
 import { apiAttacks, clockAttacks, processAttacks } from './attacks/processes.ts';
 import { redisAttacks } from './attacks/redis.ts';
 import type { Consumer } from './consumer.ts';
@@ -15,8 +14,6 @@ export type Attack = {
   lasts: readonly [number, number];
   /** Whether daemon and Redis are killed at random beside it. */
   kills: boolean;
-  /** It is on others who follow the mirror: the consumer rests meanwhile, and leaves them the machine. */
-  isOfFollowers?: true;
   /** Consumer and operator rest meanwhile: it has a look of its own, and may last an hour. */
   isLong?: true;
   /** Why it cannot be done here; undefined where it can. */
@@ -33,5 +30,4 @@ export const attacks: readonly Attack[] = [
   ...clockAttacks,
   ...redisAttacks,
   ...apiAttacks,
-  ...followerAttacks,
 ];

@@ -1,11 +1,8 @@
-/** What must hold of the mirror, its history and its followers after two proofs without an edit, and what may be left at the end. */
+/** What must hold of the mirror, its history and its consumer after two proofs without an edit, and what may be left at the end. */
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { loadJobs } from '../../src/job/load.ts';
 import type { Job } from '../../src/job.ts';
-import { differencesThere, momentOf } from '../../test/helpers/shipped.ts';
 import { differences } from '../../test/helpers/truth.ts';
 import type { Consumer } from './consumer.ts';
 import { processesIn } from './world/processes.ts';
@@ -171,43 +168,6 @@ export function checkIntegrity({ sql }: Readable): Finding[] {
     .map((row) => row.integrity_check)
     .filter((line) => line !== 'ok')
     .map((what) => ({ kind: 'lost', what: `SQLite finds the database damaged: ${what}` }));
-}
-
-const TRIES = 3;
-const PAUSE_MS = 300;
-
-/** By an independent reader, value by value; nothing where nothing has been shipped. */
-export async function checkShipped(world: World): Promise<Finding[]> {
-  const { shippedTo } = world;
-  if (!shippedTo) return [];
-  let found: string[] = [];
-  for (let tried = 0; tried < TRIES; tried += 1) {
-    // Polls of `usage` go on.
-    const until = momentOf(world.database);
-    const { code, stderr, stdout } = await world.run(['ship'], { MIRROR_SHIP: shippedTo.url }).ended;
-    found =
-      code === 0
-        ? await differencesThere(world.database, shippedTo.query, until)
-        : [`ship ended with ${code}: ${stdout}${stderr}`];
-    if (found.length === 0) return [];
-    await delay(PAUSE_MS);
-  }
-  return found.map((what) => ({ kind: 'false', what: `in Postgres: ${what}` }));
-}
-
-/** Nothing where nothing has been laid. By its own receipts, then by DuckDB, change by change and value by value. Polls of `usage` go on. */
-export async function checkLakes({ lake, run, database }: World): Promise<Finding[]> {
-  if (lake.counts.started === 0) return [];
-  const finding = (what: string): Finding => ({ kind: 'false', what });
-  const lists = (await loadJobs()).map(({ name }) => name).filter((name) => name !== 'usage');
-  for (const words of [['lake'], ['lake', '--check', ...lists]]) {
-    const { code, stderr, stdout } = await run(words, { MIRROR_LAKE: lake.folder }).ended;
-    if (code !== 0) return [finding(`${words.join(' ')} ended with ${code}: ${stdout}${stderr}`)];
-  }
-  // Loaded only where there is a lake.
-  const { differencesThere } = await import('../../test/helpers/lake.ts');
-  const found = await differencesThere(database, lake.folder, 'usage');
-  return found.map((what) => finding(`in the lake ${lake.folder}: ${what}`));
 }
 
 /** The files in the mirror's folder after the daemon has ended. */

@@ -1,9 +1,9 @@
-/** What a campaign tells: each round as it ends, then the table of `docs/reliability.md`, and what else happened. */
+/** What a campaign tells: each round as it ends, then a table, and what else happened. */
 
-import { copyFileSync, existsSync, mkdtempSync, readdirSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { markdownTable } from '../figures.ts';
+import { markdownTable, sum } from '../figures.ts';
 import type { Finding } from './checks.ts';
 import type { Consumer, Watch } from './consumer.ts';
 import type { Round, Stage } from './rounds.ts';
@@ -35,24 +35,24 @@ export function report(
   { world, consumer, watch }: Stage,
 ): void {
   for (const { kind, what } of atTheEnd.slice(0, MOST_SHOWN)) print(`at the end: ${kind}: ${what}`);
-  print(`\n${markdownOf(linesOf(rounds, atTheEnd))}\n`);
+  print(`\n${tableOf(rounds, atTheEnd)}\n`);
   print(figures(world, consumer, watch));
 }
 
-export type Line = {
-  attack: string;
-  times: number;
-  kills: number;
-  lost: number;
-  false: number;
-  orphans: number;
-  'green but old': number;
-  seconds: number;
-  'until proven': number;
-};
+const heads = [
+  'attack',
+  'times',
+  'kills',
+  'lost',
+  'false',
+  'orphans',
+  'green but old',
+  'seconds',
+  'until proven',
+];
 
 /** One line an attack, in the order in which they were met first, and their sum. */
-export function linesOf(rounds: readonly Round[], atTheEnd: readonly Finding[] = []): Line[] {
+function tableOf(rounds: readonly Round[], atTheEnd: readonly Finding[]): string {
   const names = [...new Set(rounds.map(({ attack }) => attack))];
   const lines = names.map((name) =>
     lineOf(
@@ -60,33 +60,19 @@ export function linesOf(rounds: readonly Round[], atTheEnd: readonly Finding[] =
       rounds.filter(({ attack }) => attack === name),
     ),
   );
-  return [...lines, lineOf('all', rounds, atTheEnd)];
+  return markdownTable(heads, [...lines, lineOf('all', rounds, atTheEnd)]);
 }
 
-function lineOf(attack: string, rounds: readonly Round[], more: readonly Finding[] = []): Line {
+function lineOf(name: string, rounds: readonly Round[], more: readonly Finding[] = []): string[] {
   const findings = [...rounds.flatMap((round) => round.findings), ...more];
-  const sum = (value: (round: Round) => number) => rounds.reduce((total, round) => total + value(round), 0);
   const of = (kind: Finding['kind']) => findings.filter((found) => found.kind === kind).length;
-  return {
-    attack,
-    times: sum(({ strikes }) => strikes),
-    kills: sum(({ kills }) => kills),
-    lost: of('lost'),
-    false: of('false'),
-    orphans: of('orphan'),
-    'green but old': sum(({ lies }) => lies.length),
-    seconds: Math.round(sum(({ seconds }) => seconds)),
-    'until proven': Math.round(Math.max(0, ...rounds.map(({ secondsToProof }) => secondsToProof)) * 10) / 10,
-  };
-}
-
-/** In Markdown, as in `docs/reliability.md`. */
-function markdownOf(lines: readonly Line[]): string {
-  const names = Object.keys(lines[0] ?? {}) as (keyof Line)[];
-  return markdownTable(
-    names,
-    lines.map((line) => names.map((name) => line[name].toLocaleString('en'))),
-  );
+  const all = (value: (round: Round) => number) => sum(rounds.map(value));
+  const figures = [
+    ...[all(({ strikes }) => strikes), all(({ kills }) => kills), of('lost'), of('false'), of('orphan')],
+    ...[all(({ lies }) => lies.length), Math.round(all(({ seconds }) => seconds))],
+    Math.max(0, ...rounds.map(({ secondsToProof }) => secondsToProof)),
+  ];
+  return [name, ...figures.map((figure) => figure.toLocaleString('en', { maximumFractionDigits: 1 }))];
 }
 
 function figures(world: World, consumer: Consumer, watch: Watch): string {
@@ -108,31 +94,9 @@ function figures(world: World, consumer: Consumer, watch: Watch): string {
     `${world.upstream.edits()} edits upstream, ${walks} walks, ${proofs} of them proofs, ${glances} glances, ${count} earlier versions kept`,
     `daemon: ${world.daemon.counts.starts} starts; ended by itself: ${list(world.daemon.ends)}`,
     `consumer: ${consumer.counts.polls} polls, ${consumer.counts.rows} rows; not answered: ${list(consumer.failed)}`,
-    ...shippers(world),
-    ...lakes(world),
     `status: asked ${watch.counts.asked} times, green ${watch.counts.green} times; else: ${list(watch.others)}`,
   ].join('\n');
 }
-
-function shippers({ shippedTo }: World): string[] {
-  if (!shippedTo) return [];
-  const { started, killed, cut, atCommit } = shippedTo.counts;
-  return [
-    `shippers: ${started} started, ${killed} killed, ${cut} connections cut; ${atCommit} of these at COMMIT`,
-  ];
-}
-
-function lakes({ lake }: World): string[] {
-  const { started, killed } = lake.counts;
-  if (started === 0) return [];
-  return [
-    `lakes: ${started} started, ${killed} killed, ${filesOnTheirWay(lake)} of the last while a file was made`,
-  ];
-}
-
-/** Files that a lake was making as it was killed stay until the next one. */
-const filesOnTheirWay = ({ folder }: World['lake']) =>
-  existsSync(join(folder, '_partial')) ? readdirSync(join(folder, '_partial')).length : 0;
 
 /** So that it can be looked into: the disk goes with the campaign. */
 export function keep({ database, log }: World): void {

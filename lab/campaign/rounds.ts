@@ -2,17 +2,14 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../model-api/index.ts';
-import { checkFeed } from './attacks/followers.ts';
 import type { Attack } from './attacks.ts';
 import {
   checkConsumer,
   checkHistory,
   checkIntegrity,
   checkIntervals,
-  checkLakes,
   checkOrphans,
   checkSequence,
-  checkShipped,
   checkTables,
   type Finding,
 } from './checks.ts';
@@ -49,7 +46,7 @@ export async function playRound(stage: Stage, attack: Attack, ms: number, chance
   const began = performance.now();
   const linesBefore = world.daemon.counts.lines;
   await world.upstream.edit();
-  if (attack.isOfFollowers || attack.isLong) consumer.rest();
+  if (attack.isLong) consumer.rest();
   watch.rests(attack.isLong === true);
   const over = new AbortController();
   let kills = 0;
@@ -146,9 +143,6 @@ async function check({ world, consumer }: Stage): Promise<Finding[]> {
     ...checkSequence(lists, world),
     ...checkOrphans(lists, world),
     ...checkIntegrity(world),
-    ...(await checkShipped(world)),
-    ...(await checkLakes(world)),
-    ...(await checkFeed(world)),
     ...daemon.bugs
       .splice(0)
       .map((line): Finding => ({ kind: 'false', what: `the daemon ended with 70: ${line}` })),

@@ -4,14 +4,9 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import pg from 'pg';
 import { loadJobs } from '../../src/job/load.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
-import { type Ended, type Running, startCli } from '../../test/helpers/cli.ts';
-import { startCuttingProxy } from '../../test/helpers/cutting-proxy.ts';
-import { addressOf, startPostgres } from '../../test/helpers/postgres-server.ts';
-import { sum } from '../figures.ts';
-import type { Feed } from './attacks/followers.ts';
+import { type Ended, startCli } from '../../test/helpers/cli.ts';
 import { type Daemon, keepDaemon } from './world/daemon.ts';
 import { type Disk, openDisk } from './world/disk.ts';
 import { processesIn, signal } from './world/processes.ts';
@@ -35,18 +30,6 @@ export type World = {
   /** Settings and variables of every process from its next start on, beside the usual ones. */
   extra: Record<string, string>;
   cli(...args: string[]): Promise<Ended>;
-  /** Starts a command. @param settings beside those of every process. */
-  run(args: string[], settings: Record<string, string>): Running;
-  /** The Postgres that follows the mirror, started by the first call. */
-  shipTarget(): Promise<ShipTarget>;
-  /** Undefined until then. */
-  shippedTo: ShipTarget | undefined;
-  /** The lake in a folder. */
-  lake: { folder: string; counts: { started: number; killed: number } };
-  /** The change feed with its client, once there is one. */
-  feed: Feed | undefined;
-  /** How often those who follow the mirror were killed, or their connections cut. */
-  struck(): number;
   sql<Found = Record<string, unknown>>(query: string, ...values: (string | number)[]): Found[];
   /** What the mirror shows of a job, by key. */
   shown(job: string): Forms;
@@ -102,25 +85,7 @@ export async function openWorld(seed: number): Promise<World> {
     daemon,
     disk,
     extra,
-    cli: (...args) => world.run(args, {}).ended,
-    run: (args, settings) => startCli(args, { ...environment(), ...settings }, work),
-    shippedTo: undefined,
-    lake: { folder: join(folder, 'lake'), counts: { started: 0, killed: 0 } },
-    feed: undefined,
-    struck() {
-      const shipped = world.shippedTo?.counts;
-      const struck = [
-        world.lake.counts.killed,
-        world.feed?.counts.killed ?? 0,
-        shipped?.killed ?? 0,
-        shipped?.cut ?? 0,
-      ];
-      return sum(struck);
-    },
-    async shipTarget() {
-      world.shippedTo ??= await openShipTarget();
-      return world.shippedTo;
-    },
+    cli: (...args) => startCli(args, environment(), work).ended,
     sql<Found>(query: string, ...values: (string | number)[]) {
       const connection = openReadOnly(database);
       try {
@@ -153,7 +118,6 @@ export async function openWorld(seed: number): Promise<World> {
     async close() {
       await daemon.end();
       await upstream.close();
-      await world.shippedTo?.close();
       for (const { pid } of processesIn(folder)) signal(pid, 'SIGKILL');
       disk.remove();
       rmSync(folder, { recursive: true, force: true });
@@ -163,35 +127,3 @@ export async function openWorld(seed: number): Promise<World> {
 }
 
 export const tableOf = (job: string) => job.replaceAll('-', '_');
-
-type ShipTarget = {
-  /** As MIRROR_SHIP takes it. */
-  url: string;
-  /** How many shippers were started and killed, and how many connections were cut. */
-  counts: { started: number; killed: number; cut: number; atCommit: number };
-  /** @param isCut see `startCuttingProxy`. @returns another address, and what closes it. */
-  wayTo(isCut: Parameters<typeof startCuttingProxy>[1]): Promise<{ url: string; close(): void }>;
-  /** Asks in the schema of the mirror. */
-  query<Row extends object>(sql: string): Promise<Row[]>;
-  close(): Promise<void>;
-};
-
-async function openShipTarget(): Promise<ShipTarget> {
-  const server = startPostgres();
-  const client = new pg.Client({ host: server.folder, user: 'postgres', database: 'postgres' });
-  await client.connect();
-  await client.query('SET search_path = market_mirror; SET TimeZone = UTC');
-  return {
-    url: addressOf(server.folder, 'postgres'),
-    counts: { started: 0, killed: 0, cut: 0, atCommit: 0 },
-    async wayTo(isCut) {
-      const { port, close } = await startCuttingProxy(server.folder, isCut);
-      return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, close };
-    },
-    query: async (sql) => (await client.query(sql)).rows,
-    async close() {
-      await client.end();
-      server.stop();
-    },
-  };
-}

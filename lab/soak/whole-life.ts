@@ -212,7 +212,7 @@ export async function liveWhole(
       isAnswering = false;
     };
     let outcome: 'complete' | 'union' | Error;
-    const app = await openApp({ environment: environment(), clock, random: () => 0.5, again });
+    const app = await openApp({ environment: environment(), clock, random: () => 0.5, retryRefused: again });
     try {
       const walk = await app.mirror(app.job(job.name), stop.signal, undefined, what);
       outcome = walk.verdict === 'union' ? 'union' : 'complete';

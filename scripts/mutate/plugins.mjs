@@ -30,25 +30,29 @@ function isDrawn({ fileName, location: { start, end }, replacement }) {
 const pathOf = (fileName) => fileName.slice(fileName.lastIndexOf('src/'));
 
 const createPrinter = () => {
-  const counts = { noticed: 0, all: 0 };
+  const counts = { noticed: 0, late: 0, all: 0 };
+  const score = () => {
+    const { noticed, late, all } = counts;
+    const share = ((100 * noticed) / Math.max(1, all)).toFixed(1);
+    return `${noticed} of ${all} changes noticed, ${share} %, ${late} of them since the tests did not end`;
+  };
   return {
     onMutantTested({ fileName, location, replacement = '', status }) {
       if (['Ignored', 'CompileError'].includes(status)) return;
       counts.all += 1;
+      if (status === 'Timeout') counts.late += 1;
       // One that ended the tests' process itself is counted as not noticed.
-      if (['Killed', 'Timeout'].includes(status)) {
-        counts.noticed += 1;
-        return;
-      }
+      const isNoticed = ['Killed', 'Timeout'].includes(status);
+      if (isNoticed) counts.noticed += 1;
+      if (counts.all % 25 === 0) process.stderr.write(`${score()}\n`);
+      if (isNoticed) return;
       const path = pathOf(fileName);
       const line = readFileSync(path, 'utf8').split('\n')[location.start.line - 1]?.trim();
       const change = replacement.replace(/\s+/g, ' ').slice(0, 80);
       process.stdout.write(`${path}:${location.start.line} ${status}: ${line}\n    → ${change}\n`);
     },
     onMutationTestReportReady() {
-      const { noticed, all } = counts;
-      const score = ((100 * noticed) / Math.max(1, all)).toFixed(1);
-      process.stdout.write(`${noticed} of ${all} changes noticed, ${score} % (part ${part}, seed ${seed})\n`);
+      process.stdout.write(`${score()} (part ${part}, seed ${seed})\n`);
     },
   };
 };

@@ -25,7 +25,7 @@ export function createReleases(): Releases {
 }
 
 /** Runs `work`, then releases what it has added. @throws the error of `work`, else the first of a release. */
-export async function releasing<T>(work: (releases: Releases) => Promise<T>): Promise<T> {
+export async function withReleases<T>(work: (releases: Releases) => Promise<T>): Promise<T> {
   const releases = createReleases();
   let result: T;
   try {

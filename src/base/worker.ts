@@ -17,10 +17,10 @@ export type TaskName = 'lake' | 'query' | 'quick' | 'served' | 'ship';
 /** Arguments, pieces and result are copied; a thrown error arrives as a Failure. */
 export type Task<Args, Result, Piece = never> = (
   args: Args,
-  caller: Caller<Piece>,
+  channel: TaskChannel<Piece>,
 ) => Result | Promise<Result>;
 
-export type Caller<Piece> = {
+export type TaskChannel<Piece> = {
   /** Sends a part of the answer. Resolves when the caller asks for the next one. */
   send(piece: Piece): Promise<void>;
   /** Says that the task is at work, once a second at most. */
@@ -219,22 +219,22 @@ export function answerCalls(
   const loaded = tasks[name]?.() ?? Promise.reject(new Error(`there is no task ${name}`));
   loaded.catch(() => undefined);
   let sendMore = () => {};
-  let saidAt = 0;
+  let lastPostAt = 0;
 
-  function say(response: Response | typeof BEAT): void {
-    saidAt = systemClock.monotonic();
+  function post(response: Response | typeof BEAT): void {
+    lastPostAt = systemClock.monotonic();
     if (parentPort) parentPort.postMessage(response);
     else process.send?.(response);
   }
 
-  const caller: Caller<unknown> = {
+  const channel: TaskChannel<unknown> = {
     send: (piece) =>
       new Promise((resolve) => {
         sendMore = resolve;
-        say({ piece });
+        post({ piece });
       }),
     beat() {
-      if (systemClock.monotonic() - saidAt >= BEAT_MS) say(BEAT);
+      if (systemClock.monotonic() - lastPostAt >= BEAT_MS) post(BEAT);
     },
   };
 
@@ -242,11 +242,11 @@ export function answerCalls(
     let response: Response;
     try {
       const task = await loaded;
-      response = { result: await task(args as never, caller) };
+      response = { result: await task(args as never, channel) };
     } catch (thrown) {
       response = sentFailure(thrown);
     }
-    say(response);
+    post(response);
   }
 
   const hear = (request: Request) => (request === 'more' ? sendMore() : void answer(request.args));

@@ -107,7 +107,7 @@ async function runExport(
   try {
     const write = files ? files.write : writerFor(order, stdout);
     const question = {
-      ...{ sql, params, asOf, survey: format === 'parquet', json: isJsonForm(format) },
+      ...{ sql, params, asOf, infersTypes: format === 'parquet', json: isJsonForm(format) },
       isWhole: order.job !== null && order.since === null,
     };
     const exported = await askMirror(ask, question, jobs, options, context, async (answer) => {

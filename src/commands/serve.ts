@@ -8,7 +8,7 @@ import { isoTime } from '../base/clock.ts';
 import { Failure, toError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { isLoopback } from '../base/networks.ts';
-import { releasing } from '../base/releases.ts';
+import { withReleases } from '../base/releases.ts';
 import { mayHaveProxy, readHost, readServeConfig, refuseOpenAddress, type ServeAddress } from '../config.ts';
 import { listJobs, ownSchedules } from '../job/list.ts';
 import type { ServeNote, ServeWord } from '../reading/status.ts';
@@ -68,7 +68,7 @@ async function serve(options: Options, context: Context): Promise<void> {
     import('../base/log.ts'),
   ]);
   const log = createLog(logLevel, stderr.isTTY === true);
-  await releasing(async (releases) => {
+  await withReleases(async (releases) => {
     const settings = { ...serve, host: address.host, schedules, reportsTo };
     const lost = new AbortController();
     const onLost = (why: Failure) => lost.abort(why);

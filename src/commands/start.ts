@@ -15,7 +15,7 @@ export function startCommand(context: Context): Command {
     const { environment, clock, random, signal, stderr } = context;
     const isWatched = stderr.isTTY === true;
     const log = createLog(readLocalConfig(environment).logLevel, isWatched);
-    await runDaemon({ environment, clock, random, log, again: isWatched }, signal);
+    await runDaemon({ environment, clock, random, log, retryRefused: isWatched }, signal);
   });
   return withExamples(command, ['until Ctrl-C or SIGTERM', 'start']);
 }

@@ -36,7 +36,7 @@ async function sync(names: string[], options: Options, context: Context): Promis
   const named = findJobs(known, names);
   const messages: string[] = [];
   const say = (_: unknown, job: string, text: string) => messages.push(`${job}: ${text}\n`);
-  const app = await openApp({ ...context, say, again: context.stderr.isTTY === true, provenBy });
+  const app = await openApp({ ...context, say, retryRefused: context.stderr.isTTY === true, provenBy });
   try {
     const jobs = named.length > 0 ? named : notOff(app, context);
     const progress = progressLines(context.stderr, context.clock);

@@ -13,7 +13,7 @@ import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts
 export async function* checkApi(surroundings: Surroundings, signal: AbortSignal): AsyncGenerator<Check> {
   let app: App;
   try {
-    app = await openApp({ ...surroundings, again: true });
+    app = await openApp({ ...surroundings, retryRefused: true });
   } catch (thrown) {
     yield problemOf('api', thrown);
     return;

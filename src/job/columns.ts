@@ -15,8 +15,8 @@ export type SqlValue = string | number | null;
 export type RowValues = Record<string, SqlValue>;
 
 /** A column, and the path of the property that it holds. */
-type Column = { name: string; path: readonly string[]; holds: Holding; nullable: boolean };
-type Holding = 'text' | 'number' | 'integer' | 'boolean' | 'json';
+type Column = { name: string; path: readonly string[]; holds: ValueType; nullable: boolean };
+type ValueType = 'text' | 'number' | 'integer' | 'boolean' | 'json';
 
 export function schemaOf(type: z.ZodType): Schema {
   const { $schema, ...schema } = z.toJSONSchema(type, {
@@ -40,7 +40,7 @@ export function columnsOf({ properties = {}, required = [] }: Schema, around?: C
     const column = {
       name: columnName(path),
       path,
-      holds: holdingOf(value, path),
+      holds: valueTypeOfSchema(value, path),
       nullable: mayLack || around?.nullable === true,
     };
     const members = columnsOf(value, column);
@@ -56,7 +56,7 @@ function valueSchemaOf(schema: Schema): Schema {
   return { ...schema, type };
 }
 
-function holdingOf({ type }: Schema, path: readonly string[]): Holding {
+function valueTypeOfSchema({ type }: Schema, path: readonly string[]): ValueType {
   if (type === 'object' || type === 'array') return 'json';
   if (type === 'number' || type === 'integer' || type === 'boolean') return type;
   if (type === 'string') return 'text';
@@ -85,7 +85,7 @@ export function valueReader(columns: readonly Column[]): (row: unknown) => RowVa
   };
 }
 
-function sqlValueOf(value: unknown, holds: Holding): SqlValue {
+function sqlValueOf(value: unknown, holds: ValueType): SqlValue {
   if (value === null) return null;
   if (holds === 'json') return JSON.stringify(value);
   return holds === 'boolean' ? Number(value) : (value as SqlValue);

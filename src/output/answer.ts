@@ -9,7 +9,7 @@ export type Column = {
   name: string;
   /** The declared type of the column it comes from, such as `TEXT`; null for an expression. */
   type: string | null;
-  holds?: Holding;
+  holds?: ValueType;
   /** In JSON: 0 and 1 are false and true, a text is JSON as it is. */
   inJson?: 'boolean' | 'json';
 };
@@ -36,14 +36,14 @@ export function hex(bytes: Uint8Array): string {
 }
 
 /** `boolean`: 0 and 1. `timestamp`: RFC 3339 times, none finer than a microsecond. `mixed`: only text can hold all values. `nothing`: no value. */
-export type Holding = 'boolean' | 'integer' | 'real' | 'timestamp' | 'text' | 'bytes' | 'mixed' | 'nothing';
+export type ValueType = 'boolean' | 'integer' | 'real' | 'timestamp' | 'text' | 'bytes' | 'mixed' | 'nothing';
 
-/** `bit`: integers that are 0 or 1. `long`: some that no double holds exactly. */
-type Surveyed = Exclude<Holding, 'boolean'> | 'bit' | 'long';
+/** `zeroOrOne`: integers. `beyondDouble`: integers, some of which no double holds exactly. */
+type InferredType = Exclude<ValueType, 'boolean'> | 'zeroOrOne' | 'beyondDouble';
 
 /** Looks at every row. @param rows as SQLite gives them: integers are bigint. */
-export function surveyRows(rows: Iterable<unknown[]>, columns: number): Surveyed[] {
-  const kinds = Array<Surveyed>(columns).fill('nothing');
+export function inferTypes(rows: Iterable<unknown[]>, columns: number): InferredType[] {
+  const kinds = Array<InferredType>(columns).fill('nothing');
   for (const row of rows)
     row.forEach((value, at) => {
       kinds[at] = joined(kinds[at] ?? 'nothing', value);
@@ -52,40 +52,40 @@ export function surveyRows(rows: Iterable<unknown[]>, columns: number): Surveyed
 }
 
 /** What a column holds, by its values alone. */
-export const heldBy = (surveyed: Surveyed): Holding =>
-  surveyed === 'bit' || surveyed === 'long' ? 'integer' : surveyed;
+export const valueTypeOf = (inferred: InferredType): ValueType =>
+  inferred === 'zeroOrOne' || inferred === 'beyondDouble' ? 'integer' : inferred;
 
-const fitting: Partial<Record<Holding, readonly Surveyed[]>> = {
+const accepted: Partial<Record<ValueType, readonly InferredType[]>> = {
   timestamp: ['timestamp', 'nothing'],
-  boolean: ['bit', 'nothing'],
-  integer: ['bit', 'integer', 'long', 'nothing'],
-  real: ['bit', 'integer', 'real', 'nothing'],
+  boolean: ['zeroOrOne', 'nothing'],
+  integer: ['zeroOrOne', 'integer', 'beyondDouble', 'nothing'],
+  real: ['zeroOrOne', 'integer', 'real', 'nothing'],
 };
 
-/** Whether a column that is known to hold so much can hold what was surveyed. */
-export const fits = (declared: Holding, surveyed: Surveyed): boolean =>
-  fitting[declared]?.includes(surveyed) ?? true;
+/** Whether a column of this type can hold what was inferred. */
+export const accepts = (declared: ValueType, inferred: InferredType): boolean =>
+  accepted[declared]?.includes(inferred) ?? true;
 
 /** What a column holds that held `before` and now `value` too. */
-function joined(before: Surveyed, value: unknown): Surveyed {
+function joined(before: InferredType, value: unknown): InferredType {
   if (value === null || before === 'mixed') return before;
   const kind = kindOf(value, before);
   if (before === 'nothing' || before === kind) return kind;
   const both = [before, kind].sort().join();
-  const common: Record<string, Surveyed> = {
+  const common: Record<string, InferredType> = {
     'text,timestamp': 'text',
-    'bit,integer': 'integer',
-    'bit,long': 'long',
-    'bit,real': 'real',
+    'integer,zeroOrOne': 'integer',
+    'beyondDouble,zeroOrOne': 'beyondDouble',
+    'real,zeroOrOne': 'real',
     'integer,real': 'real',
-    'integer,long': 'long',
+    'beyondDouble,integer': 'beyondDouble',
   };
   return common[both] ?? 'mixed';
 }
 
-function kindOf(value: unknown, before: Surveyed): Surveyed {
-  if (value === 0n || value === 1n) return 'bit';
-  if (typeof value === 'bigint') return BigInt(Number(value)) === value ? 'integer' : 'long';
+function kindOf(value: unknown, before: InferredType): InferredType {
+  if (value === 0n || value === 1n) return 'zeroOrOne';
+  if (typeof value === 'bigint') return BigInt(Number(value)) === value ? 'integer' : 'beyondDouble';
   if (typeof value === 'number') return 'real';
   if (typeof value !== 'string') return 'bytes';
   return before !== 'text' && microsOf(value) !== undefined ? 'timestamp' : 'text';

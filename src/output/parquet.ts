@@ -2,7 +2,7 @@
 
 import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
 import { Failure } from '../base/errors.ts';
-import { type Cell, type Column, distinctNames, type Holding, hex, microsOf, type Rows } from './answer.ts';
+import { type Cell, type Column, distinctNames, hex, microsOf, type Rows, type ValueType } from './answer.ts';
 
 /** A row group is closed at the first of these. Writers and readers keep one in memory. */
 const GROUP = { rows: 25_000, characters: 16_000_000 };
@@ -25,7 +25,7 @@ type ParquetPieces = {
 };
 
 /**
- * @param columns surveyed, so that `holds` is known.
+ * @param columns inferred, so that `holds` is known.
  * @param about is kept within the file, as JSON under the key `market-mirror`.
  */
 export function parquetWriter(columns: readonly Column[], about: unknown): ParquetPieces {
@@ -93,7 +93,7 @@ export function parquetTypes(columns: readonly Column[]): string[] {
   return columns.map((column) => forms[kindOf(column)].shown);
 }
 
-type Kind = Exclude<Holding, 'mixed' | 'nothing'>;
+type Kind = Exclude<ValueType, 'mixed' | 'nothing'>;
 
 type Element = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 

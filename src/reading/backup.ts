@@ -7,7 +7,7 @@ import { basename, resolve } from 'node:path';
 import { openAtomicFile } from '../base/atomic-file.ts';
 import { ageOf } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
-import { type Releases, releasing } from '../base/releases.ts';
+import { type Releases, withReleases } from '../base/releases.ts';
 import { copyDatabase, hasMirror, mirrorFile, openReadOnly, sealCopy } from '../store/read.ts';
 import { latestSeq } from './query/sources.ts';
 
@@ -16,7 +16,7 @@ export type BackupReceipt = {
   version: 1;
   /** The latest change in it, see the view `changes`. */
   seq: number;
-  datasets: Held[];
+  datasets: BackupDataset[];
   /** The database of the service, in a file of its own; null where there is none. */
   serve: Copied | null;
 } & Copied;
@@ -24,7 +24,7 @@ export type BackupReceipt = {
 type Copied = { file: string; bytes: number; sha256: string };
 
 /** `completeAsOf` is null also where the clock was ahead then. */
-type Held = { job: string; rows: number; completeAsOf: string | null; verdict: string | null };
+type BackupDataset = { job: string; rows: number; completeAsOf: string | null; verdict: string | null };
 
 /**
  * Copies the mirror in `dir` to `output`, and the database of the service beside it, while others may write to them: all
@@ -46,7 +46,7 @@ export async function backUp(
   const outputs = { mirror: output, serve: servedBeside(output) };
   for (const copy of Object.values(outputs)) refuseDatabaseInUse(copy, [file, serve]);
   try {
-    return await releasing(async (releases) => {
+    return await withReleases(async (releases) => {
       const mirrored = await openCopy(file, outputs.mirror, force, releases);
       const served = existsSync(serve) ? await openCopy(serve, outputs.serve, force, releases) : undefined;
       await mirrored.fill(signal);
@@ -57,7 +57,7 @@ export async function backUp(
         ...heldIn(mirrored.partial, now),
         serve: (await served?.described()) ?? null,
       };
-      const takeBack = await served?.commitForNow(releases);
+      const takeBack = await served?.replaceWithUndo(releases);
       await mirrored.commit().catch(async (thrown) => {
         await takeBack?.();
         throw thrown;
@@ -81,7 +81,7 @@ async function openCopy(source: string, output: string, force: boolean, releases
     partial,
     commit,
     /** Puts it in its place. @returns what puts the former file back. */
-    async commitForNow(releases: Releases): Promise<() => Promise<void>> {
+    async replaceWithUndo(releases: Releases): Promise<() => Promise<void>> {
       const before = `${partial}.before`;
       releases.add(() => rm(before, { force: true }));
       const wasThere = existsSync(output);
@@ -120,7 +120,7 @@ export function heldIn(copy: string, now: number): Pick<BackupReceipt, 'seq' | '
   try {
     const seq = latestSeq(connection, null);
     const datasets = connection
-      .prepare<[], Held>('SELECT job, rows, complete_as_of AS completeAsOf, verdict FROM freshness')
+      .prepare<[], BackupDataset>('SELECT job, rows, complete_as_of AS completeAsOf, verdict FROM freshness')
       .all()
       .map((held) => (isAhead(held, now) ? { ...held, completeAsOf: null } : held));
     return { seq, datasets };
@@ -129,7 +129,7 @@ export function heldIn(copy: string, now: number): Pick<BackupReceipt, 'seq' | '
   }
 }
 
-const isAhead = ({ completeAsOf }: Held, now: number) =>
+const isAhead = ({ completeAsOf }: BackupDataset, now: number) =>
   completeAsOf !== null && ageOf(Date.parse(completeAsOf), now) === null;
 
 async function digestOf(file: string): Promise<string> {

@@ -13,7 +13,7 @@ export type Column = {
   /** SQL over the table of the mirror. */
   from: string;
   /** SQL for the value as the mirror shows it, where `from` is its text as received. */
-  plain: string;
+  valueSql: string;
   type: ColumnType;
   /** Beside a column that has the value as received: null where that is none of this type. */
   isDerived?: true;
@@ -69,7 +69,7 @@ export function storedColumnsOf(
   job: ListedJob,
 ): { rows: Column[]; history: Column[] | undefined } {
   const kinds = kindsOf(connection, job);
-  const own = (name: string, from: string): Column => ({ name, from, plain: from, type: 'bigint' });
+  const own = (name: string, from: string): Column => ({ name, from, valueSql: from, type: 'bigint' });
   const typed = (shown: string) =>
     typedColumns(
       connection,
@@ -141,7 +141,7 @@ export function typedColumns(
     return {
       name: nameFor(name, usedNames),
       from: field ? receivedOf(field.path, sqlOf(name)) : sqlOf(name),
-      plain: sqlOf(name),
+      valueSql: sqlOf(name),
       type: kind === 'received time' || kind === 'mixed' ? 'text' : kind,
     };
   });
@@ -149,7 +149,7 @@ export function typedColumns(
     (name): Column => ({
       name: nameFor(`${name}_utc`, usedNames),
       from: sqlOf(name),
-      plain: sqlOf(name),
+      valueSql: sqlOf(name),
       type: 'timestamp with time zone',
       isDerived: true,
     }),

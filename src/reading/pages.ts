@@ -28,8 +28,8 @@ export type Moment = {
   /** How many of the rows are held, see `_held_since`: those at the end, but for some that were seen again since. */
   held: number;
   /** Grows with every change that no `seq` tells: of volatile values, and of what is held. Null before the first. */
-  unversionedSeq: number | null;
-  /** Where its rows lie, for `readPage` alone. `listed`: how many of them a proof shows; null where nothing has been proven. */
+  volatileSeq: number | null;
+  /** Where `readPage` finds its rows. `listed`: how many of them a proof shows; null where nothing has been proven. */
   at: ChangeTime & { top: number; listed: number | null };
 };
 
@@ -52,7 +52,7 @@ export function openPages(connection: Connection, jobs: readonly PagedJob[]) {
       `SELECT coalesce(pages_of, id) FROM walks WHERE job = ? AND order_seq <= ? ORDER BY order_seq DESC, id DESC LIMIT 1`,
     )
     .pluck();
-  const fronts = new WeakMap<Moment, readonly number[]>();
+  const newestRows = new WeakMap<Moment, readonly number[]>();
   const datasets = new Map(
     jobs.flatMap((job) => {
       if (job.history === null || job.versions === null) return [];
@@ -70,21 +70,21 @@ export function openPages(connection: Connection, jobs: readonly PagedJob[]) {
   }
 
   /** The rows that came since the order was proven; all rows before any proof. */
-  function frontOf(moment: Moment): readonly number[] {
-    let front = fronts.get(moment);
-    if (!front) {
+  function newestRowsOf(moment: Moment): readonly number[] {
+    let newest = newestRows.get(moment);
+    if (!newest) {
       const { top, listed } = moment.at;
-      front = datasetOf(moment.job).rows.cameAbove(top, moment.at.at, listed !== null);
-      fronts.set(moment, front);
+      newest = datasetOf(moment.job).rows.cameAbove(top, moment.at.at, listed !== null);
+      newestRows.set(moment, newest);
     }
-    return front;
+    return newest;
   }
 
   function listNumbers(moment: Moment, offset: number, limit: number): number[] {
     const { listed, seq } = moment.at;
-    const front = frontOf(moment);
-    const shown = front.slice(offset, offset + limit);
-    const from = Math.max(0, offset - front.length);
+    const newest = newestRowsOf(moment);
+    const shown = newest.slice(offset, offset + limit);
+    const from = Math.max(0, offset - newest.length);
     const left = Math.min(limit - shown.length, (listed ?? 0) - from);
     // A later proof of the same order may have taken the pages over.
     const walkId = left > 0 ? pagesAt.get(moment.job, seq) : undefined;
@@ -185,7 +185,7 @@ function openMoments(
       completeAsOf,
       generatedAt: isWhole ? order.generatedAt : null,
       held: next === undefined ? (heldNow.get() ?? 0) : order.held,
-      unversionedSeq: volatileSeq.get(name) ?? null,
+      volatileSeq: volatileSeq.get(name) ?? null,
       at: {
         ...then,
         top: isSnapshot ? Number.MAX_SAFE_INTEGER : top,
@@ -209,7 +209,7 @@ function openMoments(
       completeAsOf: null,
       generatedAt: null,
       held: 0,
-      unversionedSeq: volatileSeq.get(name) ?? null,
+      volatileSeq: volatileSeq.get(name) ?? null,
       at: { ...then, top: 0, listed: null },
     };
   }

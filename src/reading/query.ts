@@ -23,7 +23,7 @@ export type Question = {
   /** The time to look back to, ISO 8601 UTC with milliseconds, or null for now. */
   asOf: string | null;
   /** Look at every row first, to tell what each column holds: `Column.holds`. */
-  survey?: boolean;
+  infersTypes?: boolean;
   /** Look up which columns hold lists, objects and booleans: `Column.inJson`. */
   json?: boolean;
   /** A whole dataset was asked for by its name: the columns that the statement names are our choice. */

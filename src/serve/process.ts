@@ -1,6 +1,6 @@
 /** What runs in a process of the pool, one after the other: pages of `/api/v1`, questions of `/mirror/v1` and in SQL, and what the page shows. */
 
-import type { Caller } from '../base/worker.ts';
+import type { TaskChannel } from '../base/worker.ts';
 import { openPages, type PagedJob, type Pages } from '../reading/pages.ts';
 import { answerQuestion } from '../reading/query/process.ts';
 import type { QueryPiece, QueryRequest } from '../reading/query.ts';
@@ -17,9 +17,9 @@ import { type OverviewRequest, readForPage } from './page/overview.ts';
 
 export async function answerServed(
   request: QueryRequest | DatasetQuestion | PageQuestion | OverviewRequest,
-  caller: Caller<QueryPiece>,
+  channel: TaskChannel<QueryPiece>,
 ): Promise<unknown> {
-  if ('sql' in request) return await answerQuestion(request, caller);
+  if ('sql' in request) return await answerQuestion(request, channel);
   if ('what' in request) return readForPage(request);
   try {
     const { connection, pages } = mirrorIn(request.dir);

@@ -117,6 +117,14 @@ describe('a page that cannot be read', () => {
       ],
     },
     {
+      it: 'is an outage, after which a row that has moved up to a page before is not missed',
+      steps: [
+        ...[upstream(list(400)), answers(({ offset }) => (offset > 250 ? { text: 'gone' } : undefined))],
+        ...[syncs(65), upstream((rows) => rows.filter(({ id }) => id !== 'n150'))],
+        ...[answers(), syncs(0), finds(`SELECT count(*) FROM LIST WHERE _key <> 'n150'`, 399)],
+      ],
+    },
+    {
       it: 'removes no row that stands there',
       steps: [
         ...[upstream(list(400)), syncs(0)],

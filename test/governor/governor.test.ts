@@ -132,9 +132,9 @@ describe.each([
 ])('a key that was refused by a %i', (status, line) => {
   const runner = () => {
     const bench = setup();
-    return async (key: string, again = false) => {
+    return async (key: string, retryRefused = false) => {
       await bench.clock.sleep(SECOND);
-      const governor = bench.open(key, { keyDigest: (salt) => `${salt.length}${key}`, again });
+      const governor = bench.open(key, { keyDigest: (salt) => `${salt.length}${key}`, retryRefused });
       return await callOnce(governor, { ...fine, status: key === 'good' ? 200 : status }).then(
         () => undefined,
         (error: Error) => error,

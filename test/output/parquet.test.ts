@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { describe, expect, it, test } from 'vitest';
 import type { Cell, Column } from '../../src/output/answer.ts';
-import { heldBy, microsOf, surveyRows } from '../../src/output/answer.ts';
+import { inferTypes, microsOf, valueTypeOf } from '../../src/output/answer.ts';
 import { parquetTypes, parquetWriter } from '../../src/output/parquet.ts';
 import { prepareReading } from '../../src/reading/query/statement.ts';
 import { Database } from '../../src/store/sqlite.ts';
@@ -13,9 +13,9 @@ import { temporaryFolder } from '../helpers/folder.ts';
 async function written(sql: string, batchRows = 1_000) {
   const connection = new Database(':memory:');
   const { statement } = prepareReading(connection, sql, {});
-  const holds = surveyRows(statement.iterate({}), statement.columns().length);
+  const holds = inferTypes(statement.iterate({}), statement.columns().length);
   const columns = statement.columns().map(({ name, type }, at): Column => {
-    return { name, type, holds: heldBy(holds[at] ?? 'nothing') };
+    return { name, type, holds: valueTypeOf(holds[at] ?? 'nothing') };
   });
   const rows = statement.all({}) as Cell[][];
   connection.close();

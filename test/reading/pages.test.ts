@@ -287,8 +287,8 @@ describe('a dataset that publishes snapshots', () => {
       { ageSeconds: 99_999 },
     ]);
     expect(then[4]?.['action']).not.toBe('changed');
-    expect(now().unversionedSeq).not.toBe(first.unversionedSeq);
+    expect(now().volatileSeq).not.toBe(first.volatileSeq);
     await bench.mirror('news');
-    expect(momentOf(pages, 'news').unversionedSeq).toBe(0);
+    expect(momentOf(pages, 'news').volatileSeq).toBe(0);
   });
 });

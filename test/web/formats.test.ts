@@ -7,10 +7,10 @@ import {
   cutMiddle,
   duration,
   fromClock,
-  momentOf,
   number,
   relative,
   sharedZone,
+  timeOf,
   zoneName,
 } from '../../web/formats.ts';
 import { inZone } from './in-zone.ts';
@@ -66,12 +66,12 @@ test.each([
 });
 
 test('only a text with a zone is a moment', () => {
-  expect(momentOf('2026-11-22T15:20:01.123Z')).toBe(Date.UTC(2026, 10, 22, 15, 20, 1, 123));
-  expect(momentOf('2026-11-22T15:20:01+02:00')).toBe(Date.UTC(2026, 10, 22, 13, 20, 1));
+  expect(timeOf('2026-11-22T15:20:01.123Z')).toBe(Date.UTC(2026, 10, 22, 15, 20, 1, 123));
+  expect(timeOf('2026-11-22T15:20:01+02:00')).toBe(Date.UTC(2026, 10, 22, 13, 20, 1));
   for (const text of ['2026-11-22T15:20:01', '2026-11-22', '2026-13-40T00:00:00Z', 'soon', '12'])
-    expect(momentOf(text), text).toBeNull();
+    expect(timeOf(text), text).toBeNull();
   for (const text of ['2026-02-30T00:00:00Z', '2026-11-22T24:00:00Z', '2026-11-22T12:00:00+24:00'])
-    expect(momentOf(text), 'there is no such time').toBeNull();
+    expect(timeOf(text), 'there is no such time').toBeNull();
 });
 
 test('what was typed as a clock shows it is a moment', () => {

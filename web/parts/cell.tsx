@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import type { PageCell } from '../../src/serve/page/wire.ts';
-import { bytes, clockTime, cutAt, cutMiddle, momentOf, number, shownNumber, valueText } from '../formats.ts';
+import { bytes, clockTime, cutAt, cutMiddle, number, shownNumber, timeOf, valueText } from '../formats.ts';
 import { prettyJson, webAddress } from '../kinds.ts';
 import { usePreferences } from '../preferences.ts';
 import { Dialog } from './menus.tsx';
@@ -54,7 +54,7 @@ const NumberText = ({ value, decimals }: { value: number; decimals?: number | un
 
 function TextCell({ text, label, times }: { text: string; label: string; times: CellLook['times'] }) {
   const { zone } = usePreferences();
-  const at = momentOf(text);
+  const at = timeOf(text);
   if (at !== null) {
     if (times === 'relative') return <Ago at={text} />;
     return times === 'clock' ? <Time at={text} text={clockTime(at, zone)} /> : <Time at={text} />;

@@ -218,7 +218,6 @@ export const apiAttacks: readonly Attack[] = [
   answers('slow-answers', 'every answer takes half a second', 'slow(500ms)', [3_000, 6_000]),
   // Longer than the minute after which a call is given up.
   answers('drip', 'bodies that come a kilobyte a second', 'drip(1s)', [65_000, 70_000], false),
-  answers('endless', 'bodies that never end', 'endless', [65_000, 70_000], false),
   {
     name: 'pause-api',
     about: 'SIGSTOP of the API: connections open, no answer',

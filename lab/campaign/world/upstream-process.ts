@@ -2,7 +2,6 @@
 
 import {
   type Dataset,
-  type Fault,
   liveEdit,
   parseFaults,
   type Row,
@@ -46,7 +45,7 @@ let editing = setInterval(edit, EDITS_EVERY_MS);
 takeOrders(model.url, (order: Order) => {
   clearInterval(editing);
   if (order.edit) editing = setInterval(edit, EDITS_EVERY_MS);
-  model.faults = order.faults === 'endless' ? [() => endless] : parseFaults(order.faults);
+  model.faults = parseFaults(order.faults);
   return 0;
 });
 
@@ -78,18 +77,6 @@ function spike(dataset: Dataset): void {
       const text = ['rationale', 'title', 'label'].find((name) => typeof row[name] === 'string') ?? idField;
       return { ...row, [idField]: `${row[idField]}${spiked}`, ...(text !== idField && { [text]: spiked }) };
     });
-}
-
-/** A body that never ends, too slow to be too large. */
-function endless(answer: Parameters<Fault>[0]): ReturnType<Fault> {
-  return {
-    ...answer,
-    async deliver(response, _, wait) {
-      for (response.write('{"rows":['); !response.destroyed; await wait(200))
-        response.write(' '.repeat(1_024));
-      return null;
-    },
-  };
 }
 
 function never(): never {

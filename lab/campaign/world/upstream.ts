@@ -9,7 +9,7 @@ import { startOrdered } from './processes.ts';
 
 /** `row` is null where it goes; `at` in epoch milliseconds. */
 export type Edit = { job: string; at: number; key: string; row: Row | null };
-/** `faults` as `model-api --faults` takes them, or `endless`. */
+/** `faults` as `model-api --faults` takes them. */
 export type Order = { edit: boolean; faults: string };
 
 /** A row in the columns of its table, digested: two rows are alike where these are. */

@@ -2,16 +2,16 @@
 
 import { systemClock } from '../../base/clock.ts';
 import { asFailure, Failure } from '../../base/errors.ts';
-import type { Caller } from '../../base/worker.ts';
+import type { TaskChannel } from '../../base/worker.ts';
 import { type ListedJob, listJobs } from '../../job/list.ts';
 import {
+  accepts,
   type Cell,
   type Column,
-  fits,
-  type Holding,
-  heldBy,
+  inferTypes,
   isJsonForm,
-  surveyRows,
+  type ValueType,
+  valueTypeOf,
 } from '../../output/answer.ts';
 import { count } from '../../output/numbers.ts';
 import {
@@ -46,21 +46,21 @@ const BATCH = { rows: 1_000, size: 256 * 1_024, ms: 500 };
 /** A file is sent in pieces of so many bytes, so that no other answer waits long. */
 const PIECE_BYTES = 256 * 1_024;
 
-type QueryCaller = Caller<QueryPiece>;
+type QueryChannel = TaskChannel<QueryPiece>;
 
-export async function answerQuestion(request: QueryRequest, caller: QueryCaller): Promise<QueryResult> {
-  const { dir, sql, asOf, survey, form } = request;
+export async function answerQuestion(request: QueryRequest, channel: QueryChannel): Promise<QueryResult> {
+  const { dir, sql, asOf, infersTypes, form } = request;
   const isJson = request.json === true || (form.as === 'file' && isJsonForm(form.order.format));
   let connection: Connection | undefined;
   let where = dir;
   try {
-    const jobs = survey || isJson ? await listJobs() : [];
+    const jobs = infersTypes || isJson ? await listJobs() : [];
     if (asOf !== null) refusePresent(sql, Object.keys(request.tables));
     connection = openMirror(dir);
-    const { opened, rows } = open(connection, { ...request, json: isJson }, jobs, caller);
+    const { opened, rows } = open(connection, { ...request, json: isJson }, jobs, channel);
     where = 'the query';
-    await caller.send(opened);
-    return await sendRows(request, opened, rows, caller);
+    await channel.send(opened);
+    return await sendRows(request, opened, rows, channel);
   } catch (thrown) {
     throw failureOf(thrown, where, request.form.as !== 'rows');
   } finally {
@@ -71,9 +71,9 @@ export async function answerQuestion(request: QueryRequest, caller: QueryCaller)
 
 function open(
   connection: Connection,
-  { sql, params, tables, asOf, survey = false, json = false }: Question,
+  { sql, params, tables, asOf, infersTypes = false, json = false }: Question,
   jobs: readonly ListedJob[],
-  caller: QueryCaller,
+  channel: QueryChannel,
 ): { opened: Opened; rows: Iterable<unknown[]> } {
   if (asOf !== null) lookBack(connection, Object.keys(tables), asOf);
   // The sources and the rows are of one moment.
@@ -88,17 +88,17 @@ function open(
   const named = statement.columns();
   function* read() {
     for (const row of statement.iterate(params)) {
-      caller.beat();
+      channel.beat();
       yield row;
     }
   }
-  const surveyed = survey ? surveyRows(read(), named.length) : [];
+  const inferred = infersTypes ? inferTypes(read(), named.length) : [];
   const kinds = kindsOfColumns(connection, jobs, named);
   const columns = named.map(({ name, type }, at): Column => {
     const kind = kinds[at] ?? 'text';
-    const found = surveyed[at];
+    const found = inferred[at];
     const known = declared[kind];
-    const holds = found && (known && fits(known, found) ? known : heldBy(found));
+    const holds = found && (known && accepts(known, found) ? known : valueTypeOf(found));
     const inJson = json && (kind === 'boolean' || kind === 'json') ? kind : undefined;
     return { name, type, ...(holds && { holds }), ...(inJson && { inJson }) };
   });
@@ -124,7 +124,7 @@ function kindsOfColumns(
   });
 }
 
-const declared: Partial<Record<Kind, Holding>> = {
+const declared: Partial<Record<Kind, ValueType>> = {
   boolean: 'boolean',
   bigint: 'integer',
   'double precision': 'real',
@@ -135,19 +135,19 @@ async function sendRows(
   { form, asOf }: QueryRequest,
   opened: Opened,
   rows: Iterable<unknown[]>,
-  caller: QueryCaller,
+  channel: QueryChannel,
 ): Promise<QueryResult> {
   switch (form.as) {
     case 'rows':
-      for (const batch of batchesOf(rows)) await caller.send(batch);
+      for (const batch of batchesOf(rows)) await channel.send(batch);
       return null;
     case 'check':
       for (const _ of rows) break;
       return null;
     case 'lines':
-      return await sendLines(rows, form.limit, caller);
+      return await sendLines(rows, form.limit, channel);
     case 'file':
-      return await sendFile(rows, opened, form.order, asOf, caller);
+      return await sendFile(rows, opened, form.order, asOf, channel);
   }
 }
 
@@ -196,7 +196,7 @@ function limitOf(thrown: unknown): string | undefined {
 }
 
 /** Sends `{"rows":[[…],…]}` a line, in the cells of `PageCell` (serve/page/wire.ts). */
-async function sendLines(rows: Iterable<unknown[]>, limit: number, caller: QueryCaller): Promise<LinesEnd> {
+async function sendLines(rows: Iterable<unknown[]>, limit: number, channel: QueryChannel): Promise<LinesEnd> {
   const cutter = cutCells();
   const end: LinesEnd = { rows: 0, isCut: false, notes: [] };
   let bytes = 0;
@@ -206,7 +206,7 @@ async function sendLines(rows: Iterable<unknown[]>, limit: number, caller: Query
       end.isCut = end.rows === limit;
       const line = end.isCut ? undefined : lineOf(cutter.row(row), MAX_ANSWER_BYTES - bytes);
       if (line === undefined) {
-        await sendRowLines(lines, caller);
+        await sendRowLines(lines, channel);
         if (!end.isCut) end.notes.push(describeCutAnswer(end.rows));
         end.isCut = true;
         break read;
@@ -215,7 +215,7 @@ async function sendLines(rows: Iterable<unknown[]>, limit: number, caller: Query
       bytes += Buffer.byteLength(line);
       lines.push(line);
     }
-    await sendRowLines(lines, caller);
+    await sendRowLines(lines, channel);
   }
   if (cutter.cut() > 0) end.notes.push(describeCutCells(cutter.cut()));
   return end;
@@ -227,14 +227,14 @@ const describeCutAnswer = (rows: number) =>
 const describeCutCells = (cells: number) =>
   `${count(cells, 'cell')} cut at ${MAX_CELL_BYTES / 1_000_000} MB: market-mirror query and export have all of it`;
 
-async function sendRowLines(lines: readonly string[], caller: QueryCaller): Promise<void> {
-  if (lines.length > 0) await sendInPieces(`{"rows":[${lines.join(',')}]}\n`, caller);
+async function sendRowLines(lines: readonly string[], channel: QueryChannel): Promise<void> {
+  if (lines.length > 0) await sendInPieces(`{"rows":[${lines.join(',')}]}\n`, channel);
 }
 
-async function sendInPieces(text: string | Uint8Array, caller: QueryCaller): Promise<void> {
+async function sendInPieces(text: string | Uint8Array, channel: QueryChannel): Promise<void> {
   const bytes = typeof text === 'string' ? Buffer.from(text) : text;
   for (let at = 0; at < bytes.length; at += PIECE_BYTES)
-    await caller.send(bytes.subarray(at, at + PIECE_BYTES));
+    await channel.send(bytes.subarray(at, at + PIECE_BYTES));
 }
 
 /** A row as JSON; undefined where that would have more than `room` bytes. */
@@ -263,7 +263,7 @@ async function sendFile(
   opened: Opened,
   order: Order,
   asOf: string | null,
-  caller: QueryCaller,
+  channel: QueryChannel,
 ): Promise<FileEnd> {
   const cutter = cutCells();
   const judged = judge(opened.sources, { sql: order.sql, asOf }, {}, Date.parse(order.exportedAt));
@@ -271,7 +271,7 @@ async function sendFile(
     for (const batch of batchesOf(rows)) yield batch.map((row) => cutter.row(row, true));
   }
   const exported = await exportAnswer({ ...opened, ...judged, batches: batches() }, order, async (piece) => {
-    await sendInPieces(piece, caller);
+    await sendInPieces(piece, channel);
     return true;
   });
   return { ...exported, cutCells: cutter.cut() };

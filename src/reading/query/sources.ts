@@ -29,7 +29,7 @@ export type Source = {
   /** When the latest walk or glance that ended well began: it proves nothing. Null where there was none, or the clock was ahead then. */
   seenAsOf: string | null;
   /** That walk or glance. */
-  lastLook: Look | null;
+  lastLook: LatestCheck | null;
   /** When its first walk ever began, or null. */
   firstWalkAt: string | null;
   /** The table that holds its past: its history, or itself where it is kept as snapshots. */
@@ -56,7 +56,7 @@ type Proof = {
   renewalOf: number | null;
 };
 
-export type Look = { walkId: number; kind: 'walk' | 'glance'; startedAt: string; finishedAt: string };
+export type LatestCheck = { walkId: number; kind: 'walk' | 'glance'; startedAt: string; finishedAt: string };
 
 type Others = Pick<Source, 'firstWalkAt' | 'historyFrom' | 'quarantined'> & { history: string | null };
 
@@ -74,7 +74,7 @@ export function sourcesOf(
        generated_at AS generatedAt, renewal_of AS renewalOf
      FROM main.walks WHERE job = ? AND ${PROOF} AND finished_at <= ? ORDER BY id DESC LIMIT 1`,
   );
-  const latestLook = connection.prepare<[string, string], Look>(
+  const latestLook = connection.prepare<[string, string], LatestCheck>(
     `SELECT id AS walkId, kind, started_at AS startedAt, finished_at AS finishedAt
      FROM main.walks WHERE job = ? AND ${SEEN} AND finished_at <= ? ORDER BY id DESC LIMIT 1`,
   );

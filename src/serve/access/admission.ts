@@ -97,7 +97,7 @@ export function isRefused<Result extends object>(result: Result | Refusal): resu
   return 'status' in result;
 }
 
-type Visitor = {
+type Credentials = {
   /** The header as it came. */
   readonly authorization: string | undefined;
   /** Of the client itself, past the proxies that are trusted. */
@@ -202,17 +202,17 @@ export function openAdmission(
 
   return {
     /** Whose key it is, and whether it opens the endpoint. Costs nothing. */
-    identify: (visitor: Visitor): Caller | Refusal =>
+    identify: (credentials: Credentials): Caller | Refusal =>
       withDatabase(({ keys, saveUse }) => {
-        const digest = digestIn(visitor.authorization);
+        const digest = digestIn(credentials.authorization);
         const key = digest === undefined ? undefined : keys.find(digest);
-        const why = whyRefused(key, visitor, clock.now());
+        const why = whyRefused(key, credentials, clock.now());
         if (why === 'forbidden') return refusal('forbidden');
         if (why === null && key) {
           saveUse(key);
           return key;
         }
-        const waitMs = countFailure(visitor.address, clock.monotonic());
+        const waitMs = countFailure(credentials.address, clock.monotonic());
         return waitMs > 0 ? refusal('failures', waitMs, 'failures', failuresReport) : refusal('key');
       }),
     /** Takes one call of the account, before anything else is done for it. */

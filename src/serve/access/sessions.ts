@@ -42,14 +42,14 @@ const LOCK_WAIT_MS = 200;
  */
 export function openSessions(dir: string, lockWaitMs = LOCK_WAIT_MS) {
   const connection = openServeDatabase(dir, lockWaitMs);
-  const { keys, add, makeRoom, sweep, remove, byDigest } = prepare(connection);
+  const { keys, add, evictOldest, sweep, remove, byDigest } = prepare(connection);
 
   function issue(kind: 'link' | 'session', key: string | null, now: number, lifetimeMs: number): IssuedToken {
     const token = randomBytes(32).toString('base64url');
     const expiresAt = now + lifetimeMs;
     const write = connection.transaction(() => {
       sweep.run(isoTime(now));
-      if (kind === 'session') makeRoom.run(key, key, SESSIONS_PER_KEY - 1);
+      if (kind === 'session') evictOldest.run(key, key, SESSIONS_PER_KEY - 1);
       add.run(hash('sha256', token), kind, key, isoTime(now), isoTime(expiresAt));
     }).immediate;
     guarded(connection.name, write);
@@ -95,7 +95,7 @@ function prepare(connection: Connection) {
     add: connection.prepare(
       'INSERT INTO page_tokens (digest, kind, key, created_at, expires_at) VALUES (?, ?, ?, ?, ?)',
     ),
-    makeRoom: connection.prepare(
+    evictOldest: connection.prepare(
       `DELETE FROM page_tokens WHERE kind = 'session' AND key IS ? AND digest NOT IN (
          SELECT digest FROM page_tokens WHERE kind = 'session' AND key IS ? ORDER BY created_at DESC LIMIT ?)`,
     ),

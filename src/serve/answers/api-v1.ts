@@ -210,7 +210,7 @@ export function freshnessHeaders(
 
 /** Weak, since the same page may come compressed; the same for every key. */
 function etagOf({ name }: OpenMirror, { moment, paging, filters }: ListPage): string {
-  const { job, seq, unversionedSeq } = moment;
+  const { job, seq, volatileSeq } = moment;
   const { offset, limit } = paging;
-  return `W/"${[name, job, seq, unversionedSeq ?? '', offset, limit, filters?.key ?? ''].join('.')}"`;
+  return `W/"${[name, job, seq, volatileSeq ?? '', offset, limit, filters?.key ?? ''].join('.')}"`;
 }

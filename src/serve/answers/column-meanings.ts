@@ -4,7 +4,7 @@ import { ageOf } from '../../base/clock.ts';
 import { propertiesOf } from '../../base/properties.ts';
 import type { ListedJob, Schema } from '../../job/list.ts';
 import type { DatasetState } from './mirror-v1/read.ts';
-import type { Column, ListJob } from './mirror-v1/sql.ts';
+import type { Column, ListDataset } from './mirror-v1/sql.ts';
 
 /** Columns that mean the same in every dataset that has them. */
 export const sharedMeanings: Readonly<Record<string, string>> = {
@@ -55,7 +55,7 @@ function ruleOf({ type, enum: values, minimum, maximum, items }: Schema): string
 
 /** What `/mirror/v1/datasets` says of a dataset. @param views over it that can be asked in the same way. */
 export function describeDataset(
-  job: ListJob,
+  job: ListDataset,
   columns: readonly Column[],
   views: readonly string[],
   state: DatasetState,

@@ -4,7 +4,7 @@ import { type Filters, matchingRows } from '../../reading/filters.ts';
 import type { Frame, Moment, PagedJob, Pages } from '../../reading/pages.ts';
 import type { Connection } from '../../store/read.ts';
 import type { Encoding } from '../http/response.ts';
-import { atOneMoment } from './mirror.ts';
+import { inReadTransaction } from './mirror.ts';
 
 /** Offset paging (specification, "Paging parameters"). */
 export type Paging = { readonly offset: number; readonly limit: number };
@@ -46,7 +46,7 @@ export function readListPage(
   { job, moment, paging, filters }: ListPage,
 ): Buffer | null {
   const { offset, limit } = paging;
-  return atOneMoment(connection, () => {
+  return inReadTransaction(connection, () => {
     if (typeof pages.momentOf(job.name, moment.seq) === 'string') return null;
     const framed = (total: number) => frameOf(job, moment.generatedAt, paging, total);
     if (!filters) return pages.readPage(moment, offset, limit, framed(moment.total));

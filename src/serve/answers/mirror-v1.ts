@@ -56,7 +56,7 @@ import {
 import {
   columnsOf,
   freshnessOf,
-  type ListJob,
+  type ListDataset,
   pastRows,
   presentRows,
   rowOf,
@@ -80,7 +80,7 @@ export type DatasetAnswer<Answer extends RowsAnswer | FeedPage> =
 type QuerySurface = {
   readonly routes: readonly Route[];
   /** Errors below this surface have the form of PostgREST, whoever found them. */
-  shape(path: string, response: StreamedResponse): StreamedResponse;
+  formatError(path: string, response: StreamedResponse): StreamedResponse;
 };
 
 /** Whether a query process has been at work for an answer: then an error costs a call, too. */
@@ -90,7 +90,7 @@ type WholeResponse = PlannedResponse & { readonly body: Uint8Array | string };
 
 /** What rows are asked for. @property point as of `pointOf`. */
 type RowsRequest = {
-  readonly job: ListJob;
+  readonly job: ListDataset;
   readonly request: ReadRequest;
   readonly point: ReturnType<typeof pointOf>;
 };
@@ -106,16 +106,16 @@ const QUESTION_MS = 5_000;
 
 export function openQuery(parts: SurfaceParts): QuerySurface {
   const { dir, jobs, answerCall, mirror, pool, maxAgeMs, clock, questionMs = QUESTION_MS } = parts;
-  const lists = jobs.filter((job): job is ListJob => job.history !== null && job.versions !== null);
+  const lists = jobs.filter((job): job is ListDataset => job.history !== null && job.versions !== null);
 
   /** The views over a dataset that queries name. */
-  const viewsOf = (connection: Connection, job: ListJob): string[] => [
+  const viewsOf = (connection: Connection, job: ListDataset): string[] => [
     ...job.views.map(({ name }) => name),
     ...analystViewsOf(connection, job).map(({ name }) => name),
   ];
 
   /** The list that a name means, or whose view it may be: the name of a view begins with that of its table, or a job declares it. */
-  function listOf(wanted: string): ListJob | undefined {
+  function listOf(wanted: string): ListDataset | undefined {
     const named = lists.find(({ name, table }) => wanted === name || wanted === table);
     if (named) return named;
     const declared = lists.find(({ views }) => views.some(({ name }) => name === wanted));
@@ -127,7 +127,7 @@ export function openQuery(parts: SurfaceParts): QuerySurface {
   const datasetRoute = (
     name: string,
     path: string,
-    plan: (open: OpenMirror, job: ListJob, call: Call, caller: Caller) => Plan,
+    plan: (open: OpenMirror, job: ListDataset, call: Call, caller: Caller) => Plan,
   ): Route => ({
     name,
     path,
@@ -156,7 +156,7 @@ export function openQuery(parts: SurfaceParts): QuerySurface {
   });
 
   /** The rows of a dataset, or the versions of one. */
-  function planRows(open: OpenMirror, job: ListJob, call: Call, caller: Caller): Plan {
+  function planRows(open: OpenMirror, job: ListDataset, call: Call, caller: Caller): Plan {
     const request = parseRequest(call.query, clock.now());
     const form = formOf(call.headers.accept);
     const isCounted = countPreference(call) !== undefined;
@@ -185,7 +185,7 @@ export function openQuery(parts: SurfaceParts): QuerySurface {
   }
 
   /** One row, looked up by its key. */
-  function planRow(open: OpenMirror, job: ListJob, call: Call): Plan {
+  function planRow(open: OpenMirror, job: ListDataset, call: Call): Plan {
     refuseOthers(call, ['select', 'seq', 'as_of']);
     const request = parseRequest(call.query, clock.now());
     const accepted = formOf(call.headers.accept);
@@ -214,7 +214,7 @@ export function openQuery(parts: SurfaceParts): QuerySurface {
   }
 
   /** @param key of the row whose versions are meant; undefined for the rows of the dataset. */
-  function sourceFinder(open: OpenMirror, job: ListJob, key?: string): (at: string | null) => Source {
+  function sourceFinder(open: OpenMirror, job: ListDataset, key?: string): (at: string | null) => Source {
     const columns = columnsOf(open.connection, job, key === undefined ? job.table : job.history);
     if (key !== undefined) return (at) => versionsOfRow(job, columns, key, at);
     return (at) => (at === null ? presentRows(job, columns) : pastRows(job, columns, at));
@@ -235,20 +235,20 @@ export function openQuery(parts: SurfaceParts): QuerySurface {
     return async (effort) => {
       let answer = await read({ dir, dataset, rows: question }, effort);
       const shown = pointOf(job, request, answer.state);
-      // A proof has begun to remove rows since: it shows with its end, all at once.
+      // A commit since the plan has moved the point that is shown: read as of there.
       if (shown.at !== point.at) answer = await read({ dir, dataset, rows: questionAt(shown.at) }, effort);
       return { ...answer, state: { ...answer.state, seq: shown.seq } };
     };
   }
 
-  function presentState(open: OpenMirror, job: ListJob): DatasetState {
+  function presentState(open: OpenMirror, job: ListDataset): DatasetState {
     const state = stateOf(open.connection, job, null);
     if (state.readSeq === null) throw unready(job);
     refuseTooOld(job, state);
     return state;
   }
 
-  function refuseTooOld(job: ListJob, state: DatasetState): void {
+  function refuseTooOld(job: ListDataset, state: DatasetState): void {
     if (isTooOld(ageOfProof(state, clock.now()), maxAgeMs[job.name])) throw unready(job);
   }
 
@@ -436,7 +436,7 @@ export function openQuery(parts: SurfaceParts): QuerySurface {
       datasetRoute('mirror-row', '/mirror/v1/:dataset/:key', planRow),
       datasetRoute('mirror-history', '/mirror/v1/:dataset/:key/history', planRows),
     ],
-    shape(path, response) {
+    formatError(path, response) {
       if (response.status < 400 || !isQueryPath(path) || typeof response.body !== 'string') return response;
       const { error, message } = JSON.parse(response.body) as { error?: string; message: string };
       if (error === undefined) return response;
@@ -521,7 +521,7 @@ function mostCalls({ limits: { quota } }: Caller, limit: number, count = () => l
 /** How many rows there are to choose from, without any condition; no more are counted than matter. @param at the point in time; null for the present. */
 function countRows(
   { connection }: OpenMirror,
-  job: ListJob,
+  job: ListDataset,
   at: string | null,
   most: number,
   key?: string,
@@ -545,7 +545,7 @@ class Unavailable extends QueryError {
   }
 }
 
-const unready = ({ table }: ListJob) =>
+const unready = ({ table }: ListDataset) =>
   new Unavailable(UNREADY_SECONDS, `${table} has not been read yet, or is older than this service shows`);
 
 const busy = (details = 'the mirror cannot be read now') =>
@@ -587,7 +587,7 @@ function responseTo(thrown: unknown) {
 
 /** @returns the point in time that is shown, and `at`, by which its rows are read: null for those of the table as it is. */
 function pointOf(
-  job: ListJob,
+  job: ListDataset,
   { at }: ReadRequest,
   present: DatasetState,
 ): { seq: number; at: string | null } {

@@ -119,7 +119,7 @@ export function prepared(connection: Connection, sql: string) {
 const moments = new WeakMap<Connection, (work: () => unknown) => unknown>();
 
 /** Runs `work` on one moment of the database. Its transaction is made once for each connection: to make one takes 8 µs. */
-export function atOneMoment<Value>(connection: Connection, work: () => Value): Value {
+export function inReadTransaction<Value>(connection: Connection, work: () => Value): Value {
   const run = moments.get(connection) ?? connection.transaction((work: () => unknown) => work());
   moments.set(connection, run);
   return run(work) as Value;

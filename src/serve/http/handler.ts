@@ -67,7 +67,7 @@ type HandlerParts = {
   /** The response of a call that no route is for. */
   notFound(call: Call): StreamedResponse;
   /** The response as clients of the path expect it: errors have another form below some. */
-  shape(path: string, response: StreamedResponse): StreamedResponse;
+  formatError(path: string, response: StreamedResponse): StreamedResponse;
   /** A call has come; `onEnd` follows, whatever becomes of it. */
   onBegin(): void;
   onEnd(call: FinishedCall): void;
@@ -122,7 +122,7 @@ export function createHandler(parts: HandlerParts): RequestListener {
     };
     onFinished(call, () => end(call));
     const response = problem ? errorResponse(problem) : await respond(call, found?.route);
-    await send(call, parts.shape(path, response));
+    await send(call, parts.formatError(path, response));
   }
 
   function misdirection(path: string, host: string | undefined) {

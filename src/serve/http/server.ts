@@ -153,7 +153,7 @@ function acceptConnections(
   bounds: Bounds,
   { clock, log }: ListenOptions,
 ): Connections {
-  const isPeer = tls ? () => true : peersOf(proxies);
+  const isPeer = tls ? () => true : mayConnectWithoutTls(proxies);
   const warnRefused = rarely(clock, (address) =>
     log.warn({ address }, 'closed to all but the proxies of MIRROR_SERVE_TRUST, as there is no TLS'),
   );
@@ -183,12 +183,12 @@ function acceptConnections(
  * Who may connect without TLS: this machine, and the proxies that are named. Anybody else would show their key to the network.
  * @param proxies addresses and networks.
  */
-export function peersOf(
+export function mayConnectWithoutTls(
   proxies: readonly string[],
 ): (ends: Pick<Socket, 'remoteAddress' | 'localAddress'>) => boolean {
   const isProxy = networksOf(proxies);
   return ({ remoteAddress = '', localAddress }) =>
-    // From one of its own addresses to the same, nothing leaves this machine.
+    // Between two ends with one address nothing leaves this machine.
     remoteAddress === localAddress || isLoopback(remoteAddress) || isProxy(remoteAddress);
 }
 

@@ -8,7 +8,7 @@ import {
   type Column,
   columnFinder,
   columnsOf,
-  type ListJob,
+  type ListDataset,
   plainClauses,
   type SqlValue,
   viewRows,
@@ -101,10 +101,10 @@ function sourceOf(connection: Connection, jobs: readonly ListedJob[], table: str
   const [job] = around.sort((one, other) => other.table.length - one.table.length);
   if (job && (table === job.table || table === job.history)) {
     const keys = table === job.history ? ['_key', '_valid_to'] : ['_key'];
-    return { columns: columnsOf(connection, job as ListJob, table), ties: keys, keys };
+    return { columns: columnsOf(connection, job as ListDataset, table), ties: keys, keys };
   }
   if (job) {
-    const { columns, ties } = viewRows(connection, job as ListJob, table);
+    const { columns, ties } = viewRows(connection, job as ListDataset, table);
     if (columns.length > 0) return { columns, ties, keys: [] };
   }
   const columns = connection

@@ -52,7 +52,7 @@ export function openDownloads({ dir, tables, turns, translate, clock, onError }:
       now,
       translate,
     );
-    const question: Question = { dir, tables, ...query, survey: format === 'parquet' };
+    const question: Question = { dir, tables, ...query, infersTypes: format === 'parquet' };
     const exportedAt = isoTime(now);
     const file = `${name ?? 'answer'}-${exportedAt.replace(/[-:]|\.\d+/g, '')}.${format}`;
     const order = { format, exact: false, ...query, job: null, since: null, exportedAt, by } as const;

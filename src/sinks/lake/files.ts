@@ -4,7 +4,14 @@ import { basename, dirname, join } from 'node:path';
 import { Failure } from '../../base/errors.ts';
 import { reportingRows } from '../../base/progress.ts';
 import type { ListedJob } from '../../job/list.ts';
-import { type Cell, type Column, fits, type Holding, microsOf, surveyRows } from '../../output/answer.ts';
+import {
+  accepts,
+  type Cell,
+  type Column,
+  inferTypes,
+  microsOf,
+  type ValueType,
+} from '../../output/answer.ts';
 import { parquetTypes, parquetWriter } from '../../output/parquet.ts';
 import { type ColumnType, columnsOfJob, isHeldColumn } from '../../reading/columns.ts';
 import type { Source } from '../../reading/query/sources.ts';
@@ -61,12 +68,12 @@ export function putWithReceipt(
     for (const row of statement.iterate())
       yield row.map((value, at) => valueAs(value, columns[at]?.holds ?? 'text'));
   }
-  const surveyed = surveyRows(read(), columns.length);
+  const inferred = inferTypes(read(), columns.length);
   const fileColumns = columns.map(
     ({ name, holds }, at): Column => ({
       name,
       type: null,
-      holds: fits(holds, surveyed[at] ?? 'nothing') ? holds : 'text',
+      holds: accepts(holds, inferred[at] ?? 'nothing') ? holds : 'text',
     }),
   );
   const types = parquetTypes(fileColumns);
@@ -136,10 +143,10 @@ export type LakeColumn = {
   from: string;
   fromHistory: string;
   /** What all its files hold. */
-  holds: Holding;
+  holds: ValueType;
 };
 
-const holdings: Record<ColumnType, Holding> = {
+const holdings: Record<ColumnType, ValueType> = {
   text: 'text',
   json: 'text',
   numeric: 'text',
@@ -178,7 +185,7 @@ export function stableColumns(connection: Connection, job: ListedJob): LakeColum
 }
 
 /** The value as such a column holds it: null for a text that is no time, and a whole number as one also where JSON writes it as `1.0`. */
-function valueAs(value: unknown, holds: Holding): Cell {
+function valueAs(value: unknown, holds: ValueType): Cell {
   if (holds === 'integer' && Number.isSafeInteger(value)) return BigInt(value as number);
   if (holds !== 'timestamp') return value as Cell;
   if (typeof value !== 'string') return null;

@@ -50,7 +50,7 @@ export function tablesOfJob(connection: Connection, job: ListedJob): JobTables &
   const key = ['_number'];
   const ofVolatile = rows.filter(isVolatile).map(({ name, type }): Column => {
     const value = `moving.${quoted(name)}`;
-    return { name, type, from: value, plain: value };
+    return { name, type, from: value, valueSql: value };
   });
   return {
     shown: { name: job.table, columns: rows.map(({ name }) => name).filter((name) => name !== '_number') },
@@ -172,7 +172,7 @@ async function makeTable(
       problems.push(`${table.name}.${column.name} cannot be ${column.type}: ${refusal}`);
       // Where its type is one of ours, values that fit it are still sent.
       if (isColumnType(type))
-        columns.push({ ...column, type, from: type === 'numeric' ? column.from : column.plain });
+        columns.push({ ...column, type, from: type === 'numeric' ? column.from : column.valueSql });
     }
   }
   const added = columns.map(({ name }) => name).filter((name) => !present.has(name));

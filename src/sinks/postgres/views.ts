@@ -140,7 +140,9 @@ function comparedThere(connection: Connection, job: ListedJob): string[] {
     comparedColumns(connection, job).map((name) => `stored.${quoted(storedName(name))}`),
   );
   const { rows } = storedColumnsOf(connection, job);
-  return rows.flatMap(({ name, plain, isDerived }) => (!isDerived && compared.has(plain) ? [name] : []));
+  return rows.flatMap(({ name, valueSql, isDerived }) =>
+    !isDerived && compared.has(valueSql) ? [name] : [],
+  );
 }
 
 function listsOf({ table }: ListedJob, view: AnalystView & { shows: 'lists' }): string {

@@ -144,6 +144,11 @@ test('a question that reads no row for long is ended; one that reads rows goes o
   // Parquet looks at all rows before the first comes: for longer than a question may be silent.
   const slow = `${endless} SELECT i, length(hex(randomblob(200000))) FROM n LIMIT 300`;
   const process = await setupProcess(question, bounds);
-  const end = await process.file({ ...question, sql: slow, survey: true }, order, bounds, async () => {});
+  const end = await process.file(
+    { ...question, sql: slow, infersTypes: true },
+    order,
+    bounds,
+    async () => {},
+  );
   expect(end.rows).toBe(300);
 });

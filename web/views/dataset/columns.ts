@@ -1,7 +1,7 @@
 /** What the columns of a dataset hold, and which of them are shown unless others are chosen: the most useful first. */
 
 import type { PageCell, Schema } from '../../../src/serve/page/wire.ts';
-import { momentOf } from '../../formats.ts';
+import { timeOf } from '../../formats.ts';
 import { isIdentity } from '../../kinds.ts';
 
 export type DeclaredColumn = Schema['tables'][number]['columns'][number];
@@ -39,7 +39,7 @@ const LONG_LETTERS = 90;
 const WORTHLESS = -10;
 
 /** Whether only rows that are there have it: no version says whether its row was held. */
-export const isOfHeld = (name: string): boolean => name.startsWith('_held_');
+export const isHeldColumn = (name: string): boolean => name.startsWith('_held_');
 
 export const isBookkeeping = (name: string): boolean => name.startsWith('_');
 
@@ -203,7 +203,7 @@ function clockOf(name: string, kind: Column['kind'], values: readonly PageCell[]
   return between(1e8, 1e10) ? 'seconds' : between(1e11, 1e13) ? 'milliseconds' : null;
 }
 
-const isTime = (value: PageCell) => typeof value === 'string' && momentOf(value) !== null;
+const isTime = (value: PageCell) => typeof value === 'string' && timeOf(value) !== null;
 
 const isNumberCell = (value: PageCell) =>
   typeof value === 'number' || (typeof value === 'object' && value !== null && 'integer' in value);

@@ -32,7 +32,7 @@ import {
   type Column,
   type Dataset,
   facetColumns,
-  isOfHeld,
+  isHeldColumn,
   searchedColumns,
   shownColumns,
   timeColumns,
@@ -48,7 +48,7 @@ export function Rows({ dataset, status, columns: all }: Props) {
   const { name: job, history } = dataset;
   const isRemoved = search.get('show') === 'removed' && history !== null;
   const table = isRemoved ? history : dataset.table;
-  const columns = isRemoved ? all.filter(({ name }) => !isOfHeld(name)) : all;
+  const columns = isRemoved ? all.filter(({ name }) => !isHeldColumn(name)) : all;
   const [time] = timeColumns(columns);
   const identity = isRemoved ? ['_key', '_valid_to'] : ['_key'];
   const beside = isRemoved ? [] : ['_held_since'];
@@ -56,7 +56,7 @@ export function Rows({ dataset, status, columns: all }: Props) {
   const shown = (columnsIn(search) ?? [...shownColumns(columns, dataset.shown), '_changed_at']).filter(
     (name) => isKnown(name) && (!isRemoved || name !== '_changed_at'),
   );
-  const terms = conditionsIn(search).filter(([name]) => !isRemoved || !isOfHeld(name));
+  const terms = conditionsIn(search).filter(([name]) => !isRemoved || !isHeldColumn(name));
   const text = search.get('q') ?? '';
   const asked = orderIn(search);
   const order =

@@ -1,7 +1,7 @@
 /** Which chart suits an answer, chosen from what its columns hold, and the points that it draws. */
 
 import type { PageCell } from '../../../src/serve/page/wire.ts';
-import { momentOf, number } from '../../formats.ts';
+import { number, timeOf } from '../../formats.ts';
 import { amountOf, isIdentity, type Kind, kindOf } from '../../kinds.ts';
 
 export type ChartKind = 'line' | 'bar' | 'scatter';
@@ -94,7 +94,7 @@ export function pointsOf(columns: Columns, rows: Rows, { kind, x, y, split }: Ch
   const nameOf = (at: number) => columns[at]?.name ?? '';
   const placed = rows.flatMap((row) => {
     const value = row[x] ?? null;
-    const place = typeof value === 'string' ? momentOf(value) : amountOf(value);
+    const place = typeof value === 'string' ? timeOf(value) : amountOf(value);
     return place === null ? [] : [{ place, row }];
   });
   const drawn = placed.slice(0, MAX_POINTS).sort((one, other) => one.place - other.place);

@@ -7,13 +7,13 @@ import { isoTime } from '../../../base/clock.ts';
 import { changesIn, type Gap, gapAfter } from '../../../reading/changes.ts';
 import { type Connection, identityOf } from '../../../store/read.ts';
 import { type Encoding, type Packed, packed } from '../../http/response.ts';
-import { atOneMoment, prepared } from '../mirror.ts';
+import { inReadTransaction, prepared } from '../mirror.ts';
 import { badParameter, QueryError } from './errors.ts';
 import { type DatasetState, jsonWriter, stateOf } from './read.ts';
-import { type Column, columnsSql, type ListJob, pastRows, type RowsSql, type Sql } from './sql.ts';
+import { type Column, columnsSql, type ListDataset, pastRows, type RowsSql, type Sql } from './sql.ts';
 
 /** A dataset as the feed shows it: without volatile columns. */
-export type FeedDataset = Pick<ListJob, 'name' | 'table' | 'rows' | 'history' | 'versions'> & {
+export type FeedDataset = Pick<ListDataset, 'name' | 'table' | 'rows' | 'history' | 'versions'> & {
   readonly columns: readonly Column[];
 };
 
@@ -120,7 +120,7 @@ const lost: Record<Gap, (historyFrom: string) => string> = {
 
 /** @throws QueryError as `refusePosition` does. */
 export function readChanges(connection: Connection, { datasets, since, limit }: FeedQuestion): FeedAnswer {
-  return atOneMoment(connection, (): FeedAnswer => {
+  return inReadTransaction(connection, (): FeedAnswer => {
     const states = feedStates(connection, datasets);
     const to = lastSeqOf(states);
     if (since !== null) refusePosition(connection, datasets, states, since);

@@ -7,7 +7,7 @@ import type { Cell } from '../../../output/answer.ts';
 import { csv } from '../../../output/forms.ts';
 import { type Connection, PROOF } from '../../../store/read.ts';
 import { type Encoding, type Packed, packed } from '../../http/response.ts';
-import { atOneMoment, prepared } from '../mirror.ts';
+import { inReadTransaction, prepared } from '../mirror.ts';
 import type { RowsSql, Shape, Sql } from './sql.ts';
 
 /** How rows are written: a list of JSON, lines of JSON, one object of JSON, or CSV. */
@@ -106,7 +106,7 @@ export async function readRows(
   { rows, form, maxRows, isCounted, at, encoding }: RowsQuestion,
 ): Promise<RowsAnswer> {
   const { row, whole } = form === 'csv' ? csvWriter(rows.columns) : jsonWriter(rows.columns, form);
-  const { state, found, total } = atOneMoment(connection, () => {
+  const { state, found, total } = inReadTransaction(connection, () => {
     const found = collect(connection, rows.rows, row, maxRows);
     const total = isCounted || found.isMore ? count(connection, rows.count) : null;
     return { state: stateOf(connection, dataset, at), found, total };

@@ -12,7 +12,7 @@ import { badParameter, QueryError } from './errors.ts';
 import type { Condition, Field, Filter, OrderTerm, ReadRequest, SelectItem } from './parse.ts';
 
 /** A dataset that is a list. */
-export type ListJob = ListedJob & { history: string; versions: string };
+export type ListDataset = ListedJob & { history: string; versions: string };
 
 export type Column = {
   readonly name: string;
@@ -40,7 +40,7 @@ export type RowsSql = {
 };
 
 /** The columns of a view of the dataset: of its rows, or of its history. */
-export function columnsOf(connection: Connection, job: ListJob, view: string): Column[] {
+export function columnsOf(connection: Connection, job: ListDataset, view: string): Column[] {
   const kinds = kindsOf(connection, job);
   const fields = connection
     .prepare<[string], { column: string; path: string }>('SELECT "column", path FROM fields WHERE job = ?')
@@ -71,7 +71,7 @@ export type Source = {
   readonly params: Params;
 };
 
-export const presentRows = (job: ListJob, columns: readonly Column[]): Source => ({
+export const presentRows = (job: ListDataset, columns: readonly Column[]): Source => ({
   from: quoted(job.table),
   columns,
   ties: ['_key'],
@@ -80,7 +80,7 @@ export const presentRows = (job: ListJob, columns: readonly Column[]): Source =>
 
 /** The rows as they were. @param at ISO 8601. */
 export function pastRows(
-  { table, history }: Pick<ListJob, 'table' | 'history'>,
+  { table, history }: Pick<ListDataset, 'table' | 'history'>,
   columns: readonly Column[],
   at: string,
 ): Source {
@@ -92,7 +92,7 @@ export function pastRows(
 }
 
 /** The rows of a view over the dataset, see `analystViewsOf`. */
-export function viewRows(connection: Connection, job: ListJob, view: string): Source {
+export function viewRows(connection: Connection, job: ListDataset, view: string): Source {
   const columns = columnsOf(connection, job, view).map((column) =>
     PLAIN.has(column.name) && !view.endsWith('_current')
       ? { ...column, kind: 'mixed' as const, path: null, isLong: false, isPlain: true }
@@ -106,7 +106,7 @@ export function viewRows(connection: Connection, job: ListJob, view: string): So
 const PLAIN: ReadonlySet<string> = new Set(['value', 'old', 'new']);
 
 /** The rows of the view `freshness` of some datasets. */
-export function freshnessOf(connection: Connection, jobs: readonly Pick<ListJob, 'name'>[]): Source {
+export function freshnessOf(connection: Connection, jobs: readonly Pick<ListDataset, 'name'>[]): Source {
   const columns = connection
     .prepare<[], { name: string }>("SELECT name FROM pragma_table_xinfo('freshness')")
     .all()
@@ -131,7 +131,7 @@ export const rowOf = (source: Source, key: string): Source => ({
 
 /** The versions of one row, the present one last. @param columns those of the history. @param at ISO 8601; null for now. */
 export function versionsOfRow(
-  job: ListJob,
+  job: ListDataset,
   columns: readonly Column[],
   key: string,
   at: string | null,

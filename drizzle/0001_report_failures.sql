@@ -1,1 +1,0 @@
-ALTER TABLE `_reports` ADD `failures` integer DEFAULT 0 NOT NULL;
