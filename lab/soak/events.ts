@@ -101,6 +101,41 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ schedule: fc.constantFrom('off', 'every 1h') }),
 ) as fc.Arbitrary<Step>;
 
+/** What people do while a walk waits: by chance alone, lives seldom have it on rows that the walk has met. */
+const whilePaused: fc.Arbitrary<Step[]> = fc
+  .record({
+    spoiled: fc.array(place, { minLength: 1, maxLength: 3 }),
+    calls: fc.integer({ min: 1, max: 4 }),
+    end: fc.constantFrom('kill', 'stop'),
+    does: fc.oneof(
+      { weight: 3, arbitrary: fc.constant<Step>({ contract: 'retry' }) },
+      fc.record({ task: fc.constantFrom('retry', 'forget', 'backup') }) as fc.Arbitrary<Step>,
+      fc.constantFrom<Step>({ restore: true }, { upgrade: true }),
+    ),
+  })
+  .map(({ spoiled, calls: before, end, does }) => [
+    ...spoiled.map((at): Step => ({ edit: 'spoil', at })),
+    { run: 'walk', during: [...Array.from({ length: before }, () => []), [{ end }]], isAgain: true } as Step,
+    does,
+    { run: 'walk', during: [], isAgain: true },
+  ]);
+
+const steps = (longest: number) =>
+  fc
+    .noBias(
+      fc.array(
+        fc.oneof(
+          {
+            weight: 12,
+            arbitrary: step.map((one) => [one]),
+          },
+          { weight: 3, arbitrary: whilePaused },
+        ),
+        { minLength: 4, maxLength: longest },
+      ),
+    )
+    .map((some) => some.flat());
+
 export const wholeLives = (longest: number): fc.Arbitrary<WholeLife> =>
   fc
     .record({
@@ -109,7 +144,7 @@ export const wholeLives = (longest: number): fc.Arbitrary<WholeLife> =>
       size: fc.noBias(fc.integer({ min: 0, max: 70 })),
       pageRows: fc.noBias(fc.integer({ min: 4, max: 20 })),
       isStrict: fc.boolean(),
-      steps: fc.noBias(fc.array(step, { minLength: 4, maxLength: longest })),
+      steps: steps(longest),
     })
     // Full pages of a published snapshot are requested in windows.
     .map(({ isLong, ...life }) => ({

@@ -21,8 +21,9 @@ import type { Upstream } from './upstream.ts';
 
 const MINUTE = 60_000;
 const WALKS_TO_HAVE_ALL = 2;
-/** Two rows that share a key may count as one until the walk behind the one that finds another key. */
+/** Two rows that share a key may count as one until the walk behind the one that finds another key; if they age, their age is found before. */
 const WALKS_TO_TELL_TWINS = 1;
+const WALKS_TO_FIND_AGE = 4;
 const WALKS_TO_SETTLE = 10;
 
 /** Where the mirror holds rows, each as one text. */
@@ -85,8 +86,8 @@ export async function liveWhole(
   /** Rows that have stood upstream since the mirror was looked at last. */
   let stayed = new Set<Row>(list.rows);
   const edit = (event: Extract<Step, { edit: string }>) => {
-    // What the user says of the key is true. Rows that share an id and age keep each other's age from being found.
-    if (event.edit === 'twin' && (settings[setting('KEY')] || kind.age)) return;
+    // What the user says of the key is true.
+    if (event.edit === 'twin' && settings[setting('KEY')]) return;
     hasTwins ||= event.edit === 'twin';
     list.edit(event);
     const now = new Set(list.rows);
@@ -336,7 +337,8 @@ export async function liveWhole(
     edit({ edit: 'insert', at: 0, count: 1 });
     // A walk that began before is not calm.
     if (isUnfinished()) await calmWalk();
-    const walks = WALKS_TO_HAVE_ALL + (hasTwins ? WALKS_TO_TELL_TWINS : 0);
+    const walksToTell = WALKS_TO_TELL_TWINS + (kind?.age ? WALKS_TO_FIND_AGE : 0);
+    const walks = WALKS_TO_HAVE_ALL + (hasTwins ? walksToTell : 0);
     for (let walk = 0; walk < walks; walk += 1) await calmWalk();
     const has = check('calm walks');
     const forms = list.rows.map(formOf);

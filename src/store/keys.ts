@@ -18,7 +18,8 @@ import {
   textKeyOf,
 } from '../validate/keys.ts';
 import type { Connection } from './connection.ts';
-import { absentFrom, uniteNumbers, type WalkPages } from './pages.ts';
+import { nthKey } from './matching.ts';
+import { absentFrom, type IntoOf, uniteNumbers, type WalkPages } from './pages.ts';
 import { quoted } from './sql.ts';
 
 /** What a whole walk has met, to find the key in it. */
@@ -31,8 +32,8 @@ export type RowsOfWalk = {
   newAbove: number;
   /** Rows that lack the field of the key. */
   withoutKeyField: number;
-  /** How many rows the API says there are; null where it does not. */
-  total: number | null;
+  /** Up to where the list was read, and how many of its places showed a row that was new to the mirror. */
+  places: { to: number; withNew: number };
 };
 
 /** What a whole walk says of the key. @param keyIsTold the user has said it, so it is not looked for. */
@@ -89,26 +90,35 @@ function leaveOut(
   connection: Connection,
   job: Job,
   { leftOut, ages }: DiscoveredShape,
-  { walkId, pages, newAbove, total }: RowsOfWalk,
+  { walkId, pages, newAbove, places }: RowsOfWalk,
 ): readonly FieldPath[] {
-  const find = bodyReader(connection, job);
-  const came = pages.numbers().filter((number) => number > newAbove);
-  if (came.length <= pages.size * MOST_ROWS) return leftOut;
+  // A row whose age moved within the walk came several times, but stands at one place.
+  if (places.withNew <= places.to * MOST_ROWS) return leftOut;
   const { sql, range } = absentFrom(walkId);
   const missing = connection
     .prepare<[typeof range], string>(`SELECT _body FROM ${quoted(job.rows)} WHERE ${sql}`)
     .pluck()
     .all(range);
-  if (missing.length < came.length * MOST_ROWS) return leftOut;
+  if (missing.length < places.withNew * MOST_ROWS) return leftOut;
+  const find = bodyReader(connection, job);
   const read = (bodies: readonly (string | undefined)[]) =>
     bodies.flatMap((body) => (body === undefined ? [] : [keyedRow(body)]));
-  // A row whose age moved within the walk came several times.
-  const different = Math.min(came.length, total ?? came.length);
-  const fields = fieldsToLeaveOut(read(came.map(find)), read(missing), [...ages, ...leftOut], different);
+  const came = pages.byPage().map((numbers) => read(numbers.filter((number) => number > newAbove).map(find)));
+  const without = [...ages, ...leftOut];
+  const fields = fieldsToLeaveOut(came, read(missing), without, places.withNew);
   return [...leftOut, ...fields];
 }
 
-type StoredRow = KeyedRow & { number: number; key: string; changedAt: string };
+type StoredRow = KeyedRow & {
+  number: number;
+  key: string;
+  changedAt: string;
+  /** By the walk that has ended. `again`: first where rows were read again. */
+  shown: 'never' | 'once' | 'again';
+  /** The page that showed it, and its place in the order of all; below 0 where none did. */
+  page: number;
+  at: number;
+};
 
 /**
  * Gives all rows the keys of this shape, if those of the table are others. Call it in a transaction.
@@ -132,29 +142,41 @@ export function ensureKeys(
     isDeepStrictEqual([ages, shape.leftOut], [before.ages, before.leftOut]) &&
     !before.isKeyContradicted;
   if (isSame) return keyed;
-  const hasChanged = giveKeys(connection, job, keyed, walk);
+  // A row that came several times while a field told its times apart is one row.
+  const told = isDeepStrictEqual(shape.leftOut, before.leftOut) ? ages : [...ages, ...shape.leftOut];
+  const hasChanged = giveKeys(connection, job, keyed, told, walk);
   if (hasChanged) {
     connection.prepare('UPDATE _datasets SET keys_seq = ? WHERE job = ?').run(takeSeq(), job.name);
   }
   return keyed;
 }
 
-/** @returns whether any key has changed. */
+/**
+ * @param alike two rows that the walk has shown are two where they differ in more than these fields.
+ * @returns whether any key has changed.
+ */
 function giveKeys(
   connection: Connection,
   job: Job,
   shape: DiscoveredShape,
+  alike: readonly FieldPath[],
   walk: RowsOfWalk | undefined,
 ): boolean {
-  const rows = readStoredRows(connection, job);
+  const rows = readStoredRows(connection, job, walk);
   const keys = new Map<number, string>();
-  const unite = createUniter(connection, job, shape, walk);
+  /** Numbers of rows that are another one, by that. */
+  const united = new Map<number, number>();
+  const unite = createUniter(connection, job, shape, united);
   for (const [key, some] of groupBy(rows, (row) => plainKeyOf(row, shape))) {
     // A number and a text alike are one key, unless both are there.
     const texts = groupBy(some, (row) => textKeyOf(row, shape.key ?? []) ?? key);
     for (const [typed, same] of texts.size > 1 ? texts : new Map([[key, some]]))
-      for (const [number, own] of uniteSame(same, typed, shape, walk, unite)) keys.set(number, own);
+      for (const [nth, those] of groupByNth(same, shape))
+        for (const [number, own] of uniteSame(those, nthKey(typed, nth), alike, unite)) keys.set(number, own);
   }
+  const intoOf = lastOf(united);
+  if (walk) walk.pages.unite(job.name, united.keys(), intoOf);
+  else uniteNumbers(connection, job.name, intoOf);
   const changed = rows.filter(({ number, key }) => keys.has(number) && keys.get(number) !== key);
   const update = connection.prepare<[string, number]>(
     `UPDATE ${quoted(job.rows)} SET _key = ? WHERE number = ?`,
@@ -162,12 +184,39 @@ function giveKeys(
   // Two rows may change places.
   for (const { number } of changed) update.run(`\0${number}`, number);
   for (const { number } of changed) update.run(keys.get(number) as string, number);
-  const haveVersionsChanged = giveKeysToVersions(connection, job, shape, keys);
-  return haveVersionsChanged || changed.length > 0 || rows.some(({ number }) => !keys.has(number));
+  const haveVersionsChanged = giveKeysToVersions(connection, job, shape, keys, intoOf);
+  return haveVersionsChanged || changed.length > 0 || united.size > 0;
 }
 
-function groupBy<T>(items: readonly T[], keyOfItem: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
+/** Returns what follows a number to the row that it is now. */
+function lastOf(united: ReadonlyMap<number, number>): IntoOf {
+  return (number) => {
+    let last = number;
+    for (let next = united.get(last); next !== undefined; next = united.get(last)) last = next;
+    return last;
+  };
+}
+
+/** Rows that differ in their ages alone are told apart by their place on the page that showed them, or as they were before. */
+function groupByNth(
+  rows: readonly StoredRow[],
+  { ages, leftOut }: DiscoveredShape,
+): Map<number, StoredRow[]> {
+  const counts = new Map<string, number>();
+  const keys = new Set(rows.map(({ key }) => key));
+  const nthOf = new Map<StoredRow, number>();
+  for (const row of rows.length > 1 ? rows.toSorted((one, other) => one.at - other.at) : []) {
+    const alike = `${row.page} ${digestOf(row, [...ages, ...leftOut])}`;
+    const [, key = '', before] = /^(.*)#(\d{1,4})$/s.exec(row.key) ?? [];
+    const nth = row.page >= 0 ? (counts.get(alike) ?? 0) + 1 : keys.has(key) ? Number(before) : 1;
+    counts.set(alike, nth);
+    nthOf.set(row, nth);
+  }
+  return groupBy(rows, (row) => nthOf.get(row) ?? 1);
+}
+
+function groupBy<T, Key>(items: readonly T[], keyOfItem: (item: T) => Key): Map<Key, T[]> {
+  const groups = new Map<Key, T[]>();
   for (const item of items) {
     const key = keyOfItem(item);
     const group = groups.get(key);
@@ -177,51 +226,64 @@ function groupBy<T>(items: readonly T[], keyOfItem: (item: T) => string): Map<st
   return groups;
 }
 
-function readStoredRows(connection: Connection, job: Job): StoredRow[] {
+function readStoredRows(connection: Connection, job: Job, walk: RowsOfWalk | undefined): StoredRow[] {
+  const shown = (number: number) =>
+    walk?.shownAgain.has(number) ? 'again' : walk?.pages.has(number) ? 'once' : 'never';
+  const places = new Map<number, { page: number; at: number }>();
+  for (const [page, numbers] of walk?.pages.byPage().entries() ?? [])
+    for (const number of numbers) places.set(number, { page, at: places.size });
+  const nowhere = { page: -1, at: -1 };
   return connection
     .prepare<[], { number: number; key: string; changedAt: string; body: string }>(
       `SELECT number, _key AS key, _changed_at AS changedAt, _body AS body FROM ${quoted(job.rows)}`,
     )
     .all()
-    .map(({ body, ...stored }) => ({ ...stored, ...keyedRow(body) }));
+    .map(({ body, ...stored }) => ({
+      ...{ ...stored, ...keyedRow(body), shown: shown(stored.number) },
+      ...(places.get(stored.number) ?? nowhere),
+    }));
 }
 
 const plainKeyOf = (row: KeyedRow, { key, ages, leftOut }: DiscoveredShape): string =>
   (key && keyOf(row, key)) ?? digestOf(row, [...ages, ...leftOut]);
 
+const timesShown = { again: 2, once: 1, never: 0 };
+
 /** Decides which rows of one key are one row. @returns the keys of those that stay. */
 function uniteSame(
   rows: readonly StoredRow[],
   key: string,
-  { ages }: DiscoveredShape,
-  walk: RowsOfWalk | undefined,
+  alike: readonly FieldPath[],
   unite: (earlier: StoredRow, later: StoredRow) => StoredRow,
 ): [number, string][] {
-  const isMet = ({ number }: StoredRow) => walk?.pages.has(number) === true;
-  const shown = (row: StoredRow) => (walk?.shownAgain.has(row.number) ? 2 : isMet(row) ? 1 : 0);
   const changedAt = (row: StoredRow) => Date.parse(row.changedAt);
   const [last, ...earlier] = rows.toSorted(
     (one, other) =>
-      shown(other) - shown(one) || changedAt(other) - changedAt(one) || other.number - one.number,
+      timesShown[other.shown] - timesShown[one.shown] ||
+      changedAt(other) - changedAt(one) ||
+      other.number - one.number,
   );
   let present = last as StoredRow;
   const apart: [number, string][] = [];
   for (const other of earlier) {
-    const digest = digestOf(other, ages);
+    const digest = digestOf(other, alike);
     // Two rows that the walk has shown, and that differ, are two.
-    const areTwo = shown(other) > 0 && shown(present) === 1 && digest !== digestOf(present, ages);
+    const areTwo = other.shown !== 'never' && present.shown === 'once' && digest !== digestOf(present, alike);
     if (areTwo) apart.push([other.number, `${key}#${digest}`]);
-    else present = unite(other, present);
+    else present = { ...unite(other, present), shown: other.shown === 'once' ? 'once' : present.shown };
   }
   return [[present.number, key], ...apart];
 }
 
-/** Returns what makes one row of two: the earlier becomes a version of the later. Mostly their first number stays. */
+/**
+ * Returns what makes one row of two: the earlier becomes a version of the later. Mostly their first number stays.
+ * @param united gets the other.
+ */
 function createUniter(
   connection: Connection,
   job: Job,
   { ages }: DiscoveredShape,
-  walk: RowsOfWalk | undefined,
+  united: Map<number, number>,
 ) {
   const table = quoted(job.rows);
   const history = quoted(job.versions ?? '');
@@ -234,7 +296,6 @@ function createUniter(
   const endByUpdate = connection.prepare<[string, number]>(
     `UPDATE ${history} SET _ended_by = 'update', _valid_to = max(_valid_from, ?) WHERE ${removal}`,
   );
-  const handOn = connection.prepare<[number, number]>(`UPDATE ${history} SET _row = ? WHERE _row = ?`);
   const respell = connection.prepare<[string, number]>(`UPDATE ${table} SET _body = ? WHERE number = ?`);
   // The trigger keeps the version before.
   const change = connection.prepare<[string, string, number, number]>(
@@ -253,23 +314,24 @@ function createUniter(
     if (isSame) respell.run(later.body, kept.number);
     else if (gone === later && content)
       change.run(later.body, content.changedAt, content.walkId, kept.number);
-    handOn.run(kept.number, gone.number);
-    if (walk) walk.pages.unite(gone.number, kept.number);
-    else uniteNumbers(connection, gone.number, kept.number);
+    united.set(gone.number, kept.number);
     return { ...later, number: kept.number, key: kept.key };
   };
 }
 
-/** Gives versions the key of their row; those of a row that is gone, the key that it would have. */
+/** Gives versions number and key of their row; those of a row that is gone, the key that it would have. */
 function giveKeysToVersions(
   connection: Connection,
   job: Job,
   shape: DiscoveredShape,
   keys: Map<number, string>,
+  intoOf: IntoOf,
 ): boolean {
   const history = quoted(job.versions ?? '');
   const last = connection.prepare<[number], string>(`SELECT _body FROM ${history} WHERE number = ?`).pluck();
-  const update = connection.prepare<[string, number]>(`UPDATE ${history} SET _key = ? WHERE number = ?`);
+  const update = connection.prepare<[number, string, number]>(
+    `UPDATE ${history} SET _row = ?, _key = ? WHERE number = ?`,
+  );
   // The latest first: what a row was when it was removed decides.
   const versions = connection
     .prepare<[], { number: number; row: number; key: string }>(
@@ -278,10 +340,11 @@ function giveKeysToVersions(
     .all();
   let changed = false;
   for (const { number, row, key } of versions) {
-    const own = keys.get(row) ?? plainKeyOf(keyedRow(last.get(number) ?? '{}'), shape);
-    keys.set(row, own);
-    if (own === key) continue;
-    update.run(own, number);
+    const into = intoOf(row);
+    const own = keys.get(into) ?? plainKeyOf(keyedRow(last.get(number) ?? '{}'), shape);
+    keys.set(into, own);
+    if (own === key && into === row) continue;
+    update.run(into, own, number);
     changed = true;
   }
   return changed;

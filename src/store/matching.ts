@@ -22,6 +22,9 @@ export type Match = {
 /** Keys under which a walk met different rows one after the other, with their digests. */
 export type Twins = Map<string, readonly string[]>;
 
+/** The key of one of the rows that differ in their ages alone, by its place among them on their page. */
+export const nthKey = (key: string, nth: number) => (nth === 1 ? key : `${key}#${nth}`);
+
 /** A list that repeats so many of its keys has none. */
 const MAX_TWINS = 1_000;
 
@@ -51,12 +54,14 @@ export function createMatcher(
     const asText = textKey && table.compare(row, textKey);
     if (textKey && asText) return found(textKey, asText);
     const stored = table.compare(row, row.key);
+    const isBeside = stored !== undefined && isOther(stored.number);
+    if (isBeside && stored.change !== 'none' && (stored.change === 'aged' || shape.key === null))
+      return matchNth(row, shape);
     if (stored?.change !== 'changed') return found(row.key, stored);
     const apart = `${row.key}#${digest()}`;
     const other = table.compare(row, apart);
     if (other) return found(apart, other);
-    const isOnPage = onPage.has(stored.number);
-    if (!isOnPage && !hasMet(stored.number)) return found(row.key, stored);
+    if (!isBeside && !hasMet(stored.number)) return found(row.key, stored);
 
     // This pass has met another row under the key.
     const before = keyedRow(stored.unspecified ?? '{}');
@@ -68,12 +73,26 @@ export function createMatcher(
       return found(row.key, undefined);
     }
     const digests = [digestOf(before, shape.ages), digest()];
-    if (isOnPage || isPublished || wereTwins(shape, row.key, digests))
+    if (isBeside || wereTwins(shape, row.key, digests))
       return { key: apart, stored: undefined, isContradiction: true };
     // On another page of a list that changes meanwhile, it may be the same row, changed since.
     if (twins.size < MAX_TWINS || twins.has(row.key))
       twins.set(row.key, [...new Set([...(twins.get(row.key) ?? []), ...digests])]);
     return found(row.key, stored);
+  }
+
+  /** Whether a row of this number stands beside the one that came, in the same moment. */
+  const isOther = (number: number) => onPage.has(number) || (isPublished && hasMet(number));
+
+  /** Nothing but its place tells this row from another one: of those on its page, it is the next that is not the very same. */
+  function matchNth(row: Row, shape: DiscoveredShape): Match {
+    for (let nth = 2; ; nth += 1) {
+      const key = nthKey(row.key, nth);
+      const stored = table.compare(row, key);
+      const isItsOwn = stored?.change === 'changed' && shape.key !== null;
+      if (stored && (isItsOwn || (isOther(stored.number) && stored.change !== 'none'))) continue;
+      return { key, stored, isContradiction: shape.key !== null && stored === undefined };
+    }
   }
 
   return {

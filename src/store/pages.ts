@@ -103,10 +103,10 @@ export function openWalkPages(connection: Connection, walkId: number) {
       nextLook += 1;
       return fresh;
     },
-    /** Two rows turned out to be one. */
-    unite(number: number, into: number): void {
-      uniteNumbers(connection, number, into);
-      if (met.has(number)) met.add(into);
+    /** Some rows turned out to be others. */
+    unite(job: string, numbers: Iterable<number>, intoOf: IntoOf): void {
+      uniteNumbers(connection, job, intoOf);
+      for (const number of numbers) if (met.has(number)) met.add(intoOf(number));
     },
     /** The walk begins anew: what a glance beside it has met until now may be gone. */
     clear(job: string): void {
@@ -118,6 +118,9 @@ export function openWalkPages(connection: Connection, walkId: number) {
     },
     /** The numbers of the rows that were met, in the order in which they are shown. */
     numbers: () => numbersOf(connection, walkId),
+    /** The same for each page, as it was first met. */
+    byPage: () =>
+      all.all(range).map((page) => (JSON.parse(page.numbers) as number[]).filter((one) => one > 0)),
     /** Shows rows in front that a glance beside this walk has met and it has not, since they are not absent. */
     addGlanced(job: string): void {
       const numbers = connection
@@ -181,33 +184,44 @@ function numbersOf(connection: Connection, walkId: number): number[] {
     .all(rangeOf(walkId));
 }
 
-const ALL: Range = { from: 0, to: Number.MAX_SAFE_INTEGER };
+/** Which row a number is now; mostly the same. */
+export type IntoOf = (number: number) => number;
 
-/** Puts a number in the place of another in pages, or takes that out where the walk has both. Call it in a transaction. */
-export function uniteNumbers(connection: Connection, number: number, into: number, range = ALL): void {
-  const pagesWith = connection.prepare<[Range & { number: number }], { id: number; numbers: string }>(
-    `SELECT id, numbers FROM _walk_pages WHERE id BETWEEN :from AND :to
-       AND EXISTS (SELECT 1 FROM json_each(numbers) WHERE value = :number)`,
+/** Puts other numbers in the places of some in the pages of a job's walks. Call it in a transaction. */
+export function uniteNumbers(connection: Connection, job: string, intoOf: IntoOf): void {
+  replaceNumbers(connection, intoOf, '(SELECT job FROM walks WHERE id = walk) = ?', job);
+}
+
+/** Where a walk has both numbers, one goes. */
+function replaceNumbers(connection: Connection, intoOf: IntoOf, ofWalks: string, ...bound: string[]): void {
+  const walks = connection.prepare<string[], number>(
+    `SELECT DISTINCT ${WALK_OF_PAGE} AS walk FROM _walk_pages WHERE ${ofWalks}`,
+  );
+  const pagesOf = connection.prepare<[Range], { id: number; numbers: string }>(
+    'SELECT id, numbers FROM _walk_pages WHERE id BETWEEN :from AND :to ORDER BY id',
   );
   const update = connection.prepare<[number, string, number]>(
     'UPDATE _walk_pages SET rows = ?, numbers = ? WHERE id = ?',
   );
-  for (const { id, numbers } of pagesWith.all({ ...range, number })) {
-    const walkId = Math.floor(id / PAGES_OF_A_WALK);
-    const hasBoth = pagesWith.get({ ...rangeOf(walkId), number: into }) !== undefined;
-    const united = (JSON.parse(numbers) as number[]).flatMap((one) =>
-      one !== number ? one : hasBoth ? [] : into,
-    );
-    update.run(countRows(united), JSON.stringify(united), id);
+  for (const walkId of walks.pluck().all(...bound)) {
+    const pages = pagesOf
+      .all(rangeOf(walkId))
+      .map(({ id, numbers }) => ({ id, numbers: JSON.parse(numbers) as number[] }));
+    const has = new Set(pages.flatMap(({ numbers }) => numbers.filter((one) => intoOf(one) === one)));
+    for (const { id, numbers } of pages) {
+      if (numbers.every((one) => intoOf(one) === one)) continue;
+      const united = numbers.filter((one) => intoOf(one) === one || !has.has(intoOf(one))).map(intoOf);
+      const once = [...new Set(united)];
+      for (const one of once) has.add(one);
+      update.run(countRows(once), JSON.stringify(once), id);
+    }
   }
 }
 
 /** A refused row is in the table now: walks that met it have met the row. A proof's order stays: the row is shown as one that has come since. */
 export function acceptRefused(connection: Connection, refusedId: number, number: number): void {
-  const walks = connection.prepare<[], number>(
-    `SELECT DISTINCT ${WALK_OF_PAGE} AS walk FROM _walk_pages WHERE (SELECT order_seq FROM walks WHERE id = walk) IS NULL`,
-  );
-  for (const walkId of walks.pluck().all()) uniteNumbers(connection, -refusedId, number, rangeOf(walkId));
+  const intoOf = (one: number) => (one === -refusedId ? number : one);
+  replaceNumbers(connection, intoOf, '(SELECT order_seq FROM walks WHERE id = walk) IS NULL');
 }
 
 export function forgetWalkPages(connection: Connection, walkId: number): void {

@@ -78,6 +78,8 @@ type Memory = {
   shownAgain: number[];
   /** Rows that lack the field of the key. */
   withoutKeyField: number;
+  /** Up to where the list was read, and how many of its places showed a row that was new to the mirror. */
+  places: { to: number; withNew: number };
   twins: Twins;
   motion: MotionOfWalk;
 };
@@ -144,7 +146,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     connection,
     job,
     { id: row.id, sinceComplete: walk.sinceComplete, memory },
-    { table, pages, ages },
+    { table, pages, leftOut: [...ages, ...list.shape.leftOut] },
     { count, takeSeq, changed: (number) => void changed.add(number) },
   );
 
@@ -218,7 +220,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       known: rows.map(({ isKnown }) => isKnown),
     };
     const step = job.reading === 'response' ? onlyStep : takeStep(checkpoint, facts, previous, row.kind);
-    meetRows(step, page, rows);
+    meetRows(step, page, rows, offset);
     recordCall(call);
     memory.checkpoint = step.checkpoint;
     Object.assign(row, columnsOf(step.checkpoint, row), {
@@ -261,10 +263,11 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     { metRows, reread, isLookAtHead }: WalkStep,
     page: CheckedPage,
     rows: readonly TakenRow[],
+    offset: number,
   ) {
     if (metRows === 'clear') {
       pages.clear(job.name);
-      [memory.shownAgain, memory.withoutKeyField] = [[], 0];
+      [memory.shownAgain, memory.withoutKeyField, memory.places] = [[], 0, { to: 0, withNew: 0 }];
     }
     // No response ever goes, and responses have no order.
     if (metRows !== 'add' || job.reading === 'response') return;
@@ -272,9 +275,16 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const fresh = isLookAtHead ? pages.addLook(numbers) : pages.add(numbers);
     memory.withoutKeyField += page.withoutKeyField;
     if (job.contract) return;
+    const unread = rows.slice(Math.max(0, memory.places.to - offset));
+    memory.places = {
+      to: Math.max(memory.places.to, offset + rows.length),
+      withNew: memory.places.withNew + unread.filter(isNew).length,
+    };
     const again = new Set(isLookAtHead ? numbers : numbers.slice(0, reread));
     memory.shownAgain.push(...fresh.filter((number) => number > 0 && again.has(number)));
   }
+
+  const isNew = ({ number, isDoubled }: TakenRow) => number > memory.newAbove && !isDoubled;
 
   /** Ends the walk, in the transaction of its last page. */
   function endWalk({ verdict: found, doubts, gaps, isRenewal }: WalkEnd): void {
@@ -322,7 +332,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   ): DiscoveredShape {
     const met = {
       ...{ walkId: row.id, pages, newAbove: memory.newAbove, withoutKeyField: memory.withoutKeyField },
-      ...{ shownAgain: new Set(memory.shownAgain), total: row.total },
+      ...{ shownAgain: new Set(memory.shownAgain), places: memory.places },
     };
     const isPlaceProven = shape.isPlaceProven || (isProven && pages.size > 0);
     const twins = [...memory.twins].map(([key, digests]) => [key, digests] as const);
@@ -523,6 +533,7 @@ function newMemory(connection: Connection, job: Job, previous: Previous | undefi
     newAbove: valueIn<number>(connection, `SELECT max(number) FROM ${quoted(job.rows)}`) ?? 0,
     shownAgain: [],
     withoutKeyField: 0,
+    places: { to: 0, withNew: 0 },
     twins: new Map(),
     motion: noMotion(),
   };

@@ -59,16 +59,17 @@ type PageOfRefused = { isPublished: boolean; fitting: ReadonlySet<number | undef
 /**
  * Returns what takes in the rows of one page. Call it in a transaction.
  * @param walk `sinceComplete`: the ids of this walk and of those since the last complete one.
+ * @param parts `leftOut`: fields that are no part of what a row without a key is.
  */
 export function rowTaker(
   connection: Connection,
   job: Job,
   walk: { id: number; sinceComplete: ReadonlySet<number>; memory: WalkMemory },
-  { table, pages, ages }: { table: Table; pages: WalkPages; ages: readonly FieldPath[] },
+  { table, pages, leftOut }: { table: Table; pages: WalkPages; leftOut: readonly FieldPath[] },
   { count, takeSeq, changed }: Transaction,
 ) {
   const matcher = createMatcher(connection, job, table, { twins: walk.memory.twins, hasMet: pages.has });
-  const quarantine = openQuarantine(connection, job, ages);
+  const quarantine = openQuarantine(connection, job, leftOut);
 
   function writeRow({ key, stored }: Match, { values }: Row, isMet: boolean): number {
     if (!stored) {
@@ -140,6 +141,8 @@ export function rowTaker(
     const taken: TakenRow[] = [];
     const contradicted: string[] = [];
     const texts: [before: string | null, after: string | null][] = [];
+    // Of two rows under one key the mirror holds either, so what it had says nothing of how the other moves.
+    const shared = new Set(shape.twins.map(([key]) => key));
     matcher.beginPage(isPublished);
     rows.forEach(({ row: came }, at) => {
       if (!came) return;
@@ -147,7 +150,8 @@ export function rowTaker(
       const { key, stored } = match;
       if (match.isContradiction) contradicted.push(came.key);
       const isMet = stored !== undefined && hasMet(stored.number, key);
-      if (stored && !isMet) texts.push([stored.unspecified, unspecifiedOf(job, came)]);
+      if (stored && !isMet && !shared.has(came.key))
+        texts.push([stored.unspecified, unspecifiedOf(job, came)]);
       const isDoubled = stored !== undefined && matcher.isOnPage(stored.number);
       const number = writeRow(match, came, isMet);
       matcher.wrote(number);

@@ -147,21 +147,25 @@ export function identify(rows: readonly RowOfWalk[], fields: readonly FieldPath[
   return rows.length > 0;
 }
 
-/** So many of the rows that came must be rows that went, for a difference between them to identify nothing. */
-const MOST_ROWS = 0.9;
+/** So many of the rows that came must be rows that went, for a difference between them to identify nothing: others are new. */
+const MOST_ROWS = 0.5;
+/** So many rows must still be told apart. While a list is read, rows come in: some are then read at two places. */
+const NEARLY_ALL_ROWS = 0.9;
 
 /**
  * The fields without which rows that a walk met as new are those that it misses; empty where there are none.
+ * @param pages the rows that came, by page: two of one page are two.
  * @param without fields that are no part of the digest already.
- * @param different of the rows that came, so many are different ones at least.
+ * @param different of the rows that came, so many are different ones.
  */
 export function fieldsToLeaveOut(
-  came: readonly KeyedRow[],
+  pages: readonly (readonly KeyedRow[])[],
   missing: readonly KeyedRow[],
   without: readonly FieldPath[],
-  different = came.length,
+  different: number,
 ): FieldPath[] {
-  const paths = pathsOf(came[0]?.record ?? {}).filter((path) => !isAmong(without, path));
+  const came = pages.flat();
+  const paths = pathsOf(came).filter((path) => !isAmong(without, path));
   const moved = paths.filter((path) => !haveSameValues(came, missing, path));
   // Places in a list change hands: their values stay the same.
   const numbers = paths.filter(
@@ -169,7 +173,7 @@ export function fieldsToLeaveOut(
   );
   return (
     [moved, numbers].find(
-      (some) => some.length > 0 && areSameRows(came, missing, paths, some, without, different),
+      (some) => some.length > 0 && areSameRows(pages, missing, paths, some, without, different),
     ) ?? []
   );
 }
@@ -177,10 +181,10 @@ export function fieldsToLeaveOut(
 const isAmong = (paths: readonly FieldPath[], path: FieldPath) =>
   paths.some((other) => other.join('\0') === path.join('\0'));
 
-const isNumber = (value: unknown) => typeof value === 'number' || value === null;
+const isNumber = (value: unknown) => typeof value === 'number' || value === null || value === undefined;
 
 function areSameRows(
-  came: readonly KeyedRow[],
+  pages: readonly (readonly KeyedRow[])[],
   missing: readonly KeyedRow[],
   paths: readonly FieldPath[],
   leftOut: readonly FieldPath[],
@@ -188,12 +192,21 @@ function areSameRows(
   different: number,
 ): boolean {
   const left = paths.filter((path) => !isAmong(leftOut, path));
-  if (!canIdentify(came, left, paths.length, different)) return false;
-  const digests = (rows: readonly KeyedRow[]) =>
-    new Set(rows.map((row) => digestOf(row, [...without, ...leftOut])));
-  const [ofCame, ofMissing] = [digests(came), digests(missing)];
-  const both = [...ofCame].filter((digest) => ofMissing.has(digest)).length;
-  return ofCame.size >= different && both >= different * MOST_ROWS;
+  if (!canIdentify(pages.flat(), left, paths.length, different)) return false;
+  const digests = (rows: readonly KeyedRow[]) => rows.map((row) => digestOf(row, [...without, ...leftOut]));
+  const ofMissing = new Set(digests(missing));
+  const ofCame = new Map<string, string>();
+  for (const page of pages) {
+    const times = new Map<string, number>();
+    for (const digest of digests(page)) {
+      times.set(digest, (times.get(digest) ?? 0) + 1);
+      ofCame.set(`${digest} ${times.get(digest)}`, digest);
+    }
+  }
+  const both = [...ofCame.values()].filter((digest) => ofMissing.has(digest)).length;
+  // Places tell the others apart, which say little.
+  const alone = new Set(ofCame.values()).size;
+  return ofCame.size >= different * NEARLY_ALL_ROWS && Math.min(alone, both) >= different * MOST_ROWS;
 }
 
 /**
@@ -211,16 +224,19 @@ function canIdentify(
     left
       .map((path) => valueAt(record, path))
       .filter((value) => typeof value === 'string' && /\p{L}/u.test(value));
-  return new Set(rows.map((row) => JSON.stringify(textsOf(row)))).size >= different;
+  return new Set(rows.map((row) => JSON.stringify(textsOf(row)))).size >= different * NEARLY_ALL_ROWS;
 }
 
-/** Members, and the members of objects. */
-function pathsOf(record: Record<string, unknown>): FieldPath[] {
-  return Object.entries(record).flatMap(([name, value]) => {
-    const inner = asRecord(value);
-    const members = inner ? Object.keys(inner) : [];
-    return members.length > 0 ? members.map((member) => [name, member]) : [[name]];
-  });
+/** Members of the rows, and the members of their objects. */
+function pathsOf(rows: readonly KeyedRow[]): FieldPath[] {
+  const paths = new Map<string, FieldPath>();
+  for (const { record } of rows)
+    for (const [name, value] of Object.entries(record)) {
+      const members = Object.keys(asRecord(value) ?? {});
+      for (const path of members.length > 0 ? members.map((member) => [name, member]) : [[name]])
+        paths.set(path.join('\0'), path);
+    }
+  return [...paths.values()];
 }
 
 /** Whether nearly all rows have a value at the path that as many of the others have. */
@@ -234,5 +250,5 @@ function haveSameValues(rows: readonly KeyedRow[], others: readonly KeyedRow[], 
     if (left > 0) same += 1;
     values.set(textOf(row), left - 1);
   }
-  return same >= Math.min(rows.length, others.length) * MOST_ROWS;
+  return same >= Math.min(rows.length, others.length) * NEARLY_ALL_ROWS;
 }

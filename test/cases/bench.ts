@@ -56,6 +56,8 @@ async function createBench(job: string, settings: Record<string, string>, aside:
   const state = {
     /** What the list holds, as it stands upstream. */
     rows: [] as readonly Row[],
+    /** The same of every other list. */
+    others: [] as readonly Row[],
     /** Answers instead of the list where it returns something. */
     answer: (_request: PageRequest): Reply | undefined => undefined,
     /** Made before each answer. */
@@ -67,13 +69,16 @@ async function createBench(job: string, settings: Record<string, string>, aside:
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://upstream');
     response.sendDate = false;
-    if (!pathname.endsWith(job))
-      return send(response, { json: pageOf([], { offset: 0, limit: 100, nth: 0 }, 0) });
     const page = {
       offset: Number(searchParams.get('offset') ?? 0),
       limit: Number(searchParams.get('limit') ?? 100),
       nth: asked.length + 1,
     };
+    if (!pathname.endsWith(job)) {
+      const { others } = state;
+      const shown = others.slice(page.offset, page.offset + page.limit);
+      return send(response, { json: pageOf(shown, page, others.length) });
+    }
     asked.push(page);
     state.before(page);
     const other = state.answer(page);

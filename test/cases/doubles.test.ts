@@ -6,6 +6,7 @@ import {
   type Case,
   envelope,
   finds,
+  mirrorsAll,
   pageOf,
   type Row,
   rowsOf,
@@ -65,6 +66,78 @@ describe('a list holds a row twice', () => {
         }),
         ...[syncs(75), syncs(0), verdicts('verified', 'union', 'verified')],
         finds("SELECT count(*) FROM LIST WHERE title = 'unseen'", 1),
+      ],
+    },
+  ]);
+});
+
+describe('rows of one page that differ in their ages alone are two rows', () => {
+  const minutes = (count: number, rows: (minute: number) => Row[]): Step[] =>
+    rowsOf(count, (minute) => ({ minute })).flatMap(({ minute }) => [
+      upstream(rows(minute as number)),
+      ({ clock, run, job }) => {
+        clock.advance(60_000);
+        return run(['sync', job, '--no-wait']).then(() => undefined);
+      },
+    ]);
+  /** Of 150 posts the last of these pairs says what one of the same page says, at another time. */
+  const posts = (pairs: readonly [number, number][], more: (at: number) => Row = () => ({})) => {
+    const textOf = (at: number) => pairs.find(([, second]) => second === at)?.[0] ?? at;
+    return rowsOf(150, (at) => ({ ...more(textOf(at)), text: `Post ${textOf(at)}` }));
+  };
+  const aged = (rows: Row[]) => (minute: number) =>
+    rows.map((row, at) => ({ ...row, ageSeconds: at * 7 + minute * 60 }));
+  const few: [number, number][] = [
+    [3, 4],
+    [10, 40],
+    [120, 130],
+    [120, 131],
+  ];
+  const settles: Step[] = [mirrorsAll, held(0), syncs(0), mirrorsAll];
+
+  runCases([
+    {
+      it: 'without an id',
+      job: 'meme-signals',
+      aside: ['ageSeconds'],
+      steps: [...minutes(7, aged(posts(few))), ...settles],
+    },
+    {
+      it: 'under an id that they share',
+      aside: ['ageSeconds'],
+      steps: [...minutes(9, aged(posts(few, (id) => ({ id })))), ...settles],
+    },
+    {
+      it: 'by what the user says is volatile',
+      settings: { MIRROR_VOLATILE_NEWS: 'views' },
+      aside: ['views'],
+      steps: [
+        ...minutes(3, (minute) => posts(few).map((row, at) => ({ ...row, views: at * (minute + 2) }))),
+        ...settles,
+        finds('SELECT count(*) FROM LIST_history', 0),
+      ],
+    },
+    {
+      it: 'in a published snapshot, on two pages as well',
+      settings: { MIRROR_VOLATILE_NEWS: 'views' },
+      aside: ['views'],
+      steps: [
+        envelope((rows, request, total) => ({
+          ...pageOf(rows, request, total),
+          generatedAt: '2026-11-21T12:00:00Z',
+        })),
+        ...minutes(1, () => posts([...few, [5, 145]]).map((row, at) => ({ ...row, views: at }))),
+        ...[mirrorsAll, verdicts('snapshot')],
+      ],
+    },
+    {
+      it: 'on two pages of a list that moves they prove nothing',
+      settings: { MIRROR_VOLATILE_NEWS: 'views' },
+      aside: ['views'],
+      steps: [
+        upstream(posts([[5, 145]]).map((row, at) => ({ ...row, views: at }))),
+        ...[syncs(75, { times: 2 }), verdicts('union', 'union')],
+        statusSays(/its last walk proved nothing: .*repeat/),
       ],
     },
   ]);

@@ -3,9 +3,10 @@
 import { describe } from 'vitest';
 import { signal } from '../validate/support.ts';
 import {
-  after,
+  envelope,
   finds,
   mirrorsAll,
+  pageOf,
   publishes,
   type Row,
   rowsOf,
@@ -15,6 +16,7 @@ import {
   statusLacks,
   statusSays,
   syncs,
+  syncsUntil,
   upstream,
   versions,
 } from './bench.ts';
@@ -136,25 +138,97 @@ describe('a list without a key, and with an age', () => {
         finds(`SELECT count(*) FROM LIST_history WHERE _ended_by = 'delete'`, 0),
       ],
     },
-    {
-      it: 'that moves between two of its pages is proven all the same',
-      aside: ['ageSeconds'],
-      job: 'meme-signals',
-      steps: [
-        ({ clock, state }) => {
-          const posts = rowsOf(250, (at) => ({ text: `Post ${at}`, author: at % 9 }));
-          const from = clock.now();
-          state.before = () => {
-            clock.advance(1_000);
-            const seconds = (clock.now() - from) / 1_000;
-            state.rows = posts.map((post, at) => ({ ...post, ageSeconds: Math.floor(seconds) + at }));
-          };
-        },
-        ...[syncs(75, { times: 2 }), after(60_000), syncs(0, { times: 2 })],
-        finds('SELECT count(*), count(DISTINCT text) FROM LIST', [250, 250]),
-      ],
-    },
   ]);
+
+  const posts = (first = 0) =>
+    rowsOf(120, (at) => ({ text: `Post ${first + at}`, author: (first + at) % 9 }));
+  const refused = (at: number): Row => ({ text: `Refused ${at}`, note: '\ud800' });
+  const paging = (change: (page: ReturnType<typeof pageOf>['pagination']) => Row): Step =>
+    envelope((rows, request, total) => ({
+      rows,
+      pagination: change(pageOf(rows, request, total).pagination),
+    }));
+  /** Each page is answered a second after the one before; a row without an age shows none. */
+  const moving =
+    (rows: (nth: number) => readonly Row[]): Step =>
+    ({ clock, state }) => {
+      const from = clock.now();
+      state.before = ({ nth }) => {
+        clock.advance(1_000);
+        const seconds = (clock.now() - from) / 1_000;
+        state.rows = rows(nth).map((row, at) =>
+          'author' in row ? { ...row, ageSeconds: Math.floor(seconds) + at } : row,
+        );
+      };
+    };
+  const shows = (count: number): Step =>
+    finds('SELECT count(*), count(DISTINCT text) FROM LIST', [count, count]);
+  const isProven = [syncsUntil(0, 4), syncs(0, { times: 2 })];
+
+  describe('that moves between two of its pages is proven all the same', () => {
+    runCases(
+      (
+        [
+          ['', [moving(() => posts()), ...isProven, shows(120)]],
+          [
+            'beside a row that does not fit',
+            [moving(() => [...posts(), refused(0)]), ...isProven, shows(120)],
+          ],
+          [
+            'beside several that do not fit',
+            [
+              moving(() => posts().flatMap((post, at) => (at % 10 === 3 ? [post, refused(at)] : [post]))),
+              ...[...isProven, shows(120)],
+            ],
+          ],
+          [
+            'where rows that do not fit have ages, too',
+            [
+              moving(() => posts().map((post, at) => (at % 20 === 3 ? { ...post, note: '\ud800' } : post))),
+              ...[
+                ...isProven,
+                shows(114),
+                finds('SELECT count(*) FROM quarantine WHERE resolved_at IS NULL', 6),
+              ],
+            ],
+          ],
+          [
+            'without a total',
+            [paging(({ total: _, ...page }) => page), moving(() => posts()), ...isProven, shows(120)],
+          ],
+          [
+            'with a total that is a text',
+            [paging((page) => ({ ...page, total: String(page.total) })), moving(() => posts()), ...isProven],
+          ],
+          [
+            'with a total of its page',
+            [paging((page) => ({ ...page, total: page.returned })), moving(() => posts()), ...isProven],
+          ],
+          [
+            'behind a row that has no age',
+            [moving(() => [{ text: 'pinned' }, ...posts()]), ...isProven, shows(121)],
+          ],
+          ['while rows come in', [moving((nth) => posts(-nth)), syncsUntil(0, 5)]],
+          [
+            'while a third of its rows come in',
+            [moving((nth) => posts(-10 * Math.floor(nth / 8))), syncsUntil(0, 6)],
+          ],
+        ] satisfies [string, Step[]][]
+      ).map(([it, steps]) => ({ it, aside: ['ageSeconds'], job: 'meme-signals', steps })),
+    );
+
+    runCases([
+      {
+        it: 'or, with a total that is too large, at least shows each row once',
+        aside: ['ageSeconds'],
+        job: 'meme-signals',
+        steps: [
+          paging((page) => ({ ...page, total: 10_000 })),
+          ...[moving(() => posts()), syncs(75, { times: 2 }), shows(120)],
+        ],
+      },
+    ]);
+  });
 });
 
 describe('MIRROR_VOLATILE_…', () => {

@@ -13,6 +13,7 @@ import {
   rowsOf,
   runCases,
   runs,
+  type Step,
   statusLacks,
   statusSays,
   syncs,
@@ -20,9 +21,17 @@ import {
   versions,
 } from './bench.ts';
 
+/** Mirrors the list a minute later, whether it is proven or not. */
+const syncsAnyhow: Step = async (bench) => {
+  bench.clock.advance(60_000);
+  await bench.run([...['sync', bench.job], '--no-wait']);
+};
+
+const HOUR_MS = 3_600_000;
+
 const keyIs = (key: unknown) => finds(`SELECT shape ->> 'key' FROM _datasets WHERE shape IS NOT NULL`, key);
 const drifts = (...kinds: string[]) =>
-  finds(`SELECT kind FROM drift WHERE kind LIKE '%-key' ORDER BY kind`, ...kinds);
+  finds(`SELECT DISTINCT kind FROM drift WHERE kind LIKE '%-key' ORDER BY kind`, ...kinds);
 
 /** Tokens of two chains, which share addresses. */
 const tokens: Row[] = [
@@ -95,6 +104,20 @@ describe('a key is found over a whole walk', () => {
       ],
     },
     {
+      it: 'and a row of another list that has its number is there all the same',
+      steps: [
+        ...[upstream([...pages(150), { slug: 's3', title: 'another' }]), syncs(0), keyIs(null)],
+        ({ state }) => {
+          state.others = rowsOf(350, (at) => ({ text: `Post ${at}` }));
+        },
+        ...[after(HOUR_MS), runs('sync meme-signals --no-wait', 75, '', { MARKET_API_QUOTA: '2/1h' })],
+        // The changed row, the 152nd that came, turns out to be the fifth.
+        ...[upstream(pages(150, (at) => (at === 4 ? { title: 'changed' } : {}))), syncs(0)],
+        ...[after(HOUR_MS), runs('sync meme-signals --no-wait', 0)],
+        finds('SELECT count(*), count(_held_since) FROM meme_signals', [350, 0]),
+      ],
+    },
+    {
       it: 'and a row that came again, changed, while it was read, is one row',
       steps: [
         upstream(pages(150)),
@@ -110,6 +133,21 @@ describe('a key that was believed or found, and that two rows share', () => {
   const twin = { slug: 's3', title: 'another', source: 'b' };
   const sourced = pages(30, () => ({ source: 'a' }));
   const long = pages(150, () => ({ source: 'a' }));
+  /** Twelve rows of the first page share the key of one on the second. */
+  const withTwins = (more: (at: number) => Row) =>
+    [...long, ...long.slice(0, 12).map((row) => ({ ...row, title: 'another', source: 'b' }))].map(
+      (row, at) => ({
+        ...row,
+        ...more(at),
+      }),
+    );
+  const aged = (minute: number) => (at: number) => ({ ageSeconds: at * 7 + minute * 60 });
+  const priced = (minute: number) => (at: number) => ({ price: at * (minute + 3) });
+  const minutes = (first: number, last: number, rows: (minute: number) => Row[]) =>
+    rowsOf(last - first + 1, (at) => ({ minute: first + at })).flatMap(({ minute }) => [
+      upstream(rows(minute as number)),
+      syncsAnyhow,
+    ]);
   const twinFarAway = { slug: 's3', title: 'another', source: 'b' };
 
   runCases([
@@ -165,6 +203,38 @@ describe('a key that was believed or found, and that two rows share', () => {
           versions(0),
           keyIs('[["source"],["slug"]]'),
         ],
+      ],
+    },
+    {
+      it: 'is found anew where both have ages, which move meanwhile',
+      aside: ['ageSeconds'],
+      steps: [
+        ...[upstream(withTwins(aged(0)).slice(0, 150)), syncs(0), keyIs('[["slug"]]')],
+        ...minutes(1, 6, (minute) => withTwins(aged(minute))),
+        ...[mirrorsAll, keyIs('[["source"],["slug"]]'), drifts('contradicted-key', 'new-key')],
+        ...[...minutes(7, 8, (minute) => withTwins(aged(minute))), mirrorsAll],
+      ],
+    },
+    {
+      it: 'proves nothing while both have prices, which change at each walk: the user names the key',
+      steps: [
+        ...[upstream(withTwins(priced(0)).slice(0, 150)), syncs(0), keyIs('[["slug"]]')],
+        ...minutes(1, 4, (minute) => withTwins(priced(minute))),
+        ...[keyIs('[["slug"]]'), statusSays(/its last walk proved nothing: .*repeat/)],
+        ...[syncs(0, { settings: { MIRROR_KEY_NEWS: 'source,slug' } }), mirrorsAll],
+      ],
+    },
+    {
+      it: 'is kept where a row moves up in each walk, and its price changes',
+      steps: [
+        ({ state, clock }) => {
+          state.before = ({ offset }) => {
+            const busy = { ...state.rows.find(({ slug }) => slug === 's10'), price: clock.now() % 1_000_003 };
+            if (offset > 50) state.rows = [busy, ...state.rows.filter(({ slug }) => slug !== 's10')];
+          };
+        },
+        ...minutes(0, 7, (minute) => withTwins(priced(minute)).slice(0, 150)),
+        ...[keyIs('[["slug"]]'), drifts(), mirrorsAll],
       ],
     },
     {

@@ -56,8 +56,8 @@ describe('the fields that tell rows apart in vain', () => {
       price: at * 2 + 100,
       stats: { ...row.stats, rank: 50 - at },
     }));
-    expect(fieldsToLeaveOut(read(after), read(before), [])).toEqual([['stats', 'rank'], ['price']]);
-    expect(fieldsToLeaveOut(read(after), read(before), [['price']])).toEqual([['stats', 'rank']]);
+    expect(fieldsToLeaveOut([read(after)], read(before), [], 20)).toEqual([['stats', 'rank'], ['price']]);
+    expect(fieldsToLeaveOut([read(after)], read(before), [['price']], 20)).toEqual([['stats', 'rank']]);
   });
 
   it('are none where the rows are others, which merely have the same places', () => {
@@ -66,12 +66,12 @@ describe('the fields that tell rows apart in vain', () => {
       stats: { rank: at, size: at + 50 },
       price: at * 3 + 7,
     }));
-    expect(fieldsToLeaveOut(read(others), read(before), [])).toEqual([]);
+    expect(fieldsToLeaveOut([read(others)], read(before), [], 20)).toEqual([]);
   });
 
   it('are none where nothing else would tell the rows apart', () => {
     const same = before.map((row) => ({ ...row, text: 'same', stats: { rank: 1, size: 1 } }));
     const after = same.map((row) => ({ ...row, price: row.price + 1_000 }));
-    expect(fieldsToLeaveOut(read(after), read(same), [])).toEqual([]);
+    expect(fieldsToLeaveOut([read(after)], read(same), [], 20)).toEqual([]);
   });
 });
