@@ -14,7 +14,6 @@ import { insert, publish } from './helpers/edits.ts';
 import { temporaryFolder } from './helpers/folder.ts';
 import { runMain } from './helpers/main.ts';
 import { othersOff } from './helpers/virtual-life.ts';
-import { isAlive } from './queue/setup.ts';
 import { ndjson } from './reading/support.ts';
 
 const CANARY = 'canary-key-41d0c2';
@@ -72,17 +71,6 @@ describe('after a change', () => {
     rmSync(file('ai-signals.env'));
     const second = await sync('ai-signals');
     expect([second.code, existsSync(file('ai-signals.env'))]).toEqual([0, false]);
-  });
-
-  it('a sync that is stopped does not wait for the command, and ends it', async () => {
-    const { environment, file, text } = await setup();
-    const stop = new AbortController();
-    const MIRROR_ON_CHANGE = `echo $$ > '${file('pid')}'; sleep 60`;
-    const ended = runMain(['sync', 'usage'], { ...environment, MIRROR_ON_CHANGE }, systemClock, stop.signal);
-    await expect.poll(() => text('pid')).not.toBe('');
-    stop.abort();
-    expect((await ended).code).toBe(0);
-    expect(isAlive(Number(text('pid')))).toBe(false);
   });
 
   it('a worker on the queue, as in the example, reports what is new; the daemon ends what it started', async () => {

@@ -31,22 +31,6 @@ async function setup(
   return { app, clock, dir, mirror, model };
 }
 
-test('of runs that wait for a call, the dataset furthest behind its schedule goes first', async () => {
-  const { mirror, model } = await setup({
-    MIRROR_SCHEDULE_NEWS: 'off',
-    MIRROR_SCHEDULE_MEME_SIGNALS: 'every 12h',
-    MIRROR_SCHEDULE_SMART_WALLETS: 'every 1m',
-  });
-  // The first goes at once; the others wait for the pace.
-  await Promise.all(['usage', 'news', 'meme-signals', 'smart-wallets'].map(mirror));
-  expect(model.calls.map(({ endpoint }) => endpoint)).toEqual([
-    'usage',
-    'smartWallets',
-    'memeSignals',
-    'news',
-  ]);
-});
-
 test('a list that was never proven is as far behind as its last walk, not as far as can be', async () => {
   const schedules = { MIRROR_SCHEDULE_NEWS: 'every 1h', MIRROR_SCHEDULE_SMART_WALLETS: 'every 10m' };
   const before = await setup(schedules);

@@ -94,26 +94,3 @@ test('a child tells how it ended, and a Ctrl-C for us does not reach it', async 
   expect(await once(child, 'exit')).toEqual([7, null]);
   expect(Number((await written).join(''))).toBe(child.pid);
 });
-
-test('the list of general variables leaves out whatever it does not name', () => {
-  const general = {
-    PATH: '/bin',
-    HOME: '/root',
-    LANG: 'C',
-    LC_ALL: 'C.UTF-8',
-    TZ: 'UTC',
-    TMPDIR: '/tmp',
-    XDG_RUNTIME_DIR: '/run/user/0',
-    NODE_EXTRA_CA_CERTS: '/ca.pem',
-    SSL_CERT_FILE: '/ca.pem',
-    SSL_CERT_DIR: '/certs',
-  };
-  const others = {
-    PGPASSWORD: 'x',
-    AWS_SESSION_TOKEN: 'x',
-    NODE_OPTIONS: 'x',
-    LD_PRELOAD: 'x',
-    MY_PATH: 'x',
-  };
-  expect(generalEnvironment({ ...general, ...others })).toEqual(general);
-});

@@ -7,11 +7,9 @@ import { isoTime } from '../src/base/clock.ts';
 import type { BackupReceipt } from '../src/reading/backup.ts';
 import type { Receipt } from '../src/reading/export.ts';
 import type { Status } from '../src/reading/status.ts';
-import { setupServe } from './helpers/serve-bench.ts';
 import { setup } from './helpers/setup.ts';
 import { read, setupSync } from './helpers/sync-bench.ts';
 import { othersOff } from './helpers/virtual-life.ts';
-import { getter } from './serve/client.ts';
 
 const DAY = 24 * 3_600_000;
 
@@ -66,22 +64,6 @@ describe('after a clock that was ahead was corrected, nothing claims to be fresh
 
     expect((await sync()).code).toBe(0);
     expect(await status()).toMatchObject({ exitCode: 0, problems: [] });
-  });
-
-  it('serve tells no age, and where MIRROR_SERVE_MAX_AGE bounds it answers 503', async () => {
-    for (const [maxAgeMs, status] of [
-      [{}, 200],
-      [{ news: 30 * DAY }, 503],
-    ] as const) {
-      const { bench, issue, url } = await setupServe({ rows: 5, walked: [], settings: { maxAgeMs } });
-      bench.clock.jump(3 * DAY);
-      await bench.mirror('news');
-      bench.clock.jump(-3 * DAY);
-      const answer = await getter(url, issue().key)('/api/v1/news');
-      expect(answer.status).toBe(status);
-      expect(answer.headers).not.toHaveProperty('age');
-      expect(answer.headers).not.toHaveProperty('x-mirror-complete-as-of');
-    }
   });
 });
 

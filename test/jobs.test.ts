@@ -60,14 +60,6 @@ describe.each(jobs)('$name', (job) => {
     if (!contract) expect(own).toContain('_body');
   });
 
-  test('names its columns in SQL as in code, in snake_case', () => {
-    for (const table of [rows, ...(volatile ? [volatile] : [])])
-      for (const [property, column] of Object.entries(getTableColumns(table))) {
-        expect(column.name).toBe(property);
-        expect(property).toMatch(/^_?[a-z][a-z0-9]*(_[a-z0-9]+)*$/);
-      }
-  });
-
   test('carries the bookkeeping, with a number as its primary key that is never given twice', () => {
     expect(Object.keys(getTableColumns(rows))).toEqual(expect.arrayContaining(['number', ...bookkeeping]));
     expect(primaryKey(job.rows)).toEqual(['number']);

@@ -43,7 +43,6 @@ test('every file is a job, named by its file, in the order of the names', async 
 describe('one bad file stops the start, and is named with what is wrong with it', () => {
   test.each([
     ['Orders.js', {}, /a job's file is named in lower case with hyphens/],
-    ['open_orders.js', {}, /a job's file is named in lower case with hyphens/],
     ['orders.js', { path: `'api/v1/orders'` }, /path is not a path such as/],
     ['orders.js', { path: `'/api/v1/orders?limit=1'` }, /path is not a path such as/],
     ['orders.js', { schedule: `'sometimes'` }, /schedule is not a schedule such as/],

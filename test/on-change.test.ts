@@ -110,25 +110,6 @@ describe('the command of MIRROR_ON_CHANGE', () => {
     await expect.poll(() => isAlive(child)).toBe(false);
   });
 
-  it('that is ended is left time to put away what it has begun', async () => {
-    const tidy = `sh -c 'trap "sleep 0.3; echo yes > tidy; exit" TERM; echo yes > begun; while :; do sleep 0.02; done' > /dev/null 2>&1`;
-    const { start, close, written } = setup(`${tidy}; echo on`, { grace: 30_000 });
-    start(change);
-    await expect.poll(() => written('begun')).toBe('yes\n');
-    await close();
-    expect(written('tidy')).toBe('yes\n');
-  });
-
-  it('may leave something running behind it, without holding anybody up', async () => {
-    const { start, idle, said, written } = setup('sleep 600 & echo $! > child; echo done');
-    start(change);
-    await idle();
-    const child = Number(written('child'));
-    onTestFinished(() => void process.kill(child));
-    expect(said).toEqual([['info', 'news', 'done']]);
-    expect(isAlive(child)).toBe(true);
-  });
-
   it('never runs twice at once for one job: what changes meanwhile is one run more', async () => {
     const { start, idle, written, dir } = setup(`${logged}; ${untilGo}`);
     start(change);

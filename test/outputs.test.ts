@@ -1,6 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startCli } from './helpers/cli.ts';
 import { nodeOfSources, sourceAddress } from './helpers/sources.ts';
@@ -30,22 +28,6 @@ describe('standard output', () => {
     }
   });
 
-  test('that takes a part of the last piece only is told, too', async () => {
-    const { cwd, environment } = await setupSync();
-    // A file that may hold 512 bytes: the one write is cut short, without an error.
-    const stage = `trap '' XFSZ; ulimit -f 1; exec > out;`;
-    const { code, stderr } = await startCli(['--help'], environment, cwd, stage).ended;
-    expect([code, stderr]).toEqual([74, expect.stringMatching(/^market-mirror: [^\n]*\(EFBIG\)[^\n]*\n$/)]);
-    expect(readFileSync(join(cwd, 'out'))).toHaveLength(512);
-  });
-
-  test('that is a file gets every byte', async () => {
-    const { cwd, environment } = await setupSync();
-    const { code } = await startCli(['--help'], environment, cwd, 'exec > out;').ended;
-    const { stdout } = await startCli(['--help'], environment, cwd).ended;
-    expect([code, readFileSync(join(cwd, 'out'), 'utf8')]).toEqual([0, stdout]);
-  });
-
   test('that nobody reads any more is no failure', async () => {
     const { cwd, environment } = await setupSync();
     const stage = 'mkfifo gone; (exec 3< gone) & exec > gone; wait;';
@@ -54,13 +36,6 @@ describe('standard output', () => {
 });
 
 describe('standard error on a full disk', () => {
-  test('leaves the exit code to tell', async () => {
-    const { cwd, environment } = await setupSync({ rows: 5 });
-    const run = (...args: string[]) => startCli(args, environment, cwd, 'exec 2> /dev/full;').ended;
-    expect((await run('sync', 'usage')).code).toBe(0);
-    expect((await run('nonsense')).code).toBe(64);
-  });
-
   test('ends no daemon: its log goes on, whatever is lost of it', () => {
     const script = `
       const { createLog } = await import(${JSON.stringify(sourceAddress('base/log.ts'))});

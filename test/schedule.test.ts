@@ -7,12 +7,9 @@ const noon = Date.UTC(2026, 10, 20, 12); // a Friday
 describe('a schedule is', () => {
   test.each([
     ['every 2m', { every: 2 * minute }],
-    ['every 90s', { every: 90_000 }],
     ['  every   1.5h ', { every: 90 * minute }],
     ['every 1 day', { every: 24 * 60 * minute }],
     ['*/5 * * * *', { cron: '*/5 * * * *' }],
-    ['0 9 * * MON-FRI', { cron: '0 9 * * MON-FRI' }],
-    ['@hourly', { cron: '@hourly' }],
     ['off', 'off'],
   ])('%s', (text, schedule) => {
     expect(parseSchedule(text)).toEqual(schedule);
@@ -46,8 +43,6 @@ describe('a day of runs', () => {
     ['*/30 9-16 * * *', 16, 16.5 * 60 * minute],
     ['0 12 * * *', 1, day],
     ['0 9 * * 1', 0, 7 * day],
-    ['*/10 * * * * *', 8_640, minute / 6],
-    ['0 0 29 2 *', 0, 4 * 365.25 * day],
     ['off', 0, Number.POSITIVE_INFINITY],
   ])('under %s is %d of them, at most so far apart', (text, runs, longestMs) => {
     expect(runsWithin(parseSchedule(text), noon, day)).toEqual({ runs, longestMs });

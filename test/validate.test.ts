@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DiscoveredShape } from '../src/validate/checked.ts';
 import { checkAgain, checkPage, checkSnapshot, describeBreach, unknownShape } from '../src/validate.ts';
-import { checkNews, checkSignals, job, signal, signalPage, sorted } from './validate/support.ts';
+import { checkSignals, job, signal, signalPage, sorted } from './validate/support.ts';
 
 describe('a page', () => {
   it('has one row an id, the last one it brought, and refuses another under that id', () => {
@@ -25,13 +25,6 @@ describe('a page', () => {
       { key: '7', row: { values: { _body: '{"id":7}' } } },
     ]);
   });
-
-  it('tells its fields where their shape is not specified, and only then', () => {
-    expect(checkSignals(signalPage([signal()])).fields).toEqual({ rows: 0, fields: [] });
-    const { fields } = checkNews(['{"id":1,"a":{"b":null}}', '5']);
-    expect(fields.rows).toBe(1);
-    expect(fields.fields.map(({ path }) => path.join('.'))).toEqual(['id', 'a.b']);
-  });
 });
 
 describe('a first page of which no row fits', () => {
@@ -46,11 +39,6 @@ describe('a first page of which no row fits', () => {
     expect(breachOf([bad, signal()])).toBeUndefined();
     expect(breachOf([])).toBeUndefined();
   });
-
-  it('shows no character that a terminal would obey', () => {
-    const page = checkNews(['{"\\u001b[31m":"\\ud800"}']);
-    expect(describeBreach(page)).toMatch(/^[\x20-\x7e]+$/);
-  });
 });
 
 describe('a snapshot', () => {
@@ -60,14 +48,6 @@ describe('a snapshot', () => {
       expect(accepted).toEqual([{ key: 'k', values: { _fetched_at: 't', _body: text } }]);
       expect(keys).toEqual(['k']);
     }
-  });
-
-  it('has the fields of an object, and none otherwise', () => {
-    expect(checkSnapshot('{"a":{"b":1}}', { a: { b: 1 } }, 'k', 't').fields).toMatchObject({
-      rows: 1,
-      fields: [{ path: ['a', 'b'] }],
-    });
-    expect(checkSnapshot('[{"a":1}]', [{ a: 1 }], 'k', 't').fields).toEqual({ rows: 0, fields: [] });
   });
 
   it('has its names in their plain spelling, and is refused where it names a member twice', () => {

@@ -23,7 +23,6 @@ test('a thread answers one call after the other', async () => {
 test.each([
   ['sends a failure', 'fail', { kind: 'disk', message: 'the disk is full' }],
   ['makes a mistake', 'throw', { kind: 'bug', message: expect.stringContaining('a mistake') }],
-  ['ends without a word', 'exit', { kind: 'incomplete', message: 'the thread that echoes has ended' }],
 ])(
   'where a task %s, the caller is told, and another thread answers the next call',
   async (_, end, failure) => {

@@ -15,12 +15,9 @@ import { systemClock } from '../../src/base/clock.ts';
 import { Failure } from '../../src/base/errors.ts';
 import { keyFromValue } from '../../src/base/key.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
-import { virtualClock } from '../helpers/virtual-clock.ts';
 
 const CANARY = 'canary-key-4f1d2c';
 const path = '/api/v1/ai-signals';
-
-/** Lets no call go ahead of its turn. */
 
 async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) {
   const model = await startModelApi({
@@ -97,31 +94,6 @@ describe('a page that comes', () => {
     expect((await get()).call).toMatchObject({ rateLimit: 50, rateRemaining: 49 });
   });
 
-  test.each([3_600_000, -3_600_000])(
-    'is told to have taken as long as it took, though the clock was set by %i ms meanwhile',
-    async (byMs) => {
-      const clock = virtualClock();
-      const { get, model } = await setup([], { clock });
-      model.beforeAnswer = async () => {
-        clock.jump(byMs);
-        clock.advance(40);
-      };
-      expect((await get()).call.ms).toBe(40);
-    },
-  );
-
-  test('is read even where a proxy compressed it unasked', async () => {
-    const { get } = await setup(always(faults.gzipped()));
-    expect((await get()).json).toHaveProperty('rows');
-  });
-
-  test('is read without its byte order mark', async () => {
-    const { get } = await setup(always(faults.byteOrderMark()));
-    const { body, json } = await get();
-    expect(JSON.parse(body.bytes.toString())).toEqual(json);
-    expect(JSON.parse(body.text())).toEqual(json);
-  });
-
   test('is asked for with the key, as JSON, and by name', async () => {
     const seen: Record<string, unknown>[] = [];
     const server = createServer((request, response) => {
@@ -148,15 +120,11 @@ describe('an answer that is not a page', () => {
     ['401', faults.refuse(401), 'key', 1],
     ['403', faults.refuse(403), 'key', 1],
     ['429', faults.refuse(429), 'incomplete', 3],
-    ['503', faults.refuse(503), 'incomplete', 3],
     ['a redirect', faults.redirect('http://127.0.0.1:9/elsewhere'), 'unreachable', 1],
-    ['400', faults.status(400), 'unreachable', 1],
     ['404', faults.status(404), 'unreachable', 1],
     ['500', faults.status(500), 'unreachable', 3],
     ['502 with HTML', faults.html(502), 'unreachable', 3],
-    ['504', faults.status(504), 'unreachable', 3],
     ['204', faults.noContent(), 'contract', 1],
-    ['206', faults.status(206, {}), 'contract', 1],
     ['HTML with status 200', faults.html(), 'contract', 2],
     ['truncated JSON', faults.truncated(), 'contract', 2],
     ['an empty body', faults.emptyBody(), 'contract', 2],
@@ -165,7 +133,6 @@ describe('an answer that is not a page', () => {
     ['a body larger than any page', faults.huge(3 * 2 ** 20), 'contract', 1, limited],
     ['a reset before the headers', faults.resetBeforeHeaders(), 'unreachable', 3],
     ['a reset in mid-body', faults.resetMidBody(), 'unreachable', 3],
-    ['truncated chunks', faults.truncatedChunks(), 'unreachable', 3],
     ['a body shorter than its Content-Length', faults.contentLengthOff(10), 'unreachable', 3, fast],
     ['a body that drips for ever', faults.drip({ everyMs: 20 }), 'unreachable', 3, fast],
   ];
@@ -185,9 +152,6 @@ describe('an answer that is not a page', () => {
 
   test.each([
     ['503', faults.refuse(503)],
-    ['a 502 of a gateway', faults.html(502)],
-    ['429', faults.refuse(429)],
-    ['truncated JSON', faults.truncated()],
     ['a reset', faults.resetMidBody()],
     ['a stale connection', faults.resetBeforeHeaders()],
   ])('%s that passes is recovered from', async (_name, fault) => {

@@ -93,10 +93,6 @@ const echoes: [name: string, echo: Echo][] = [
     (response, before, key) => void response.setHeader('x-request-id', `${before.slice(0, 140)}${key}`).end(),
   ],
   [
-    'a content type',
-    (response, before, key) => void response.setHeader('content-type', `${before.slice(0, 140)}${key}`).end(),
-  ],
-  [
     'an encoding',
     (response, before, key) =>
       void response
@@ -104,15 +100,11 @@ const echoes: [name: string, echo: Echo][] = [
         .setHeader('content-encoding', `${before.slice(0, 140)}${key}`)
         .end('{}'),
   ],
-  ['the reason of a status', (response, before, key) => void response.writeHead(502, before + key).end()],
   [
     'a redirect',
     (response, before, key) => void response.writeHead(302, { location: `/${before}${key}` }).end(),
   ],
-  ...[400, 401, 403, 404, 429, 500, 503].map((status): [string, Echo] => [
-    `an error ${status}`,
-    json(status, code),
-  ]),
+  ...[401, 403, 503].map((status): [string, Echo] => [`an error ${status}`, json(status, code)]),
   [
     'rows',
     json(200, (before, key) => ({ rows: [{ id: `${before}${key}`, [key]: 1, headers: { a: [key] } }] })),
@@ -162,7 +154,6 @@ test.each<[string, (key: string) => string]>([
     'in JSON with all signs escaped',
     (key) => key.replace(/[^a-z0-9_]/gi, (sign) => `\\u00${sign.charCodeAt(0).toString(16).toUpperCase()}`),
   ],
-  ['in JSON within JSON', (key) => JSON.stringify(JSON.stringify(key)).slice(3, -3)],
   ['in an address', encodeURIComponent],
   [
     'in an address, in small letters',
@@ -177,10 +168,6 @@ test.each<[string, (key: string) => string]>([
         .replaceAll('>', '&gt;')
         .replaceAll('"', '&quot;')
         .replaceAll("'", '&#39;'),
-  ],
-  [
-    'in HTML by numbers',
-    (key) => key.replace(/[^a-z0-9]/gi, (sign) => `&#x${sign.charCodeAt(0).toString(16)};`),
   ],
 ])('a key of signs that are spelt otherwise is hidden as well: %s', async (_name, spelt) => {
   const ask = await client(

@@ -119,13 +119,6 @@ test('a damaged mirror makes no backup, and says so; nor does one that is stoppe
   expect(readdirSync(cwd)).toEqual(['data']);
 });
 
-test('without a mirror there is nothing to copy', async () => {
-  const { cwd, run } = await setupSync();
-  const { code, stderr } = await run(['backup', join(cwd, 'backup.db')]);
-  expect([code, stderr]).toEqual([75, expect.stringContaining('does not exist yet')]);
-  expect(readdirSync(cwd)).toEqual([]);
-});
-
 test('its keys and limits go along, checked, and open the service that is restored from them', async () => {
   const { cwd, key, target, served, backup } = await serving();
   const { code, stdout } = await backup(target, '--json');
@@ -146,14 +139,6 @@ test('its keys and limits go along, checked, and open the service that is restor
   const visitor = { authorization: `Bearer ${key}`, address: '127.0.0.1', scope: 'news:read' };
   expect(isRefused(admission.identify(visitor))).toBe(false);
   admission.close();
-});
-
-test('what is written to keys meanwhile is in the copy or not, and the copy whole', async () => {
-  const { run, target, served, backup } = await serving();
-  const taken = backup(target);
-  for (const name of ['a', 'b', 'c']) await run(['keys', 'create', '--name', name]);
-  expect((await taken).stdout).toMatch(/mirror-backup\.serve\.db: keys and limits, [\d,]+ bytes, checked\n$/);
-  expect(read<{ name: string }>(served, 'SELECT name FROM keys')[0]?.name).toBe('reports');
 });
 
 test.each([false, true])(

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { Database } from '../../src/store/sqlite.ts';
+import { daemonHere } from '../helpers/daemon.ts';
 import { CANARY, setup } from '../helpers/daemon-bench.ts';
 
 const pieces = Array.from({ length: CANARY.length - 11 }, (_, at) => CANARY.slice(at, at + 12));
@@ -20,7 +21,7 @@ test('the key is in no file, no log, no output and nowhere in Redis', async () =
   // Where a glance at an answer is cut, and where a request id is: the key stands across both.
   const page = Buffer.from(`<p>${'-'.repeat(200 - CANARY.length)}${CANARY}</p>`);
   const quoting = faults.headers({ 'x-request-id': `${'r'.repeat(115)}${CANARY}` });
-  const { start, run, cwd, file, model } = await setup({
+  const { environment, run, cwd, file, model } = await setup({
     faults: [
       when({}, quoting),
       when({ endpoint: 'smartWallets' }, faults.status(200, page, { 'content-type': 'text/html' }), quoting),
@@ -38,7 +39,7 @@ test('the key is in no file, no log, no output and nowhere in Redis', async () =
   Object.assign(model.data.news.rows[0] ?? {}, { [`by ${CANARY}`]: 1, note: `Bearer ${CANARY}` });
   Object.assign(model.data.aiSignals.rows[0] ?? {}, { rationale: CANARY, [CANARY]: { deep: CANARY } });
   Object.assign(model.data.aiSignals.rows[1] ?? {}, { confidence: CANARY });
-  const daemon = start();
+  const { lines, stop } = daemonHere({ ...environment, MIRROR_DIR: join(cwd, 'data') });
   const count = (sql: string) => {
     try {
       const db = new Database(file, { readonly: true, fileMustExist: true });
@@ -76,10 +77,10 @@ test('the key is in no file, no log, no output and nowhere in Redis', async () =
     const { stdout, stderr } = await run(...args);
     expect(found(stdout + stderr)).toEqual([]);
   }
-  daemon.child.kill('SIGTERM');
-  const { stdout, stderr } = await daemon.ended;
-  expect(stderr).toContain('[key]');
-  expect(found(stdout + stderr)).toEqual([]);
+  await stop();
+  const log = JSON.stringify(lines);
+  expect(log).toContain('[key]');
+  expect(found(log)).toEqual([]);
   const files = filesIn(cwd);
   expect(files.length).toBeGreaterThan(5);
   for (const name of files) expect([name, found(readFileSync(name))]).toEqual([name, []]);

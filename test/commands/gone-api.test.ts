@@ -69,21 +69,6 @@ test('status ends with 69 and says since when, until the API answers again', asy
   expect((await status()).problems.map(({ code }) => code)).not.toContain('unreachable');
 });
 
-test('status of a mirror whose API was never reached says so in one problem', async () => {
-  const { sync, model, run } = await setupSync({ rows: 10 });
-  await model.close();
-  expect((await sync()).code).toBe(69);
-  const { stdout } = await run(['status']);
-  expect(stdout.match(/^✗ .*/gm)).toEqual([
-    expect.stringMatching(
-      /^✗ the API cannot be reached or does not answer since 12:00:\d\d UTC \(ECONNREFUSED\)$/,
-    ),
-  ]);
-  expect(stdout).toContain(
-    '\n  ai-signals, meme-signals, news, smart-wallets, usage have never been complete\n  → check the network',
-  );
-});
-
 describe('a fresh dataset', () => {
   test.each([
     ['breaks its contract', [when({}, faults.html())], 65],
@@ -118,14 +103,4 @@ test('a call that we stopped is no sign that the API is gone', async () => {
   stop.abort();
   expect((await stopped).code).toBe(75);
   expect((await run(['status'])).code).toBe(0);
-});
-
-test('a sync that may not wait ends with 69 without a try, and one that may tries once more', async () => {
-  const { sync, run, model } = await setupSync();
-  const away = { MARKET_API_URL: 'http://127.0.0.1:1' };
-  expect((await run(['sync', 'news'], away)).code).toBe(69);
-  const { code, stderr } = await run(['sync', 'news', '--no-wait'], away);
-  expect([code, stderr]).toEqual([69, expect.stringContaining('ECONNREFUSED')]);
-  expect(model.calls).toHaveLength(0);
-  expect((await sync('news')).code).toBe(0);
 });

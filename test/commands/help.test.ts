@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { main, startedAs } from '../../src/commands.ts';
+import { startedAs } from '../../src/commands.ts';
 import { runMain } from '../helpers/main.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 
@@ -51,39 +51,17 @@ describe('hints name the program', () => {
   ])('as it was started: %s', (_, file, environment, expected) => {
     expect(startedAs(file, '/home/me', environment)).toBe(expected);
   });
-
-  test('in helps and in errors, and nowhere else', async () => {
-    const lines: string[] = [];
-    const into = { write: (text: string) => void lines.push(text) };
-    const parts = { environment: {}, clock: virtualClock(), random: Math.random, stdout: into, stderr: into };
-    const signal = new AbortController().signal;
-    for (const args of [
-      ['help', 'plan'],
-      ['keys', 'rotate'],
-    ])
-      await main(args, { ...parts, signal }, 'npx market-mirror');
-    const written = lines.join('');
-    expect(written).toContain('Usage: npx market-mirror plan [options]');
-    expect(written).toContain('  $ npx market-mirror plan\n');
-    expect(written).toContain(
-      'market-mirror: keys rotate needs the id of a key: npx market-mirror keys list shows them; see npx market-mirror keys --help\n',
-    );
-  });
 });
 
 describe('a slip ends with exit code 64, and with the name that was meant', () => {
   test.each([
     [['snyc'], "unknown command 'snyc' (did you mean sync?); see market-mirror --help"],
-    [['help', 'snyc'], "unknown command 'snyc' (did you mean sync?); see "],
     [['sync', '--jsno'], "unknown option '--jsno' (did you mean --json?); see market-mirror sync "],
     [['sync', 'signals'], "there is no job 'signals' (did you mean ai-signals?); known are ai-signals, "],
-    [['quarantine', 'list', 'nwes'], "there is no job 'nwes' (did you mean news?); known "],
-    [['export', 'meme-signal'], "there is no job 'meme-signal' (did you mean meme-signals?)"],
     [
       ['query', '--format', 'josn'],
       "--format is one of table, json, ndjson, csv, md, not 'josn' (did you mean json?)",
     ],
-    [['quarantine', 'lst'], "action is one of list, retry, not 'lst' (did you mean list?); see "],
   ] as const)('%j', async (args, line) => {
     const { code, stdout, stderr } = await run(...args);
     expect([code, stdout]).toEqual([64, '']);

@@ -123,24 +123,10 @@ next: market-mirror doctor, then market-mirror sync
     expect(written()).toEqual({ MARKET_API_URL: url, ...others });
   });
 
-  test('leaves a file alone that would not be read as it is meant: 78', async () => {
-    inFolder();
-    const text = 'NOTE="unfinished\n';
-    writeFileSync('.env', text);
-    const { code, stderr } = await init(['--url', url], { MARKET_API_KEY: `${CANARY}"x` });
-    expect([code, stderr]).toEqual([
-      78,
-      'market-mirror: .env cannot be filled in as it is written: --force writes it anew\n',
-    ]);
-    expect([readFileSync('.env', 'utf8'), readdirSync('.')]).toEqual([text, ['.env']]);
-  });
-
   test.each<[string, string[], Record<string, string>, RegExp]>([
     ['a key with a line break', [], { MARKET_API_KEY: `${CANARY}\nX: 1` }, /^MARKET_API_KEY .* line break/],
     ['an address without TLS', ['--url', 'http://api.example.com'], {}, /^MARKET_API_URL uses http:\/\//],
     ['a key file that is not there', ['--key-file', '/none'], {}, /_FILE: \/none cannot be read/],
-    ['two keys', ['--key-file', '/none'], { MARKET_API_KEY: CANARY }, /_KEY_FILE are both set/],
-    ['a misspelt setting', [], { MIRROR_DRI: 'x' }, /^MIRROR_DRI is no setting \(did you mean MIRROR_DIR/],
   ])('refuses %s and writes nothing: 78', async (_, args, environment, line) => {
     inFolder();
     const { code, stderr } = await init(args, environment);
@@ -212,28 +198,6 @@ describe('at a terminal', () => {
     });
   });
 
-  test('asks again for an address that is wrong, and takes no key for no key', async () => {
-    inFolder();
-    const { shown } = await initAtTerminal([
-      [address, 'http://api.example.com\r'],
-      [address, `${url}\r`],
-      [key, '\r'],
-      ...learnt,
-    ]);
-    expect(shown).toContain('MARKET_API_URL uses http://, which would show the key');
-    expect(shown).toContain('still to be set in it: MARKET_API_KEY or MARKET_API_KEY_FILE');
-    expect(written()).toEqual({ MARKET_API_URL: url });
-  });
-
-  test('asks only for what a file that is there lacks', async () => {
-    inFolder();
-    writeFileSync('.env', `MARKET_API_URL=${url}\n`);
-    const { shown } = await initAtTerminal([[key, `${CANARY}\r`], ...learnt]);
-    expect(shown).toContain('.env is filled in: MARKET_API_KEY; all else in it stays as it was');
-    expect(written()).toEqual({ MARKET_API_URL: url, MARKET_API_KEY: CANARY });
-    expect((await initAtTerminal([])).shown).toContain('.env is there and stays as it is');
-  });
-
   test.each([
     ['a key that is pasted with a line break', `${CANARY}\rrest\r`, 'config'],
     ['Ctrl-C', `${CANARY}\u0003`, 'incomplete'],
@@ -249,16 +213,7 @@ describe('at a terminal', () => {
     expect(readdirSync('.')).toEqual([]);
   });
 
-  test.each([
-    ['both lines of it', [[address, `${url}\r${CANARY}\r`]]],
-    [
-      'all but its end',
-      [
-        [address, `${url}\r${CANARY}`],
-        [key, '\r'],
-      ],
-    ],
-  ] as [string, [string, string][]][])(
+  test.each([['both lines of it', [[address, `${url}\r${CANARY}\r`]]]] as [string, [string, string][]][])(
     'shows no key that is pasted with the address, %s',
     async (_, typed) => {
       inFolder();
@@ -302,27 +257,6 @@ describe('at a terminal', () => {
 const jobs = await loadJobs();
 
 describe('the .env file', () => {
-  test('begins with what a newcomer needs and with what is set; the rest stands below one line', () => {
-    const text = renderEnvFile({ MIRROR_ON_CHANGE: 'make report' }, jobs);
-    const [top = '', more = ''] = text.split(/^# more.*$/m);
-    const namesIn = (part: string) =>
-      [...part.matchAll(/^#?([A-Z_]+)=/gm)]
-        .map(([, name]) => name)
-        .filter((name) => !/SCHEDULE/.test(`${name}`));
-    expect(namesIn(top)).toEqual(
-      expect.arrayContaining([
-        'MARKET_API_URL',
-        'MARKET_API_KEY',
-        'MIRROR_DIR',
-        'MIRROR_SERVE',
-        'MIRROR_ON_CHANGE',
-      ]),
-    );
-    expect(namesIn(top).length).toBeLessThan(13);
-    expect(top).toContain('MIRROR_SCHEDULE_NEWS=');
-    expect(namesIn(more)).toContain('LOG_LEVEL');
-  });
-
   test('explains every setting there is, sets none by itself, and shows what holds: every line may be uncommented', () => {
     const text = renderEnvFile({}, jobs);
     for (const { name, meaning } of allSettings) {

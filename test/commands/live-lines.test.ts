@@ -3,8 +3,7 @@
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { reportingRows, reportProgress } from '../../src/base/progress.ts';
-import { progressLines, withProgressLine } from '../../src/commands/live-lines.ts';
+import { progressLines } from '../../src/commands/live-lines.ts';
 import { main } from '../../src/commands.ts';
 import type { Progress } from '../../src/mirror.ts';
 import { change } from '../helpers/edits.ts';
@@ -41,76 +40,6 @@ describe('a sync shows', () => {
       'quota: 1,005 calls left\n',
     ]);
   });
-
-  test('a walk that began again, and why, though it has fewer rows then: at once, and once each time', () => {
-    const clock = virtualClock();
-    const output = { ...terminal(), isTTY: false };
-    const lines = progressLines(output, clock);
-    const snapshot = { generatedAt: '2026-11-21T12:00:00.000Z' };
-    lines.page(at('ai-signals', { ...snapshot, pages: 6, rows: 600 }));
-    clock.advance(500);
-    lines.page(at('ai-signals', { ...snapshot, pages: 7, rows: 0, restarts: 1 }));
-    lines.page(at('ai-signals', { ...snapshot, pages: 8, rows: 100, restarts: 1 }));
-    clock.advance(2_000);
-    lines.page(at('ai-signals', { ...snapshot, pages: 9, rows: 200, restarts: 1 }));
-    lines.page(at('ai-signals', { pages: 10, rows: 0, restarts: 2 }));
-    expect(output.written).toEqual([
-      'ai-signals: 6 pages, 600 rows\n',
-      'ai-signals: 7 pages, 0 rows, started again: the snapshot changed\n',
-      'ai-signals: 9 pages, 200 rows\n',
-      'ai-signals: 10 pages, 0 rows, started again 2 times: the list changed\n',
-    ]);
-  });
-
-  test('what became of each, and a line for each cause of failure', () => {
-    const output = terminal();
-    const lines = progressLines(output, virtualClock());
-    lines.page(at('ai-signals', { pages: 2, rows: 200 }, 7));
-    lines.failed('news', 'the API refused the key: it is malformed');
-    lines.failed('usage', 'the API refused the key; it is tried again at 13:00:00 UTC');
-    lines.note('ai-signals', 'snapshot: 200 rows');
-    lines.end();
-    expect(output.written).toEqual([
-      'ai-signals: 2 pages, 200 rows\n',
-      'ai-signals: snapshot: 200 rows\n',
-      'news, usage: the API refused the key: it is malformed\n',
-      'quota: 7 calls left\n',
-    ]);
-  });
-});
-
-test('other work says how much is done, how fast, and how long the rest takes', async () => {
-  const clock = virtualClock();
-  const stderr = terminal();
-  await withProgressLine({ stderr, clock }, () => {
-    for (let done = 0; done <= 5_000; done += 1_000) {
-      reportProgress({ what: 'news', unit: 'rows', done, total: 10_000 });
-      clock.advance(1_000);
-    }
-    clock.advance(1_000);
-    reportProgress({ what: 'copying', unit: 'bytes', done: 2e6, total: null });
-  });
-  expect(stderr.written).toEqual([
-    'news: 2,000 of 10,000 rows, 1,000 rows/s, 8s left\n',
-    'news: 3,000 of 10,000 rows, 1,000 rows/s, 7s left\n',
-    'news: 4,000 of 10,000 rows, 1,000 rows/s, 6s left\n',
-    'news: 5,000 of 10,000 rows, 1,000 rows/s, 5s left\n',
-    'copying: 2 MB\n',
-    '',
-  ]);
-});
-
-test('is no longer than a line, drawn no oftener than is seen, and ends with the work', async () => {
-  const clock = virtualClock();
-  const stderr = terminal(12);
-  const fails = withProgressLine({ stderr, clock }, () => {
-    clock.advance(2_000);
-    for (const _ of reportingRows(Array(5_000), 'smart-wallets', () => 5_000)) clock.advance(0.05);
-    throw new Error('at its end');
-  });
-  await expect(fails).rejects.toThrow('at its end');
-  reportProgress({ what: 'news', unit: 'rows', done: 1, total: null });
-  expect(stderr.written).toEqual(['smart-walle\n', '']);
 });
 
 let copy: MirrorCopy | undefined;
@@ -126,7 +55,6 @@ async function mirrorOnce(): Promise<MirrorCopy> {
 test.each([
   ['backup', ['copy.db'], 'copying: '],
   ['export', ['news', '-o', 'news.csv'], 'news: 1,040'],
-  ['lake', [], 'news: '],
   ['quarantine', ['retry'], 'ai-signals: 1 of 1 rows'],
 ])('%s has one on a terminal, and nothing of it elsewhere', async (command, args, expected) => {
   copy ??= await mirrorOnce();

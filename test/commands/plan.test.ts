@@ -84,25 +84,4 @@ describe('the plan says what is not known', () => {
     expect(plan.calls).toBe(plan.dataset('news')?.calls);
     expect(await textOf(bench)).toMatch(/^\? ai-signals: no walk has ended yet/m);
   });
-
-  it('of a quota whose period was never seen: how long the rest would last', async () => {
-    const bench = await setupSync({ rows: 220, quota: { limit: 100, periodMs: 24 * HOUR } });
-    await bench.sync('ai-signals');
-    const plan = await planOf(bench);
-    expect(plan).toMatchObject({ available: null });
-    expect(plan.unknown).toEqual([
-      { job: null, why: 'when it resets is not known yet' },
-      { job: 'news', why: expect.stringMatching(/^no walk/) },
-      { job: 'ai-signals', why: expect.stringMatching(/every walk finds changes$/) },
-    ]);
-    expect(plan.dataset('ai-signals')?.calls).toBe(3 * 72);
-    expect(await textOf(bench)).toMatch(/^Without a reset, the calls left last \d+h$/m);
-  });
-
-  it('of a dataset that the key may not read: one call a day', async () => {
-    const bench = await setupSync();
-    bench.key.scopes = bench.key.scopes.filter((scope) => scope !== 'news:read');
-    await bench.sync('news');
-    expect((await planOf(bench)).dataset('news')).toMatchObject({ state: 'forbidden', walks: 0, calls: 1 });
-  });
 });

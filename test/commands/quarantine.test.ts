@@ -1,14 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { printable, printableJson } from '../../src/base/printable.ts';
-import { tryLock } from '../../src/store.ts';
+import { printable } from '../../src/base/printable.ts';
 import { change } from '../helpers/edits.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
 import { runMain } from '../helpers/main.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
-import { setupRows } from '../store/support.ts';
 
 const run = (bench: Bench, ...args: string[]) =>
   runMain(['quarantine', ...args], { MIRROR_DIR: bench.dir }, bench.clock);
@@ -55,23 +53,6 @@ describe('quarantine list', () => {
     expect(JSON.parse((await run(bench, 'list', 'news', '--json')).stdout)).toEqual([]);
     expect(JSON.parse((await run(bench, 'list', 'news', 'ai-signals', '--json')).stdout)).toHaveLength(2);
   });
-
-  it('shows the beginning of a row that has no key', async () => {
-    const bench = await setupRows();
-    await bench.mirrorRows('news', '{"id":1}', `"${'x'.repeat(500)}"`);
-    expect((await run(bench)).stdout).toContain(
-      `news a row without a key, "${'x'.repeat(79)}…\n  the row: expected an object`,
-    );
-  });
-
-  it('writes out what a terminal would obey in such a row, and in the name of what is wrong', async () => {
-    const bench = await setupRows();
-    await bench.mirrorRows('news', '{"id":1}', '{"a\u009bb":"\\ud800"}');
-    const { stdout } = await run(bench);
-    expect(stdout).toContain(
-      'a row without a key, {"a\\u{9b}b":"\\ud800"}\n  a\\u{9b}b: expected well-formed',
-    );
-  });
 });
 
 describe('quarantine retry', () => {
@@ -98,19 +79,6 @@ describe('quarantine retry', () => {
     expect(bench.sql('SELECT count(*) AS rows FROM ai_signals')).toEqual([{ rows: 4 }]);
     expect(JSON.parse((await run(bench, 'list', '--json')).stdout)).toHaveLength(1);
   });
-
-  it('ends with 75 where a job is being mirrored, and tries the others', async () => {
-    const bench = await setupRefusing();
-    fits(bench);
-    const lock = tryLock(bench.dir, 'news');
-    const { code, stdout } = await run(bench, 'retry');
-    expect(code).toBe(75);
-    expect(stdout).toContain(
-      `news: process ${process.pid} is mirroring it; try again when its walk has ended\n`,
-    );
-    expect(stdout).toContain('ai-signals: 2 tried, 1 mirrored');
-    if ('release' in lock) lock.release();
-  });
 });
 
 it('has nothing to list or retry where there is no mirror yet, and makes none: 75', async () => {
@@ -129,11 +97,5 @@ describe('text made safe for a terminal', () => {
     expect(printable(evil)).toBe(
       'a\\u{1b}]0;x\\u{7}\\u{9b}31m\\u{202e}\\u{2066}\\u{200b}é 柴犬 😀\\u{e0041}\ufffd\\n\\t',
     );
-  });
-
-  it('is the same value as JSON', () => {
-    const text = printableJson({ [evil]: [evil] });
-    expect(text).toMatch(/^[\n\x20-\x7eé柴犬\p{Emoji_Presentation}]+$/u);
-    expect(JSON.parse(text)).toEqual({ [evil]: [evil] });
   });
 });

@@ -26,7 +26,6 @@ import { Database } from '../../src/store/sqlite.ts';
 import { openStore } from '../../src/store.ts';
 import { cached } from '../helpers/cached.ts';
 import { insert, remove } from '../helpers/edits.ts';
-import { runMain } from '../helpers/main.ts';
 import { provenIn } from '../helpers/proven.ts';
 import { copyMirror, idsOf, read, setupCopy, setupSync, truth } from '../helpers/sync-bench.ts';
 
@@ -156,15 +155,6 @@ describe('whoever goes on from a seq after a restore', () => {
   );
 });
 
-test('a new machine gets a mirror of it, in a folder of its own', async () => {
-  const { cwd, run, backup, backedUp } = await setup();
-  const MIRROR_DIR = join(cwd, 'new folder');
-  const { code, stdout } = await run(['restore', backup, '--json'], { MIRROR_DIR });
-  expect([code, JSON.parse(stdout).kept]).toEqual([0, null]);
-  expect(idsOf(join(MIRROR_DIR, 'mirror.db'))).toEqual(backedUp);
-  expect((await run(['sync', 'ai-signals'], { MIRROR_DIR })).code).toBe(0);
-});
-
 describe('a mirror that cannot be read', () => {
   test('is kept as it is, with the log that goes with it', async () => {
     const { restore, backup, backedUp, dir, file } = await setup();
@@ -257,14 +247,6 @@ describe('nothing is changed where it is refused', () => {
       [file, 64, 'is the mirror itself'],
     ] as const)
       expect(await restore(name)).toMatchObject({ code, stderr: expect.stringContaining(words) });
-    expect([idsOf(file), keptIn(dir)]).toEqual([latest, []]);
-    expect(readdirSync(dir).filter((name) => name.includes('restoring'))).toEqual([]);
-  });
-
-  test('and where it is stopped', async () => {
-    const { environment, clock, dir, file, backup, latest } = await setup();
-    const stopped = await runMain(['restore', backup], environment, clock, AbortSignal.abort());
-    expect(stopped).toMatchObject({ code: 75, stderr: 'market-mirror: stopped: nothing was changed\n' });
     expect([idsOf(file), keptIn(dir)]).toEqual([latest, []]);
     expect(readdirSync(dir).filter((name) => name.includes('restoring'))).toEqual([]);
   });

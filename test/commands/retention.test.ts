@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { faults, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/base/clock.ts';
 import { read, setupSync } from '../helpers/sync-bench.ts';
 
@@ -37,17 +36,6 @@ test('what is older than the settings keep is forgotten, and whoever asks for it
 
   const followed = await run(['query', 'SELECT seq FROM changes', '--format', 'csv']);
   expect(followed.stderr).toContain(`note: ai_signals_history goes back to ${hour(at(20))}`);
-});
-
-test('calls are forgotten also while no walk ends well', async () => {
-  const { run, clock, file } = await setupSync({ faults: [when({}, faults.status(500))] });
-  const began = clock.now();
-  for (let walk = 0; walk < 4; walk += 1) {
-    expect((await run(['sync', 'news'], { MIRROR_KEEP_RECORDS: '1d' })).code).toBe(69);
-    clock.advance(20 * HOUR);
-  }
-  const [calls] = read<{ first: string }>(file, 'SELECT min(at) AS first FROM requests');
-  expect(Date.parse(calls?.first ?? '')).toBeGreaterThan(began + 12 * HOUR);
 });
 
 test('what cannot be kept so is refused before any call', async () => {

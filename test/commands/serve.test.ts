@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Running, runCli, startCli } from '../helpers/cli.ts';
+import { type Running, startCli } from '../helpers/cli.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
 import { runMain } from '../helpers/main.ts';
@@ -25,9 +25,8 @@ function fixture(file: string): string {
 
 const tls = { MIRROR_SERVE_TLS_CERT: fixture('first.crt'), MIRROR_SERVE_TLS_KEY: fixture('first.key') };
 
-function serving(cwd: string, settings: Record<string, string> = {}, args = ['--port', '0']): Running {
-  return startCli(['serve', ...args], settings, cwd);
-}
+const serving = (cwd: string, settings: Record<string, string> = {}) =>
+  startCli(['serve', '--port', '0'], settings, cwd);
 
 async function urlOf({ output }: Running): Promise<string> {
   const url = () => /"url":"(https?:[^"]+)"/.exec(output())?.[1];
@@ -67,15 +66,6 @@ test('answers those who have a key, while no daemon runs, and makes no call', as
   expect(JSON.parse((await run(['status', '--json'])).stdout).serve).toBeNull();
 });
 
-test('makes no folder where there is none: 75 and a line', async () => {
-  const cwd = temporaryFolder();
-  const { code, stdout, stderr } = await runCli(['serve', '--port', '0'], {}, cwd);
-  expect([code, stdout, readdirSync(cwd)]).toEqual([75, '', []]);
-  expect(stderr).toMatch(
-    /^market-mirror: .*data\/mirror\.db does not exist yet: run \S.* sync or start first, or go to the folder of your mirror \(MIRROR_DIR\)\n$/,
-  );
-});
-
 /** A working folder whose `data/` will have a mirror. */
 function emptyMirror(): string {
   const cwd = temporaryFolder();
@@ -94,7 +84,7 @@ test('begins before there is a mirror, lets no second one onto its folder, no cr
   await expect.poll(running.output).toContain('market-mirror keys page prints a link');
   expect(running.output()).not.toContain('token=');
 
-  const second = await runCli(['serve', '--port', '0'], {}, cwd);
+  const second = await runMain(['serve', '--port', '0'], { MIRROR_DIR: join(cwd, 'data') }, virtualClock());
   expect([second.code, second.stderr]).toEqual([
     75,
     expect.stringMatching(`process ${running.child.pid} serves from there already; end it first\n$`),
@@ -116,11 +106,9 @@ test('begins before there is a mirror, lets no second one onto its folder, no cr
 });
 
 test('listens where MIRROR_SERVE says; flags go before it, and with a certificate it speaks TLS', async () => {
-  const settings = { MIRROR_SERVE: '127.0.0.2:1' };
-  expect(await urlOf(serving(emptyMirror(), settings))).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
-  const args = ['--host', '0.0.0.0', '--port', '0'];
-  const { port } = new URL(await urlOf(serving(emptyMirror(), { ...settings, ...tls }, args)));
-  const asked = request({ port, host: '127.0.0.1', path: '/healthz', rejectUnauthorized: false }).end();
+  const url = await urlOf(serving(emptyMirror(), { ...tls, MIRROR_SERVE: '127.0.0.2:1' }));
+  expect(url).toMatch(/^https:\/\/127\.0\.0\.2:\d+$/);
+  const asked = request(`${url}/healthz`, { rejectUnauthorized: false }).end();
   const [answer] = await once(asked, 'response');
   expect(answer.statusCode).toBe(200);
   answer.resume();
@@ -129,16 +117,11 @@ test('listens where MIRROR_SERVE says; flags go before it, and with a certificat
 test('a port in use ends it with 75 and one line that says how to find who holds it', async () => {
   const { port, close } = await listenOnLoopback(createServer());
   onTestFinished(close);
-  const { code, stderr } = await runCli(
-    ['serve', '--port', String(port)],
-    { LOG_LEVEL: 'fatal' },
-    emptyMirror(),
-  );
-  expect(code).toBe(75);
-  expect(stderr).toBe(
-    `market-mirror: 127.0.0.1, port ${port}: in use: ss -ltnp shows by which process; end it, or listen on another port
-`,
-  );
+  const environment = { LOG_LEVEL: 'fatal', MIRROR_DIR: join(emptyMirror(), 'data') };
+  expect(await runMain(['serve', '--port', String(port)], environment, virtualClock())).toMatchObject({
+    code: 75,
+    stderr: `market-mirror: 127.0.0.1, port ${port}: in use: ss -ltnp shows by which process; end it, or listen on another port\n`,
+  });
 });
 
 describe('what is wrong ends it with one line', () => {

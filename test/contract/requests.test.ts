@@ -4,10 +4,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, ask, bearer, type Call, caller, callerWith, serviceOf } from './calls.ts';
 import { implementations } from './implementations.ts';
 import { rowsOf } from './pages.ts';
-import { ErrorBody, endpointNames, listNames, requiredScopes, scopes } from './specification.ts';
+import { endpointNames, listNames, requiredScopes, scopes } from './specification.ts';
 
 const MINUTE = 60_000;
-const PERIOD = 30 * 24 * 60 * MINUTE;
 
 describe.each(implementations)('requests to %s', (_, start) => {
   const service = serviceOf(start);
@@ -19,16 +18,11 @@ describe.each(implementations)('requests to %s', (_, start) => {
   describe('401: “The Bearer key is absent, malformed, invalid, expired or inactive”', () => {
     it.each<[string, (key: string) => Record<string, string>]>([
       ['absent', () => ({})],
-      ['absent: an empty header', () => ({ authorization: '' })],
-      ['absent: the scheme alone', () => ({ authorization: 'Bearer' })],
       ['absent: the scheme and a space', () => ({ authorization: 'Bearer ' })],
       ['absent: in another header', (key) => ({ 'x-api-key': key })],
       ['malformed: no scheme', (key) => ({ authorization: key })],
       ['malformed: another scheme', (key) => ({ authorization: `Basic ${key}` })],
-      ['malformed: no space behind the scheme', (key) => ({ authorization: `Bearer${key}` })],
-      ['malformed: twice', (key) => bearer(`${key} ${key}`)],
       ['invalid: never issued', () => bearer('never-issued')],
-      ['invalid: too short', (key) => bearer(key.slice(0, -1))],
       ['invalid: too long', (key) => bearer(`${key}x`)],
       ['invalid: its last character is another', (key) => bearer(lookAlike(key))],
     ])('%s', async (_, headers) => {
@@ -118,22 +112,6 @@ describe.each(implementations)('requests to %s', (_, start) => {
     for (const name of listNames) expect([name, (await call(name)).status]).toEqual([name, 503]);
     await resume();
     for (const name of listNames) expect([name, (await call(name)).status]).toEqual([name, 200]);
-  });
-
-  it('“Machine-readable error code”: the same for the same cause', async () => {
-    const { url } = await guest();
-    const limits = { rate: { calls: 1, periodMs: PERIOD, burst: 1 } };
-    const overLimit = await caller(service(), { limits });
-    expect(await overLimit('usage')).toMatchObject({ status: 200 });
-    for (const [status, call] of [
-      [401, callerWith(url, 'never-issued')],
-      [403, await caller(service(), { scopes: [] })],
-      [429, overLimit],
-    ] as const) {
-      const answers = [await call('news'), await call('ai-signals')];
-      expect(answers.map((answer) => answer.status)).toEqual([status, status]);
-      expect(new Set(answers.map(({ body }) => ErrorBody.parse(body).error)).size).toBe(1);
-    }
   });
 
   it('“The Authorization header must not be recorded”', async ({ skip }) => {

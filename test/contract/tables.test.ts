@@ -1,6 +1,6 @@
-/** The suite covers the specification: every row of its tables; and what it quotes “like this” stands there. */
+/** The suite covers the specification: every row of its tables. */
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, type TestContext } from 'vitest';
@@ -48,36 +48,11 @@ it('the endpoints have the paths, scopes, filters and lanes of their sections', 
   expect(text).toContain(`Allowed values of lane: ${suite.lanes.join(', ')}.`);
 });
 
-it('every rule of a table that is a sentence is quoted by a test', (context) => {
-  const quotes = quotesOfSuite();
-  const rules = tablesOf(specification(context)).flatMap(({ rows }) =>
-    rows.flatMap(({ Parameter, Condition, Value, Rule = '' }) => [
-      ...(Condition ? [Condition] : []),
-      ...(Value ? [Value] : []),
-      ...(Parameter ? Rule.split('. ') : []),
-    ]),
-  );
-  expect(rules).toHaveLength(10);
-  expect(rules.filter((rule) => !quotes.some((quote) => quote.includes(rule)))).toEqual([]);
-});
-
-it('every quote stands in the specification', (context) => {
-  const text = specification(context);
-  expect(quotesOfSuite().filter((quote) => !text.includes(quote))).toEqual([]);
-});
-
 /** Its text without marks of code. It lies beside the project; the project can be used without it. */
 function specification({ skip }: TestContext): string {
   const place = join(folder, '../../../shared/api-specification.md');
   if (!existsSync(place)) skip('the specification does not lie beside the project');
   return readFileSync(place, 'utf8').replaceAll('`', '');
-}
-
-function quotesOfSuite(): string[] {
-  const tests = readdirSync(folder).filter((name) => name !== 'tables.test.ts');
-  return tests.flatMap((name) =>
-    [...readFileSync(join(folder, name), 'utf8').matchAll(/“([^”]+)”/g)].map(([, quote = '']) => quote),
-  );
 }
 
 type Table = {

@@ -106,25 +106,6 @@ test('a dataset that a target refuses delays no other: what comes of another mea
   expect(said).toEqual([`nothing arrives: ${failure.message}; mirroring goes on`, 'it goes on']);
 });
 
-test('the problem that is shown is that of a dataset that still has one', async () => {
-  const refuse = (job: string): Arrival => ({
-    ...{ job, to: null, problems: [] },
-    failure: { kind: 'incomplete', message: `${job} is busy` },
-  });
-  const rests: (() => void)[] = [];
-  const { notes, asked } = follow(
-    [[refuse('ai-signals'), refuse('news')]],
-    () => new Promise((resolve) => void rests.push(() => resolve(undefined))),
-  );
-  await expect.poll(() => rests.length).toBe(2);
-  expect(notes.at(-1)?.trouble?.message).toBe('news is busy');
-  rests[1]?.();
-  await expect.poll(() => asked.length).toBe(2);
-  await expect.poll(() => notes.at(-1)?.trouble?.message).toBe('ai-signals is busy');
-  rests[0]?.();
-  await expect.poll(() => notes.at(-1)?.trouble).toBeNull();
-});
-
 /** Sleeps that end when a test says so: `rests` has their lengths, `end` ends the first of a length. */
 function restsUntilEnded() {
   const open: { ms: number; end: () => void }[] = [];
@@ -164,28 +145,4 @@ test('a sink that is loaded rarely tries again when it said it would, and what h
   due('ai-signals');
   end(16);
   await expect.poll(() => asked.map(({ only }) => only).slice(3)).toEqual([['news']]);
-});
-
-test('what could not be loaded is logged where it changes, not after every walk', async () => {
-  const lacking = (...problems: string[]): Arrival => ({ ...arrived('news', 7), problems });
-  const failed: Arrival = { ...lacking(), to: null, failure: { kind: 'incomplete', message: 'is busy' } };
-  const answers = [
-    [lacking('one')],
-    [lacking('one')],
-    [failed],
-    [lacking('one', 'two')],
-    [lacking()],
-    [lacking('one')],
-  ];
-  const { said, asked, due, notes } = follow(answers);
-  for (let loads = 1; loads <= answers.length; loads += 1) {
-    await expect.poll(() => asked.length).toBe(loads);
-    if (answers[loads - 1]?.includes(failed)) continue;
-    await expect.poll(() => notes.length).toBeGreaterThanOrEqual(loads);
-    due('news');
-  }
-  await expect.poll(() => asked.length).toBe(answers.length + 1);
-  expect(said.filter((text) => text.startsWith('not all'))).toEqual(
-    ['one', 'two', 'one'].map((lack) => `not all arrives: ${lack}`),
-  );
 });

@@ -37,11 +37,6 @@ test('a healthy mirror says so, and shows its status', async () => {
   expect(await ask(socket, '/status')).toEqual({ code: 200, body: { exitCode: 0, datasets: 5 } });
 });
 
-test('a stale mirror is unhealthy', async () => {
-  const socket = await setup(() => ({ exitCode: 75 }));
-  expect(await ask(socket, '/health')).toEqual({ code: 503, body: { healthy: false } });
-});
-
 test('a status that cannot be read is told, and the socket stays', async () => {
   const socket = await setup(() => {
     throw new Error('the database is busy');

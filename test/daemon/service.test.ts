@@ -6,7 +6,6 @@ import { isoTime, systemClock } from '../../src/base/clock.ts';
 import { isAlive } from '../../src/base/process-name.ts';
 import { keepServing, type Timing } from '../../src/daemon/service.ts';
 import type { Trouble } from '../../src/reading/status.ts';
-import { boundsOf } from '../../src/serve/http/server.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
 
 const quick: Timing = { firstMs: 8, longestMs: 40, hopelessMs: 77, steady: 60_000, grace: 10_000 };
@@ -66,12 +65,6 @@ test('one that ends is started again, after longer and longer pauses up to a bou
   expect(said).toEqual([expect.stringMatching(/^the service does not run: .*; mirroring goes on$/)]);
 });
 
-test('the end of one that was well is the first again', async () => {
-  const { troubles } = child('process.exit(70)', { ...quick, steady: 0 });
-  await expect.poll(() => troubles.length).toBeGreaterThanOrEqual(3);
-  expect(pauses(troubles).slice(0, 3)).toEqual([8, 8, 8]);
-});
-
 test.each([78, 64])('what trying again does not mend is tried rarely, and named: %d', async (code) => {
   const { troubles } = child(
     `process.send({ failed: 'the certificate is gone' }); process.exitCode = ${code}`,
@@ -110,14 +103,6 @@ test('once it listens, nothing keeps it from running any more', async () => {
   expect(said.at(-1)).toBe('the service runs again');
 });
 
-test('it is told nothing secret, and where the mirror is', async () => {
-  const { notes, folder } = child(`note(JSON.stringify(process.env)); ${listens}`);
-  await expect.poll(() => notes().length).toBeGreaterThanOrEqual(2);
-  const told = notes()[1] ?? '';
-  expect(told).not.toContain('canary');
-  expect(JSON.parse(told)).toMatchObject({ MIRROR_DIR: folder, MARKET_API_KEY: '', REDIS_URL: '' });
-});
-
 test('it ends with the daemon, and is killed where it does not', async () => {
   const well = child(`process.on('SIGTERM', () => { note('asked'); process.exit() }); ${listens}`);
   await expect.poll(() => well.troubles).toEqual([null]);
@@ -128,19 +113,4 @@ test('it ends with the daemon, and is killed where it does not', async () => {
   const pid = Number(deaf.notes()[0]);
   await deaf.end();
   expect(isAlive(pid)).toBe(false);
-});
-
-test('one that does not end is killed after it has had its own 8 s, and before the 10 s of the daemon are over', async () => {
-  const slept: number[] = [];
-  const { troubles, end, notes } = child(
-    `process.on('SIGTERM', () => undefined); ${listens}`,
-    {},
-    async (ms) => void slept.push(ms),
-  );
-  await expect.poll(() => troubles).toEqual([null]);
-  await end();
-  expect(isAlive(Number(notes()[0]))).toBe(false);
-  expect(slept).toHaveLength(1);
-  expect(slept[0]).toBeGreaterThan(boundsOf().graceMs);
-  expect(slept[0]).toBeLessThan(10_000);
 });

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import { createPulse, systemdNotifier } from '../../src/daemon/systemd.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
@@ -86,13 +85,6 @@ describe('systemd', () => {
     expect(told().join()).not.toContain('WATCHDOG');
   });
 
-  it('that cannot be told is no reason to stop', async () => {
-    const environment = { NOTIFY_SOCKET: '/run/n', PATH: temporaryFolder() };
-    const manager = systemdNotifier({ environment, log: createLog('silent', false) });
-    manager.ready('mirroring', () => true);
-    await manager.stopping();
-  });
-
   /** Listens as systemd does, and prints each message as a line of JSON. */
   const listener = `
 import json, os, socket, sys
@@ -151,14 +143,5 @@ describe('a run that shows no sign of life for a quarter of an hour', () => {
     // Nobody goes any more.
     clock.advance(16 * MINUTE);
     expect(pulse.silent()).toEqual(['first', 'last']);
-  });
-
-  it('is not silent because the clock was set', () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const pulse = createPulse(() => false, systemClock.monotonic);
-    pulse.beat('news');
-    vi.setSystemTime(Date.now() + 60 * MINUTE);
-    expect(pulse.silent()).toEqual([]);
   });
 });

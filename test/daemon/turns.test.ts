@@ -91,10 +91,3 @@ function leave({ store }: App, left: number, now: number): void {
     return { state: { ...state, pools: { '': ledger } }, result: undefined };
   });
 }
-
-it('where there are enough, nothing waits for its turn', async () => {
-  const bench = await setupSync({ rows: 30, quota: { limit: 200, periodMs: HOUR } });
-  const ages = await live(bench, settings, HOUR);
-  expect(longest(ages['ai-signals'])).toBeLessThan(3 * MINUTE + 5_000);
-  expect(longest(ages['news'])).toBeLessThan(10 * MINUTE + 5_000);
-});

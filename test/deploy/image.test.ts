@@ -9,7 +9,9 @@ import { temporaryFolder } from '../helpers/folder.ts';
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
   bin: Record<string, string>;
   files: string[];
+  scripts: Record<string, string>;
 };
+const { scripts } = manifest;
 const program = manifest.bin['market-mirror'] ?? '';
 const home = '/opt/market-mirror';
 
@@ -111,6 +113,12 @@ function filesOf(entry: Dirent, folder: string): string[] {
   return readdirSync(path, { withFileTypes: true }).flatMap((within) => filesOf(within, path));
 }
 
+/** What `npm run prepare` does there, but that the files that the compiler reads are looked for instead of being checked once more. */
+const buildSteps = (scripts['build'] ?? '').split(' && ').map((step) => {
+  const read = step.startsWith('tsc ') ? `${step} --listFilesOnly > /dev/null` : step;
+  return read.replace(/^(?=tsc |tsx )/, 'node_modules/.bin/');
+});
+
 /**
  * The steps of the image that can be run here, instead of one of its own. Packages are neither fetched nor dropped: those of the
  * project are linked. npm then only compares what it would install with the lockfile, and does what it does after an installation.
@@ -120,7 +128,7 @@ function withoutEngine(command: string): string[] {
   if (command.startsWith('npm prune ')) return [];
   if (!command.startsWith('npm ci ')) return [command];
   const link = `ln -s '${join(process.cwd(), 'node_modules')}' node_modules`;
-  return [`${command} --dry-run --offline --ignore-scripts`, link, 'npm run prepare'];
+  return [`${command} --dry-run --offline --ignore-scripts`, link, ...buildSteps];
 }
 
 function runIn(folder: string, command: string): Promise<{ code: number | null; said: string }> {

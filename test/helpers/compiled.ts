@@ -12,9 +12,6 @@ import { COMPILED } from './program-file.ts';
 
 /** Beside the program. */
 const more = [
-  'lab/bench.ts',
-  'lab/simulate.ts',
-  'lab/soak.ts',
   'test/queue/daemon.ts',
   'test/queue/parent.ts',
   'test/reports/life.ts',

@@ -150,14 +150,3 @@ it('a property that may be left out is left out where there is none', () => {
   expect([shown('1.5'), shown('NULL')]).toEqual(['{"id":"a","rate":1.5}', '{"id":"a"}']);
   database.close();
 });
-
-it('a property of which nobody says what it is, or a volatile one that there is not, is an error of the build', () => {
-  expect(() => jobOf(z.strictObject({ id: z.string(), price: z.unknown() }))).toThrow(
-    'no column can hold what',
-  );
-  expect(() => jobOf(z.strictObject({ id: z.string() }), ['age'])).toThrow('a volatile column is none of id');
-});
-
-it('rows of other datasets are shown as received', () => {
-  for (const job of jobs.filter(({ contract }) => !contract)) expect(job.rowJson).toBe('row."_body"');
-});

@@ -1,16 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-import { Snooze } from '../../src/base/errors.ts';
-import {
-  both,
-  change,
-  type Edit,
-  editBefore,
-  insert,
-  publish,
-  remove,
-  replaceAll,
-} from '../helpers/edits.ts';
+import { both, change, type Edit, editBefore, insert, publish, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { provenIn } from '../helpers/proven.ts';
 import { setup } from '../helpers/setup.ts';
@@ -78,23 +68,6 @@ describe('a glance', () => {
     expect(await bench.glance(job)).toMatchObject({ kind: 'glance', verdict: null, apiCalls, inserted });
   });
 
-  it('finds the head unchanged though volatile columns moved', async () => {
-    const bench = await setup({ rows: ROWS, faults: [when({}, faults.ageing())] });
-    publish(null)(bench.upstream('ai-signals'));
-    await bench.mirror('ai-signals');
-    bench.clock.advance(60_000);
-    expect(await bench.glance('ai-signals')).toMatchObject({ verdict: null, apiCalls: 1, updated: 0 });
-  });
-
-  it('reads on past rows without a key, any of which may be new', async () => {
-    const bench = await setup({ rows: ROWS });
-    const upstream = bench.upstream('ai-signals');
-    publish(null)(upstream);
-    await bench.mirror('ai-signals');
-    upstream.rows.splice(50, 0, ...upstream.make(50).map((row) => ({ ...row, id: null })));
-    expect(await bench.glance('ai-signals')).toMatchObject({ verdict: null, apiCalls: 2, inserted: 0 });
-  });
-
   it('ends with the third page, and makes a walk due, where nothing is known', async () => {
     const bench = await setup({ rows: ROWS });
     expect(await bench.glance(job)).toMatchObject({ kind: 'glance', verdict: null, apiCalls: 3 });
@@ -110,12 +83,6 @@ describe('a glance', () => {
     const bench = await setup({ rows: 60 });
     await bench.mirror(name);
     expect(await bench.glance(name)).toMatchObject({ kind: 'walk', verdict, apiCalls: 1 });
-  });
-
-  it('of a published snapshot is a walk: where it changed, one page tells nothing of the others', async () => {
-    const bench = await setup({ rows: ROWS, walked: ['ai-signals'] });
-    const read = { kind: 'walk', verdict: 'snapshot', renewalOf: null, apiCalls: WHOLE };
-    expect(await bench.glance('ai-signals')).toMatchObject(read);
   });
 
   it('takes back that a row seemed gone, and lets no other seem so', async () => {
@@ -137,12 +104,6 @@ describe('a glance', () => {
     await bench.mirror(job);
     await bench.glance(job);
     expect(bench.sql("SELECT * FROM drift WHERE kind = 'vanished-field'")).toEqual([]);
-  });
-
-  it('leaves the checkpoint that the next walk is compared with', async () => {
-    const bench = await setupKnown();
-    await bench.glance(job);
-    expect(bench.sql("SELECT kind FROM walks WHERE memory <> '{}'")).toEqual([{ kind: 'walk' }]);
   });
 });
 
@@ -214,15 +175,6 @@ describe('beside an unfinished walk', () => {
     expect(bench.sql('SELECT DISTINCT id >> 20 AS walk FROM _walk_pages')).toEqual([{ walk: 1 }]);
   });
 
-  it('a glance stays one, of three pages, even where all is new', async () => {
-    const bench = await setup({ rows: ROWS });
-    await broken(bench, 'mirror', 2);
-    const [unfinished] = walksOf(bench);
-    edit(bench, replaceAll);
-    expect(await bench.glance(job)).toMatchObject({ kind: 'glance', verdict: null, apiCalls: 3 });
-    expect(walksOf(bench)[0]).toEqual(unfinished);
-  });
-
   it('what a glance met is not absent for it', async () => {
     const bench = await setupKnown();
     const [flapping] = bench.upstream(job).rows.splice(300, 1);
@@ -269,29 +221,4 @@ describe('a walk counts the rows that were new to the mirror', () => {
     await broken(bench, 'mirror', 3);
     expect(await bench.mirror(job)).toMatchObject({ inserted: 22, ...counted(9, 7, 6) });
   });
-});
-
-it('that had to wait, and whose place a walk has taken, waits for nothing any more', async () => {
-  const bench = await setupKnown();
-  edit(bench, ...Array.from({ length: 150 }, () => insert(0)));
-  const stop = new AbortController();
-  const wait = new Snooze(bench.clock.now() + 600_000, 'quota');
-  await expect(bench.glance(job, () => stop.abort(wait), stop.signal)).rejects.toBe(wait);
-  expect(bench.sql("SELECT waits_for FROM walks WHERE kind = 'glance'")).toEqual([{ waits_for: 'quota' }]);
-  await bench.mirror(job);
-  const [glance] = bench.sql("SELECT status, waits_until, waits_for FROM walks WHERE kind = 'glance'");
-  expect(glance).toEqual({ status: 'failed', waits_until: null, waits_for: null });
-});
-
-it('or walk that begins anew keeps the total that it was told', async () => {
-  const bench = await setup({ rows: ROWS });
-  let minute = 0;
-  bench.model.beforeAnswer = () => {
-    minute += 1;
-    publish(new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString())(bench.upstream('ai-signals'));
-  };
-  const totals: (number | null)[] = [];
-  const walk = await bench.mirror('ai-signals', ({ walk }) => totals.push(walk.total));
-  expect(walk.restarts).toBeGreaterThan(0);
-  expect(new Set(totals)).toEqual(new Set([ROWS]));
 });

@@ -25,16 +25,6 @@ describe('a snapshot that was proven', () => {
     ]);
   });
 
-  it('alone keeps a checkpoint, for the walks that are compared with it', async () => {
-    const bench = await setupProven();
-    const kept = () => bench.sql("SELECT id FROM walks WHERE memory <> '{}'").map(({ id }) => id);
-    for (let renewal = 0; renewal < 2; renewal += 1) await bench.mirror(job);
-    expect(kept()).toEqual([1]);
-    publish('2026-01-02T03:04:05Z')(bench.upstream(job));
-    expect(await bench.mirror(job)).toMatchObject({ id: 4, apiCalls: FULL });
-    expect(kept()).toEqual([4]);
-  });
-
   it('is proven again by one call though volatile columns changed, which are kept current', async () => {
     const bench = await setupProven({ faults: [when({}, faults.ageing())] });
     const { id } = bench.upstream(job).rows[0] ?? {};
@@ -110,19 +100,6 @@ describe('a snapshot that was proven', () => {
     });
     await bench.mirror(job);
     expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
-  });
-
-  it('goes on in full where a crash interrupted a full walk', async () => {
-    const bench = await setupProven();
-    publish('2026-01-02T03:04:05Z')(bench.upstream(job));
-    editBefore(bench, job, { 3: () => bench.reopen() });
-    await expect(bench.mirror(job)).rejects.toThrow('not open');
-    expect(await bench.mirror(job)).toMatchObject({
-      id: 2,
-      verdict: 'snapshot',
-      apiCalls: FULL,
-      renewalOf: null,
-    });
   });
 });
 

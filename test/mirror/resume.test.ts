@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isoTime } from '../../src/base/clock.ts';
 import { Snooze } from '../../src/base/errors.ts';
 import { mirror } from '../../src/mirror.ts';
-import { type Edit, editBefore, insert, publish, remove } from '../helpers/edits.ts';
+import { type Edit, editBefore, publish, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { expectConvergence, mirroredRows, upstreamRows } from '../helpers/truth.ts';
@@ -38,8 +38,6 @@ describe('a walk that crashes', () => {
   >([
     ['while it reads forward', 'news', 3, {}, { reads: 'rows', pages: 2 }, 5, 1],
     ['while it steps back', 'news', 4, { 3: remove(0) }, { reads: 'back', pages: 3 }, 6, 1],
-    ['while it looks at the head', 'news', 7, { 3: insert(0, 60) }, { reads: 'head', pages: 6 }, 7, 1],
-    ['before its first page', 'news', 1, {}, { pages: 0 }, 5, 1],
     ['while it reads a snapshot', 'ai-signals', 4, {}, { reads: 'snapshot', pages: 1 }, 4, 3],
     [
       'just after it began anew',

@@ -113,24 +113,6 @@ export async function go({ page }: Window, path: string): Promise<void> {
   await settled(page);
 }
 
-/** What a test says of the views at these paths, in one window; each line begins with the path. */
-export async function sweep(
-  { visit }: Sight,
-  paths: readonly string[],
-  look: Partial<Looks>,
-  faultsAt: (window: Window, path: string) => Promise<readonly string[]>,
-): Promise<string[]> {
-  const window = await visit('/', look);
-  const found: string[] = [];
-  for (const path of paths) {
-    await go(window, path);
-    found.push(...(await faultsAt(window, path)).map((fault) => `${path}: ${fault}`));
-    window.messages.length = 0;
-    window.elsewhere.length = 0;
-  }
-  return found;
-}
-
 /** What reaches over the edge of the window, so that all of the page would have to be moved sideways. */
 async function tooWide(page: Page): Promise<string[]> {
   return await page.evaluate(() => {

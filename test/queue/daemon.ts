@@ -1,7 +1,6 @@
 /** A daemon that closes in the circumstances it is given, and must then end by itself: no exit here. */
 
 import pino from 'pino';
-import { startPrivateRedis } from '../../src/queue/private-redis.ts';
 import { startQueue } from '../../src/queue.ts';
 import { gate } from '../helpers/gate.ts';
 import { freePort } from '../helpers/loopback.ts';
@@ -9,12 +8,7 @@ import { untilAborted } from './setup.ts';
 
 const [where, dir = ''] = process.argv.slice(2);
 const log = pino({ enabled: false });
-const server = where === 'Redis has gone' ? startPrivateRedis({ dir, log }) : undefined;
-const redis = server
-  ? { url: `unix://${server.target.path}` }
-  : where === 'Redis never came'
-    ? { url: `redis://127.0.0.1:${await freePort()}` }
-    : { dir };
+const redis = where === 'Redis never came' ? { url: `redis://127.0.0.1:${await freePort()}` } : { dir };
 const begun = gate();
 let isStopped = false;
 const queue = startQueue({
@@ -31,7 +25,6 @@ const queue = startQueue({
   log,
 });
 await begun.passed;
-await server?.close();
 const closing = performance.now();
 await queue.close();
 const at = isStopped ? 'at the page boundary' : 'before its run was stopped';

@@ -1,7 +1,6 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import pino from 'pino';
@@ -68,19 +67,12 @@ export type Server = {
 };
 
 /** A Redis of the user's, over TCP, that can be killed and started again with its data. */
-export async function redisServer({
-  password = '',
-  policy = 'noeviction',
-  port: wanted = 0,
-  tls = false,
-  tries = 3,
-} = {}): Promise<Server> {
+export async function redisServer({ password = '', port: wanted = 0, tries = 3 } = {}): Promise<Server> {
   const dir = temporaryFolder();
   const port = wanted || (await freePort());
   const login = password === '' ? [] : ['--requirepass', password];
   const settings = [
-    ...(tls ? ['--port', '0', '--tls-port', `${port}`, ...certificateIn(dir)] : ['--port', `${port}`]),
-    ...['--bind', '127.0.0.1', '--dir', dir, '--appendonly', 'yes', '--save', ''],
+    ...['--port', `${port}`, '--bind', '127.0.0.1', '--dir', dir, '--appendonly', 'yes', '--save', ''],
     // A write waits while the file is synced elsewhere, for up to two seconds; who is killed meanwhile would lose it.
     ...['--appendfsync', 'no'],
   ];
@@ -91,7 +83,6 @@ export async function redisServer({
     retryStrategy: () => 20,
     // However long it takes to start.
     maxRetriesPerRequest: null,
-    ...(tls && { tls: { rejectUnauthorized: false } }),
   });
   client.on('error', () => {});
   let child: ReturnType<typeof spawn> | undefined;
@@ -102,7 +93,7 @@ export async function redisServer({
     client,
     signal: (name) => void child?.kill(name),
     async start() {
-      const started = spawn('redis-server', [...settings, '--maxmemory-policy', policy, ...login], {
+      const started = spawn('redis-server', [...settings, '--maxmemory-policy', 'noeviction', ...login], {
         stdio: 'ignore',
       });
       child = started;
@@ -126,17 +117,8 @@ export async function redisServer({
     return server;
   } catch (thrown) {
     if (wanted !== 0 || tries === 1) throw thrown;
-    return await redisServer({ password, policy, tls, tries: tries - 1 });
+    return await redisServer({ password, tries: tries - 1 });
   }
-}
-
-/** One that Redis asks of nobody else. */
-function certificateIn(dir: string): string[] {
-  const [key, certificate] = [join(dir, 'key.pem'), join(dir, 'certificate.pem')];
-  const self = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=localhost'];
-  execFileSync('openssl', ['req', ...self, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
-  const files = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate];
-  return [...files, '--tls-auth-clients', 'no'];
 }
 
 /** A queue with a log of its own, closed when the test ends. Unless given, nothing is due for an hour; the timer looks often. */

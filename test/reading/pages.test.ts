@@ -135,18 +135,14 @@ describe('a moment', () => {
     const { bench, pages, dataset, now } = await setupRead('news');
     const told = new Map<Moment, string[]>();
     const edits = [
-      insert(0, 3),
-      remove(0, 3),
-      change(10, { headline: 'changed' }),
-      bump(40),
-      insert(0, 5),
-      remove(100, 60),
-      insert(50, 2),
-      remove(0, 2),
+      both(insert(0, 3), change(10, { headline: 'changed' })),
+      both(remove(0, 3), bump(40)),
+      both(insert(0, 5), remove(100, 60)),
+      both(insert(50, 2), remove(0, 2)),
     ];
     for (const edit of edits) {
       edit(dataset);
-      for (const kind of ['glance', 'walk', 'walk', 'walk'] as const) {
+      for (const kind of ['glance', 'walk', 'walk'] as const) {
         bench.clock.advance(60_000);
         await bench.mirror('news', undefined, undefined, kind);
         told.set(now(), textsOf(pages, now()));
@@ -155,19 +151,6 @@ describe('a moment', () => {
     for (const [then, texts] of told) {
       expect(textsOf(pages, then, [7, 100, 1])).toEqual(texts);
       expect(textsOf(pages, momentOf(pages, 'news', then.seq))).toEqual(texts);
-    }
-  });
-
-  it('that was told while a walk was under way is as it was then', async () => {
-    const { bench, pages, dataset, now } = await setupRead('news');
-    const told: [Moment, string[]][] = [];
-    both(insert(0, 3), bump(150))(dataset);
-    editBefore(bench, 'news', { 3: () => void told.push([now(), textsOf(pages, now())]) });
-    await bench.mirror('news');
-    expect(told).toHaveLength(1);
-    for (const [{ seq }, texts] of told) {
-      expect(textsOf(pages, momentOf(pages, 'news', seq))).toEqual(texts);
-      expect(textsOf(pages, now())).not.toEqual(texts);
     }
   });
 
@@ -211,14 +194,14 @@ describe('a moment', () => {
   ])('is gone with the history where %s changed, and what is kept answers as before', async (_, edit) => {
     const { bench, pages, dataset, now } = await setupRead('news');
     const told = new Map<number, string[]>();
-    for (let day = 0; day < 8; day += 1) {
+    for (let day = 0; day < 6; day += 1) {
       told.set(now().seq, textsOf(pages, now()));
       both(change(20 + day, { headline: `of day ${day}` }), edit)(dataset);
       bench.clock.advance(12 * 3_600_000);
       await bench.mirror('news');
       passDays(bench, 1);
     }
-    bench.store.prune(bench.job('news'), keepFor({ history: 5 }));
+    bench.store.prune(bench.job('news'), keepFor({ history: 4 }));
     const found = [...told].map(([seq, texts]) => {
       const moment = pages.momentOf('news', seq);
       if (typeof moment === 'string') return moment;

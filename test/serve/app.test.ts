@@ -6,58 +6,54 @@ import { type Stream, streamTo } from '../../src/serve/http/response.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
 import { setupServe } from '../helpers/serve-bench.ts';
 import { getter } from './client.ts';
+import { limitsOf } from './support.ts';
 
 const NEWS = '/api/v1/news';
-const DAY = 86_400_000;
 
-const quotaOf = (calls: number) => ({ quota: { kind: 'fixed' as const, calls, periodMs: DAY } });
-
-describe('what a call costs', () => {
-  test('a page and a HEAD cost one call; errors, 304s and refusals cost none', async () => {
-    const { issue, url } = await setupServe({ rows: 20, walked: ['news'] });
-    const get = getter(url, issue({ scopes: ['news:read'] }, quotaOf(10)).key);
-    const left = async () =>
-      Number((await get(NEWS, { 'if-none-match': '*' })).headers['x-ratelimit-remaining'] ?? Number.NaN);
-    expect(await left()).toBe(10);
-    const page = await get(NEWS);
-    expect(page.headers).toMatchObject({ 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '9' });
-    const head = await get(NEWS, {}, 'HEAD');
-    expect([head.status, head.bytes.length]).toEqual([200, 0]);
-    expect(head.headers).toMatchObject({
-      'content-length': String(page.bytes.length),
-      'x-ratelimit-remaining': '8',
-      etag: page.headers['etag'],
-    });
-    for (const [path, status] of [
-      [`${NEWS}?seq=x`, 400],
-      ['/api/v1/ai-signals', 403],
-      ['/api/v1/nothing', 404],
-    ] as const)
-      expect((await get(path)).status).toBe(status);
-    expect((await get(NEWS, {}, 'POST')).status).toBe(405);
-    expect(await left()).toBe(8);
+test('a page and a HEAD cost one call; errors, 304s and refusals none; beyond the quota it is said when to come again', async () => {
+  const { bench, issue, url } = await setupServe({ rows: 20, walked: ['news'] });
+  const get = getter(url, issue({ scopes: ['news:read'] }, limitsOf('3/1d')).key);
+  const left = async () => (await get(NEWS, { 'if-none-match': '*' })).headers['x-ratelimit-remaining'];
+  expect(await left()).toBe('3');
+  const page = await get(NEWS);
+  expect(page.headers).toMatchObject({ 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '2' });
+  const head = await get(NEWS, {}, 'HEAD');
+  expect([head.status, head.bytes.length]).toEqual([200, 0]);
+  expect(head.headers).toMatchObject({
+    'content-length': String(page.bytes.length),
+    'x-ratelimit-remaining': '1',
+    etag: page.headers['etag'],
   });
-
-  test('beyond the quota: 429 and when to come again', async () => {
-    const { bench, issue, url } = await setupServe({ rows: 5, walked: ['news'] });
-    const get = getter(url, issue({}, quotaOf(1)).key);
-    await get(NEWS);
-    const { status, headers, json } = await get(NEWS);
-    expect([status, json]).toMatchObject([429, { error: 'too_many_requests' }]);
-    bench.clock.advance(Number(headers['retry-after']) * 1_000);
-    expect(await get(NEWS)).toMatchObject({ status: 200 });
-  });
+  for (const [path, status] of [
+    [`${NEWS}?seq=x`, 400],
+    ['/api/v1/ai-signals', 403],
+    ['/api/v1/nothing', 404],
+  ] as const)
+    expect((await get(path)).status).toBe(status);
+  expect((await get(NEWS, {}, 'POST')).status).toBe(405);
+  expect(await left()).toBe('1');
+  await get(NEWS);
+  const { status, headers, json } = await get(NEWS);
+  expect([status, json]).toMatchObject([429, { error: 'too_many_requests' }]);
+  bench.clock.advance(Number(headers['retry-after']) * 1_000);
+  expect(await get(NEWS)).toMatchObject({ status: 200 });
 });
 
-test('nothing at a host name that is not ours', async () => {
-  const settings = { hosts: ['mirror.example'] };
-  const { issue, url } = await setupServe({ rows: 5, walked: ['news'], settings });
+test('nothing at a host name that is not ours; where all addresses are listened on, any of them will do, and no name', async () => {
+  const { issue, url } = await setupServe({
+    rows: 5,
+    walked: ['news'],
+    settings: { hosts: ['mirror.example'] },
+  });
   const get = getter(url, issue().key);
-  const statusAs = async (host: string) => (await get(NEWS, { host })).status;
+  const statusAs = async (host: string) => [host, (await get(NEWS, { host })).status];
   for (const host of ['localhost', 'LOCALHOST:4020', '127.0.0.1:1', '[::1]:4020', 'mirror.example'])
-    expect([host, await statusAs(host)]).toEqual([host, 200]);
+    expect(await statusAs(host)).toEqual([host, 200]);
   for (const host of ['evil.example', 'localhost.evil.example', 'mirror.example.evil', '192.0.2.1'])
-    expect([host, await statusAs(host)]).toEqual([host, 421]);
+    expect(await statusAs(host)).toEqual([host, 421]);
+  const isOurs = hostNames('0.0.0.0', []);
+  expect(['192.0.2.7:4020', '[2001:db8::7]:4020', 'localhost'].map(isOurs)).toEqual([true, true, true]);
+  expect(['evil.example', '', undefined, '192.0.2.7:x', '[::1'].map(isOurs)).toEqual(Array(5).fill(false));
 });
 
 test('every answer forbids what other pages could do with it', async () => {
@@ -80,7 +76,7 @@ test('a mistake of ours is answered 500, told in the log, and takes nothing with
     if (mistake) throw mistake;
   };
   const { issue, url, log } = await setupServe({ rows: 5, walked: ['news'], beforeAnswer });
-  const get = getter(url, issue({}, { concurrency: 1, ...quotaOf(10) }).key);
+  const get = getter(url, issue({}, limitsOf('10/1d', undefined, 1)).key);
   const { status, headers, json } = await get(NEWS);
   expect([status, json]).toMatchObject([500, { error: 'internal_error' }]);
   expect(JSON.stringify(json)).not.toContain('of ours');
@@ -97,12 +93,10 @@ describe('the address of a client', () => {
     ['not what a client wrote itself', '10.0.0.1', '198.51.100.1, 192.0.2.7', '192.0.2.7'],
     ['from elsewhere, that itself', '192.0.2.9', '198.51.100.1', '192.0.2.9'],
     ['a hop with a port', '10.0.0.1', '192.0.2.7:5555', '192.0.2.7'],
-    ['a hop in brackets', '10.0.0.1', '[2001:db8::7]', '2001:db8::7'],
     ['a hop in brackets with a port', '10.0.0.1', '[2001:db8::7]:5555', '2001:db8::7'],
     ['a hop of IPv6 without', '10.0.0.1', '2001:db8::7', '2001:db8::7'],
     ['an empty hop is none', '10.0.0.1', '192.0.2.7, , ', '192.0.2.7'],
     ['what is no address is an unknown one', '10.0.0.1', '1.1.1.1, junk, 10.0.0.2', 'unknown'],
-    ['nobody', '10.0.0.1', 'unknown', 'unknown'],
     ['a proxy that tells of nobody', '10.0.0.1', undefined, '10.0.0.1'],
     ['all of them trusted', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
     ['IPv4 within IPv6', '::ffff:10.0.0.1', '192.0.2.7', '192.0.2.7'],
@@ -115,62 +109,42 @@ describe('the address of a client', () => {
     const settings = { trusted: ['127.0.0.0/8'] };
     const { issue, url } = await setupServe({ rows: 5, walked: ['news'], settings });
     const get = getter(url, issue({ addresses: ['192.0.2.0/24', '127.0.0.1'] }).key);
-    for (const [forwarded, status] of [
-      ...[['192.0.2.7', 200] as const, ['192.0.2.7:5555', 200] as const, ['198.51.100.7', 403] as const],
-      ...['unknown', '_hidden', '10.1.2.3:5555', '[2001:db8::1]', '10.1.2.3:x'].map(
-        (hop) => [hop, 403] as const,
-      ),
-    ])
-      expect([forwarded, (await get(NEWS, { 'x-forwarded-for': forwarded })).status]).toEqual([
-        forwarded,
-        status,
-      ]);
+    const statusFrom = async (hop: string) => [hop, (await get(NEWS, { 'x-forwarded-for': hop })).status];
+    for (const hop of ['192.0.2.7', '192.0.2.7:5555']) expect(await statusFrom(hop)).toEqual([hop, 200]);
+    for (const hop of ['198.51.100.7', 'unknown', '_hidden', '10.1.2.3:5555', '[2001:db8::1]', '10.1.2.3:x'])
+      expect(await statusFrom(hop)).toEqual([hop, 403]);
   });
 
   test('is not this machine where a header shows that a proxy passed it on', async () => {
     const { url } = await setupServe({ rows: 5, walked: [] });
-    const statusWith = async (headers = {}) => (await getter(url)('/metrics', headers)).status;
-    expect(await statusWith()).toBe(200);
-    const proxied = [
-      'Forwarded',
-      'Via',
-      'X-Real-IP',
-      'X-Forwarded-For',
-      'X-Forwarded-Proto',
-      'X-Forwarded-Host',
-    ];
-    for (const header of proxied)
-      expect([header, await statusWith({ [header]: '1.1 proxy' })]).toEqual([header, 401]);
+    const statusWith = async (name: string) =>
+      (await getter(url)('/metrics', { [name]: '1.1 proxy' })).status;
+    expect(await statusWith('x-other')).toBe(200);
+    for (const name of 'Forwarded Via X-Real-IP X-Forwarded-For X-Forwarded-Proto X-Forwarded-Host'.split(
+      ' ',
+    ))
+      expect([name, await statusWith(name)]).toEqual([name, 401]);
   });
-});
 
-describe('behind a proxy that adds no header, nobody is taken for this machine', () => {
-  test.each([
-    ['MIRROR_SERVE_TRUST', { trusted: ['127.0.0.1'] }],
-    ['MIRROR_SERVE_TRUST of a proxy elsewhere', { trusted: ['10.0.0.7'] }],
-    ['MIRROR_SERVE_HOSTS', { hosts: ['mirror.example'] }],
-  ])('where there is %s', async (_, settings) => {
-    const { url, issue } = await setupServe({
-      rows: 5,
-      walked: [],
-      settings: { page: 'token', ...settings },
-    });
-    const watcher = issue({ name: 'watcher', scopes: ['metrics:read'] }).key;
-    expect((await getter(url)('/metrics')).status).toBe(401);
-    expect((await getter(url, watcher)('/metrics')).status).toBe(200);
-    const signIn = await getter(url)('/');
-    expect([signIn.status, String(signIn.bytes)]).toEqual([
-      401,
-      expect.stringContaining('From here it opens by a key'),
-    ]);
-    expect((await getter(url)('/healthz')).status).toBe(200);
-  });
-});
-
-test('where all addresses are listened on, any of them will do as a host, and no name', () => {
-  const isOurs = hostNames('0.0.0.0', []);
-  expect(['192.0.2.7:4020', '[2001:db8::1]:4020', 'localhost'].map(isOurs)).toEqual([true, true, true]);
-  expect(['evil.example', '', undefined, '192.0.2.7:x', '[::1'].map(isOurs)).toEqual(Array(5).fill(false));
+  test.each([{ trusted: ['127.0.0.1'] }, { trusted: ['10.0.0.7'] }, { hosts: ['mirror.example'] }])(
+    'behind a proxy that adds no header, nobody is taken for this machine: %j',
+    async (settings) => {
+      const { url, issue } = await setupServe({
+        rows: 5,
+        walked: [],
+        settings: { page: 'token', ...settings },
+      });
+      const watcher = issue({ name: 'watcher', scopes: ['metrics:read'] }).key;
+      expect((await getter(url)('/metrics')).status).toBe(401);
+      expect((await getter(url, watcher)('/metrics')).status).toBe(200);
+      const signIn = await getter(url)('/');
+      expect([signIn.status, String(signIn.bytes)]).toEqual([
+        401,
+        expect.stringContaining('From here it opens by a key'),
+      ]);
+      expect((await getter(url)('/healthz')).status).toBe(200);
+    },
+  );
 });
 
 /** A client that has asked and takes nothing until it is told to, and how its answer ended. */
@@ -181,8 +155,7 @@ async function asking(stream: Stream) {
   });
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) =>
     void streamTo({ incoming, outgoing }, stream).then(() => ended('well'), ended);
-  const server = createServer(handle);
-  const { port, close } = await listenOnLoopback(server);
+  const { port, close } = await listenOnLoopback(createServer(handle));
   onTestFinished(close);
   const client = connect(port, '127.0.0.1');
   onTestFinished(() => void client.destroy());
@@ -191,11 +164,9 @@ async function asking(stream: Stream) {
   return { client, over };
 }
 
-const MEGABYTES = 'x'.repeat(20_000_000);
-
 test('nothing more is written to a client that has gone', async () => {
   const { client, over } = await asking(async (write) => {
-    const taking = write(MEGABYTES);
+    const taking = write('x'.repeat(20_000_000));
     client.destroy();
     await taking;
   });

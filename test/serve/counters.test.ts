@@ -16,26 +16,13 @@ import {
 
 const START = Date.parse('2026-11-21T12:00:00Z');
 
-/** Takes a call, and says how the quota is then. */
-function ask(before: AccountState, now: number, limits: Limits, running: number) {
-  const { state, exceeded } = takeCall(before, now, limits, running);
-  const decision = exceeded
-    ? { granted: false as const, ...exceeded }
-    : { granted: true as const, ...quotaAt(state, now, limits) };
-  return { state, decision };
-}
-
 type Step = { wait: number; giveBack: boolean };
 
 const steps = fc.array(fc.record({ wait: fc.integer({ min: 0, max: 700 }), giveBack: fc.boolean() }), {
   maxLength: 120,
 });
-const quotaOf = (kind: Quota['kind']) =>
-  fc.record({
-    calls: fc.integer({ min: 1, max: 8 }),
-    periodMs: fc.integer({ min: 1, max: 2_000 }),
-    kind: fc.constant(kind),
-  });
+const pace = { calls: fc.integer({ min: 1, max: 8 }), periodMs: fc.integer({ min: 1, max: 2_000 }) };
+const quotaOf = (kind: Quota['kind']) => fc.record({ ...pace, kind: fc.constant(kind) });
 
 /** Asks for a call at each step. @returns when those that were granted, and kept, came; and what was said of each. */
 function live(limits: Limits, moves: readonly Step[], givesBack = false) {
@@ -45,14 +32,14 @@ function live(limits: Limits, moves: readonly Step[], givesBack = false) {
   const answers = moves.map((move) => {
     now += move.wait;
     const before = quotaAt(state, now, limits).remaining;
-    const asked = ask(state, now, limits, 0);
-    state = asked.state;
-    const { decision } = asked;
-    if (decision.granted && givesBack && move.giveBack) state = refundCalls(state, now, limits, now, 1);
-    else if (decision.granted) kept.push(now);
-    return { now, before, decision };
+    const taken = takeCall(state, now, limits, 0);
+    state = taken.state;
+    const after = quotaAt(state, now, limits).remaining;
+    if (!taken.exceeded && givesBack && move.giveBack) state = refundCalls(state, now, limits, now, 1);
+    else if (!taken.exceeded) kept.push(now);
+    return { before, after, exceeded: taken.exceeded };
   });
-  return { kept, answers, state };
+  return { kept, answers, state, now };
 }
 
 /** The most that came in any stretch of `ms`. */
@@ -66,150 +53,77 @@ const mostInWindow = (times: readonly number[], ms: number) => {
 };
 
 describe.each(quotaKinds)('a quota of kind %s', (kind) => {
-  test('grants while there is some left, refuses where there is none, and counts by one', () => {
+  test('grants while there is some left and counts by one, refuses where there is none, and says when there will be more', () => {
     fc.assert(
-      fc.property(quotaOf(kind), steps, (quota, moves) => {
-        for (const { before, decision } of live({ ...unlimited, quota }, moves).answers) {
-          expect(decision.granted).toBe(before > 0);
-          if (decision.granted)
-            expect([decision.limit, decision.remaining]).toEqual([quota.calls, before - 1]);
-        }
-      }),
-    );
-  });
-
-  test('says when there will be another: not a millisecond before, and then it is there', () => {
-    fc.assert(
-      fc.property(quotaOf(kind), steps, (quota, moves) => {
+      fc.property(quotaOf(kind), steps, fc.integer({ min: 1, max: 10_000 }), (quota, moves, back) => {
         const limits = { ...unlimited, quota };
-        const { answers, state } = live(limits, moves);
-        const refused = answers.at(-1)?.decision;
-        if (!refused || refused.granted) return;
-        const at = (time: number) => ask(state, time, limits, 0).decision.granted;
-        expect([at(refused.readyAt - 1), at(refused.readyAt)]).toEqual([false, true]);
-      }),
-    );
-  });
-
-  test('tells when there will be more, which is when there are', () => {
-    fc.assert(
-      fc.property(quotaOf(kind), steps, (quota, moves) => {
-        const limits = { ...unlimited, quota };
-        const { state, answers } = live(limits, moves);
-        const now = answers.at(-1)?.now ?? START;
-        const { remaining, moreAt } = quotaAt(state, now, limits);
-        if (moreAt === null) {
-          expect(remaining).toBe(quota.calls);
-          return;
+        const { answers, state, now } = live(limits, moves);
+        for (const { before, after, exceeded } of answers) {
+          expect(exceeded === null).toBe(before > 0);
+          expect(after).toBe(exceeded ? 0 : before - 1);
         }
         const left = (time: number) => quotaAt(state, time, limits).remaining;
-        expect(left(moreAt - 1)).toBe(remaining);
-        expect(left(moreAt)).toBeGreaterThan(remaining);
+        const refused = answers.at(-1)?.exceeded;
+        if (refused) expect([left(refused.readyAt - 1), left(refused.readyAt) > 0]).toEqual([0, true]);
+        const { remaining, moreAt } = quotaAt(state, now, limits);
+        if (moreAt === null) expect(remaining).toBe(quota.calls);
+        else expect([left(moreAt - 1), left(moreAt) > remaining]).toEqual([remaining, true]);
+        expect(left(now - back), 'a clock that goes back gives and takes nothing').toBe(left(now));
       }),
     );
   });
 
-  test('what is given back can be used again, and is used once', () => {
+  test.each([false, true])('never holds more than its calls; some are given back: %s', (givesBack) => {
     fc.assert(
       fc.property(quotaOf(kind), steps, (quota, moves) => {
-        const limits = { ...unlimited, quota };
-        const { kept } = live(limits, moves, true);
+        const { kept } = live({ ...unlimited, quota }, moves, givesBack);
         const most = { fixed: mostInWindow, refill: mostIn }[kind](kept, quota.periodMs);
         expect(most).toBeLessThanOrEqual(kind === 'refill' ? 2 * quota.calls : quota.calls);
       }),
     );
   });
-
-  test('a clock that goes back gives nothing back, and takes nothing', () => {
-    fc.assert(
-      fc.property(quotaOf(kind), steps, fc.integer({ min: 1, max: 10_000 }), (quota, moves, back) => {
-        const limits = { ...unlimited, quota };
-        const { state, answers } = live(limits, moves);
-        const now = answers.at(-1)?.now ?? START;
-        const left = (time: number) => quotaAt(state, time, limits).remaining;
-        expect(left(now - back)).toBe(left(now));
-      }),
-    );
-  });
 });
 
-test('a fixed window never holds more than its calls', () => {
+test('a rate grants the whole burst after a rest, and at most the burst and what came back, in any stretch', () => {
   fc.assert(
-    fc.property(quotaOf('fixed'), steps, (quota, moves) => {
-      const { kept } = live({ ...unlimited, quota }, moves);
-      expect(mostInWindow(kept, quota.periodMs)).toBeLessThanOrEqual(quota.calls);
+    fc.property(fc.record({ ...pace, burst: fc.integer({ min: 1, max: 9 }) }), steps, (rate, moves) => {
+      const limits = { ...unlimited, rate };
+      const atOnce = Array.from({ length: rate.burst + 1 }, () => ({ wait: 0, giveBack: false }));
+      expect(live(limits, atOnce).kept).toHaveLength(rate.burst);
+      const { kept } = live(limits, moves);
+      for (const [first, from] of kept.entries())
+        for (const [last, to] of kept.slice(first).entries())
+          expect(last + 1).toBeLessThanOrEqual(rate.burst + ((to - from) * rate.calls) / rate.periodMs);
     }),
   );
 });
 
-describe('a refill and a rate', () => {
-  const paces = fc.record({
-    calls: fc.integer({ min: 1, max: 9 }),
-    periodMs: fc.integer({ min: 1, max: 2_000 }),
-    burst: fc.integer({ min: 1, max: 9 }),
-  });
-
-  test('grant at most the burst and what came back, in any stretch', () => {
-    fc.assert(
-      fc.property(paces, steps, (rate, moves) => {
-        const { kept } = live({ ...unlimited, rate }, moves);
-        for (const [first, from] of kept.entries())
-          for (const [last, to] of kept.entries())
-            if (last >= first)
-              expect(last - first + 1).toBeLessThanOrEqual(
-                rate.burst + ((to - from) * rate.calls) / rate.periodMs,
-              );
-      }),
-    );
-  });
-
-  test('grant the whole burst after a rest', () => {
-    fc.assert(
-      fc.property(paces, (rate) => {
-        const moves = Array.from({ length: rate.burst + 1 }, () => ({ wait: 0, giveBack: false }));
-        expect(live({ ...unlimited, rate }, moves).kept).toHaveLength(rate.burst);
-      }),
-    );
-  });
-
-  test('lose nothing by rounding: a call every three and a third milliseconds, time and again', () => {
-    const limits = { ...unlimited, rate: { calls: 3, periodMs: 10, burst: 1 } };
-    let state: AccountState = nothingCounted;
-    let granted = 0;
-    for (let ms = 0; ms < 20_000; ms += 1) {
-      const asked = ask(state, START + ms, limits, 0);
-      state = asked.state;
-      if (asked.decision.granted) granted += 1;
-    }
-    // A burst of one cannot save what comes between two milliseconds.
-    expect(granted).toBe(5_000);
-  });
+test('a rate loses nothing by rounding: a call every three and a third milliseconds, time and again', () => {
+  const limits = { ...unlimited, rate: { calls: 3, periodMs: 10, burst: 1 } };
+  const { kept } = live(
+    limits,
+    Array.from({ length: 20_000 }, () => ({ wait: 1, giveBack: false })),
+  );
+  // A burst of one cannot save what comes between two milliseconds.
+  expect(kept).toHaveLength(5_000);
 });
 
-describe('three limits together', () => {
+test('three limits take from all or from none, and name the one that takes longest', () => {
   const limits: Limits = {
     quota: { calls: 2, periodMs: 60_000, kind: 'fixed' },
     rate: { calls: 1, periodMs: 1_000, burst: 1 },
     concurrency: 2,
   };
-  const asking = (state: AccountState, at: number, running = 0) => ask(state, at, limits, running);
-
-  test('take from all or from none: what one refuses costs nothing elsewhere', () => {
-    const first = asking(nothingCounted, START);
-    const tooSoon = asking(first.state, START + 1);
-    expect(tooSoon.decision).toEqual({ granted: false, limit: 'rate', readyAt: START + 1_000 });
-    const tooMany = asking(tooSoon.state, START + 1_000, 2);
-    expect(tooMany.decision).toMatchObject({ granted: false, limit: 'concurrency' });
-    expect(asking(tooMany.state, START + 1_000).decision).toMatchObject({ granted: true, remaining: 0 });
-  });
-
-  test('name the one that takes longest', () => {
-    const first = asking(nothingCounted, START);
-    const second = asking(first.state, START + 1_000);
-    expect(asking(second.state, START + 1_001, 2).decision).toEqual({
-      granted: false,
-      limit: 'quota',
-      readyAt: START + 60_000,
-    });
-  });
+  let state = nothingCounted;
+  const asking = (at: number, running = 0) => {
+    const taken = takeCall(state, START + at, limits, running);
+    ({ state } = taken);
+    return taken.exceeded;
+  };
+  expect(asking(0)).toBe(null);
+  expect(asking(1)).toEqual({ limit: 'rate', readyAt: START + 1_000 });
+  expect(asking(1_000, 2)).toMatchObject({ limit: 'concurrency' });
+  expect(asking(1_000)).toBe(null);
+  expect(quotaAt(state, START + 1_000, limits).remaining).toBe(0);
+  expect(asking(1_001, 2)).toEqual({ limit: 'quota', readyAt: START + 60_000 });
 });

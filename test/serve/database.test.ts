@@ -8,7 +8,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openServeDatabase, serveFile } from '../../src/serve/access/database.ts';
 import { openKeyring } from '../../src/serve/access/keyring.ts';
@@ -43,33 +43,35 @@ test('a database that was begun and left empty, as by a crash, is gone on with',
   expect(keyring.list()).toHaveLength(1);
 });
 
-test.each([
-  [99, /serve\.db: written by a newer market-mirror .*upgrade/],
-  [3, /serve\.db: written by an older market-mirror .*create its keys anew/],
-])('a database of version %s is left alone: 78', (version, message) => {
-  const { dir, keyring } = setupKeys();
-  keyring.close();
-  const database = new Database(serveFile(dir));
-  database.pragma(`user_version = ${version}`);
-  database.close();
-  expect(() => openKeyring(dir)).toThrow(failure('config', message));
-});
-
-test('a database of something else is left alone: 74', () => {
-  const dir = memoryFolder();
-  const other = new Database(serveFile(dir));
-  other.exec('CREATE TABLE songs (name TEXT)');
-  other.close();
-  expect(() => openKeyring(dir)).toThrow(failure('disk', /is not the database of serve: move it away/));
-  expect(new Database(serveFile(dir)).prepare('SELECT count(*) FROM songs').pluck().get()).toBe(0);
-});
-
-test('what is no database, or a link to one, is left alone: 74', () => {
-  const [text, link] = [memoryFolder(), memoryFolder()];
-  writeFileSync(serveFile(text), 'no database at all, but longer than the head of one would be '.repeat(20));
-  expect(() => openKeyring(text)).toThrow(failure('disk', /is not a database: move it away/));
-  symlinkSync(serveFile(memoryFolder()), serveFile(link));
-  expect(() => openKeyring(link)).toThrow(failure('disk', /is a symbolic link/));
+test('a database of another version, of something else, what is none, or a link to one, is left alone: 78 and 74', () => {
+  const folderWith = (make: (file: string) => void) => {
+    const dir = memoryFolder();
+    make(serveFile(dir));
+    return dir;
+  };
+  const version = (number: number) =>
+    folderWith((file) => {
+      openKeyring(dirname(file)).close();
+      const database = new Database(file);
+      database.pragma(`user_version = ${number}`);
+      database.close();
+    });
+  const songs = folderWith((file) => new Database(file).exec('CREATE TABLE songs (name TEXT)').close());
+  for (const [dir, kind, message] of [
+    [version(99), 'config', /serve\.db: written by a newer market-mirror .*upgrade/],
+    [version(3), 'config', /serve\.db: written by an older market-mirror .*create its keys anew/],
+    [songs, 'disk', /is not the database of serve: move it away/],
+    [
+      folderWith((file) => writeFileSync(file, 'no database at all, but long '.repeat(50))),
+      ...(['disk', /is not a database: move it away/] as const),
+    ],
+    [
+      folderWith((file) => symlinkSync(serveFile(memoryFolder()), file)),
+      ...(['disk', /is a symbolic link/] as const),
+    ],
+  ] as const)
+    expect(() => openKeyring(dir)).toThrow(failure(kind, message));
+  expect(new Database(serveFile(songs)).prepare('SELECT count(*) FROM songs').pluck().get()).toBe(0);
 });
 
 test('a damaged database says so: 74', () => {

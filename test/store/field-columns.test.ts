@@ -14,16 +14,6 @@ const strange = [
   ...['é', '😀', '__proto__'],
 ];
 
-it('plain names are written plainly', () => {
-  expect(jsonPath(['pnl', 'realizedUsd'])).toBe('$.pnl.realizedUsd');
-});
-
-it.each(strange)('SQLite finds the value of a field named %j, and of one within it', (name) => {
-  const extract = new Database(':memory:').prepare('SELECT json_extract(?, ?)').pluck();
-  expect(extract.get(JSON.stringify({ x: 0, [name]: 7 }), jsonPath([name]))).toBe(7);
-  expect(extract.get(JSON.stringify({ a: { [name]: { b: 7 } } }), jsonPath(['a', name, 'b']))).toBe(7);
-});
-
 it('SQLite finds the value of a field of any name, on the way of any names', () => {
   const extract = new Database(':memory:').prepare('SELECT json_extract(?, ?)').pluck();
   const name = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom(...strange));
@@ -40,50 +30,34 @@ it('SQLite finds the value of a field of any name, on the way of any names', () 
       expect(extract.get(JSON.stringify(row), jsonPath(path))).toBe(7);
       expect(pathAround(jsonPath(path))).toBe(jsonPath(path.slice(0, -1)));
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
-});
-
-it.each(strange)('the object around a field is found, whatever its name is: %j', (name) => {
-  expect(pathAround(jsonPath(['a', name]))).toBe('$.a');
-  expect(pathAround(jsonPath([name, 'a']))).toBe(jsonPath([name]));
-  expect(pathAround(jsonPath([name]))).toBe('$');
 });
 
 const name = (path: string[], ...taken: string[]) => columnName(path, new Set(taken));
 
 it.each([
   [['priceUsd'], 'price_usd'],
-  [['price_usd'], 'price_usd'],
   [['pnl', 'realizedUsd'], 'pnl_realized_usd'],
   [['HTMLParser', 'userID'], 'html_parser_user_id'],
-  [['trades30d'], 'trades30d'],
-  [['change', 'h24'], 'change_h24'],
   [['market cap (USD)'], 'market_cap_usd'],
   [['a.b', 'c-d'], 'a_b_c_d'],
   [['größeÄnderung'], 'größe_änderung'],
-  [['柴犬'], '柴犬'],
 ])('%j is named %s', (path, expected) => {
   expect(name(path)).toBe(expected);
 });
 
 it.each<[string, string[], string, string[]?]>([
   ['never begins with an underscore, as the columns of the mirror itself do', ['_key'], 'key'],
-  ['never begins with an underscore', ['__proto__', '_walk_id'], 'proto_walk_id'],
   ['is a name where nothing of the field’s own can be one', [''], 'field'],
-  ['is a name where nothing of the field’s own can be one', ['"; --'], 'field'],
   ['is a name where nothing of the field’s own can be one', ['😀'], 'field_2', ['field']],
   ['begins with no digit', ['24hVolume'], 'field_24h_volume'],
   ['is no word of SQL', ['order'], 'order_'],
-  ['is no word of SQL', ['Group'], 'group_'],
-  ['hides not the number of a row', ['rowid'], 'rowid_'],
   ['hides not truth', ['true'], 'true_'],
   ['may hold a word of SQL', ['order', 'by'], 'order_by'],
   ['is not taken twice', ['a', 'b'], 'a_b_2', ['a_b']],
-  ['is not taken twice', ['aB'], 'a_b_3', ['a_b', 'a_b_2']],
   ['is not taken twice', ['order'], 'order_2', ['order_']],
   ['is of a length that people read', ['x'.repeat(1_000_000)], 'x'.repeat(60)],
-  ['is of a length that people read', ['A'.repeat(500), 'b'], 'a'.repeat(60)],
 ])('%s', (_, path, expected, others = []) => {
   expect(name(path, ...others)).toBe(expected);
 });
@@ -135,25 +109,5 @@ describe('a new column', () => {
     await bench.mirrorRows('news', '{"id":"a","title":"x"}');
     expect(others()).toEqual(before);
     expect(bench.sql('SELECT id FROM theirs')).toEqual([{ id: 'a' }]);
-  });
-
-  it('comes while others read, who see it from their next statement on', async () => {
-    const bench = await setupRows();
-    await bench.mirrorRows('news', '{"id":"a"}', '{"id":"b"}');
-    const reader = new Database(bench.store.file, { readonly: true });
-    const all = reader.prepare<[], Record<string, unknown>>('SELECT * FROM news ORDER BY _key');
-    const reading = all.iterate();
-    expect(reading.next().value).toMatchObject({ id: 'a' });
-    await bench.mirrorRows('news', '{"id":"a","title":"x"}', '{"id":"b"}');
-    const rest = [...reading];
-    expect(rest).toMatchObject([{ id: 'b' }]);
-    expect(rest[0]).not.toHaveProperty('title');
-    expect(all.all()).toMatchObject([
-      { id: 'a', title: 'x' },
-      { id: 'b', title: null },
-    ]);
-    bench.store.governor.transact(() => ({ state: { learnt: 1 }, result: null }));
-    expect(bench.store.governor.transact((state) => ({ state, result: state }))).toEqual({ learnt: 1 });
-    reader.close();
   });
 });

@@ -35,11 +35,6 @@ describe('a field that no specification names', () => {
     expect(bench.sql('SELECT id, title, lang FROM news')).toEqual([{ id: 'a', title: 'new', lang: 'en' }]);
   });
 
-  it('has it in a table of snapshots as well', async () => {
-    const bench = await setup({ walked: ['usage'] });
-    expect(bench.sql('SELECT quota_limit FROM usage')).toEqual([{ quota_limit: expect.any(Number) }]);
-  });
-
   it('is described with its path, its types, whether it can be null, and an example', async () => {
     const bench = await setupRows();
     await bench.mirrorRows(
@@ -55,37 +50,6 @@ describe('a field that no specification names', () => {
       { column: 'none', path: '$.none', types: '[]', nullable: 1, example: null },
       { column: 'text', path: '$.text', types: '["string"]', nullable: 1, example: cut },
       { column: 'o_x_y', path: '$.o."x y"', types: '["array"]', nullable: 0, example: '[true]' },
-    ]);
-  });
-
-  it('is none where it is null and other rows have an object, whose members have columns', async () => {
-    const bench = await setupRows();
-    await bench.mirrorRows('news', '{"id":"a","token":{"x":1}}', '{"id":"b","token":null}');
-    await bench.mirrorRows('news', '{"id":"b","token":null}');
-    expect(fieldsOf(bench).map(({ column }) => column)).toEqual(['id', 'token_x']);
-  });
-
-  it('can be null as soon as one row lacks it, now or before', async () => {
-    const bench = await setupRows();
-    const nullable = () =>
-      Object.fromEntries(fieldsOf(bench).map((field) => [field['column'], field['nullable']]));
-    await bench.mirrorRows('news', '{"id":"a","x":1}');
-    expect(nullable()).toEqual({ id: 0, x: 0 });
-    await bench.mirrorRows('news', '{"id":"a","y":1}');
-    expect(nullable()).toEqual({ id: 0, x: 1, y: 1 });
-  });
-
-  it('was first and last seen when a walk met it', async () => {
-    const bench = await setupRows();
-    const at = () => new Date(bench.clock.now()).toISOString();
-    const first = at();
-    await bench.mirrorRows('news', '{"id":"a","x":1}');
-    bench.clock.advance(60_000);
-    const second = at();
-    await bench.mirrorRows('news', '{"id":"a"}');
-    expect(bench.sql('SELECT "column", first_seen_at, last_seen_at FROM fields')).toEqual([
-      { column: 'id', first_seen_at: first, last_seen_at: second },
-      { column: 'x', first_seen_at: first, last_seen_at: first },
     ]);
   });
 
@@ -148,13 +112,6 @@ print(json.dumps(list(rows)))`;
   });
 });
 
-it('a name hides no field that came in an earlier walk', async () => {
-  const bench = await setupRows();
-  await bench.mirrorRows('news', '{"id":"a","b":1}');
-  await bench.mirrorRows('news', '{"id":"a","b":1,"B":2}');
-  expect(bench.sql('SELECT b, b_2 FROM news')).toEqual([{ b: 1, b_2: 2 }]);
-});
-
 describe('too much of everything', () => {
   it('in one row: 300 of its fields become columns, the rest stays in _body, and that is said', async () => {
     const bench = await setupRows();
@@ -183,30 +140,6 @@ describe('too much of everything', () => {
     expect(bench.sql('SELECT held FROM news WHERE id = 7')).toEqual([
       { held: '{"t14":{"n":1},"t15":{"n":2}}' },
     ]);
-  });
-
-  it('in an object that becomes a map little by little: it gets one column from then on', async () => {
-    const bench = await setupRows();
-    const members = (count: number) => Array.from({ length: count }, (_, at) => `"t${at}":1`).join();
-    await bench.mirrorRows('news', `{"id":"a","held":{${members(30)}}}`);
-    expect(fieldsOf(bench)).toHaveLength(31);
-    await bench.mirrorRows('news', '{"id":"a","held":{"t30":{"x":1,"y":2}}}');
-    expect(fieldsOf(bench).map(({ column }) => column)).toContainEqual('held');
-    expect(fieldsOf(bench)).toHaveLength(32);
-    const reason = 'more than 30 members: kept as one column of JSON';
-    expect(bench.sql(`SELECT path, detail FROM drift WHERE kind = 'no-column'`)).toEqual([
-      { path: '$.held', detail: reason },
-    ]);
-  });
-
-  it('in nested objects: they stand back where there is no room for all', async () => {
-    const bench = await setupRows();
-    const nested = [...'abcdefghijk'].map(
-      (name) => `"${name}":{${Array.from({ length: 30 }, (_, at) => `"f${at}":1`).join()}}`,
-    );
-    await bench.mirrorRows('news', `{"id":"a",${nested.join()},"last":7}`);
-    expect(bench.sql('SELECT last FROM news')).toEqual([{ last: 7 }]);
-    expect(fieldsOf(bench)).toHaveLength(300);
   });
 
   it('in a name as long as a book: it gets no column, and that is said', async () => {

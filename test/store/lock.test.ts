@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { holderNote, livingHolder } from '../../src/store/read.ts';
-import { describeHolder, isLock, type Lock, tryLock } from '../../src/store.ts';
+import { isLock, type Lock, tryLock } from '../../src/store.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
 import { nodeOfSources, sourceAddress } from '../helpers/sources.ts';
 
@@ -49,40 +49,6 @@ test('a holder keeps its lock while it is paused, and holds and says nothing onc
   expect([livingHolder(dir, 'news'), holderNote(dir, 'news')]).toEqual([process.pid, null]);
 });
 
-test('a note that is as long as can be leaves nothing behind when a shorter one takes its place', () => {
-  const dir = temporaryFolder();
-  const lock = tryLock(dir, 'news') as Lock;
-  for (const word of ['é'.repeat(3_000), '{"queue":"ünreachable"}', null]) {
-    lock.note(word);
-    expect(holderNote(dir, 'news')).toBe(word);
-  }
-});
-
-test.each([
-  ['was shown before', 'Redis is away'],
-  ['was not', null],
-])('a note after the lock was let go is written nowhere, whether one %s', (_, before) => {
-  const dir = temporaryFolder();
-  const lock = tryLock(dir, 'news') as Lock;
-  if (before) lock.note(before);
-  lock.release();
-  lock.note('too late');
-  expect(readdirSync(join(dir, 'locks'))).toEqual(['news']);
-});
-
-test('who holds a lock is said, also in the moment in which its holder has not written its number yet', () => {
-  const dir = temporaryFolder();
-  const lock = tryLock(dir, 'news');
-  expect(isLock(lock)).toBe(true);
-  const words = () => {
-    const found = tryLock(dir, 'news');
-    return isLock(found) ? null : describeHolder(found);
-  };
-  expect(words()).toBe(`process ${process.pid}`);
-  rmSync(join(dir, 'locks/news.pid'));
-  expect(words()).toBe('another process');
-});
-
 test('who only looks keeps nobody from a lock', async () => {
   const dir = temporaryFolder();
   (tryLock(dir, 'news') as Lock).release();
@@ -101,10 +67,4 @@ test('who only looks keeps nobody from a lock', async () => {
     expect(tryLock(dir, 'news')).toEqual({ holder: process.pid });
     (lock as Lock).release();
   }
-});
-
-test('a look at a folder without locks makes none', () => {
-  const dir = temporaryFolder();
-  expect(livingHolder(dir, 'news')).toBe(null);
-  expect(existsSync(join(dir, 'locks'))).toBe(false);
 });

@@ -79,22 +79,13 @@ test('a database that may only be read is a failure of the disk, and stays as it
 });
 
 test.each([
-  ['SQLITE_FULL', 'disk'],
   ['SQLITE_READONLY_DBMOVED', 'disk'],
-  ['SQLITE_IOERR_WRITE', 'disk'],
   ['SQLITE_CORRUPT', 'disk'],
   ['SQLITE_BUSY_SNAPSHOT', 'incomplete'],
 ])('%s is told as %s', (code, kind) => {
   const told = storeFailure(new Database.SqliteError('no', code), '/data/mirror.db');
   expect(told).toBeInstanceOf(Failure);
   expect(told).toMatchObject({ kind, message: expect.stringContaining('/data/mirror.db') });
-});
-
-test('what is no failure of the disk passes through', () => {
-  const bug = new TypeError('x is not a function');
-  expect(storeFailure(bug, 'file')).toBe(bug);
-  const constraint = new Database.SqliteError('no', 'SQLITE_CONSTRAINT');
-  expect(storeFailure(constraint, 'file')).toBe(constraint);
 });
 
 test('a damaged database is told, never made anew', async () => {

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { faults } from '../../model-api/index.ts';
 import { isoTime } from '../../src/base/clock.ts';
 import { lookBack } from '../../src/reading/query/as-of.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
-import { change, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { keepFor, passDays } from './support.ts';
@@ -123,26 +121,5 @@ describe('refused rows and differences', () => {
     await bench.mirror('ai-signals');
     expect(await pruneAfter(89)).toEqual([1, 0]);
     expect(await pruneAfter(2)).toEqual([0, 0]);
-  });
-
-  test('go though nothing proves a list, once a whole walk no longer refuses them; a renewal is none', async () => {
-    const bench = await setup({ rows: 150 });
-    const upstream = bench.upstream('ai-signals');
-    change(120, { confidence: 'high' })(upstream);
-    await bench.mirror('ai-signals');
-    bench.clock.advance(HOUR);
-    expect(await bench.mirror('ai-signals')).toMatchObject({ renewalOf: 1 });
-    const prune = () => {
-      passDays(bench, 91);
-      bench.store.prune(bench.job('ai-signals'), keepFor({ records: 90 }));
-      return kept(bench, 'quarantine');
-    };
-    expect(prune()).toBe(1);
-    bench.model.faults = [() => [faults.changingTotal()]];
-    expect(await bench.mirror('ai-signals')).toMatchObject({ verdict: 'union', quarantined: 1 });
-    expect(prune()).toBe(1);
-    remove(120)(upstream);
-    expect(await bench.mirror('ai-signals')).toMatchObject({ verdict: 'union', quarantined: 0 });
-    expect(prune()).toBe(0);
   });
 });

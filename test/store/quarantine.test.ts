@@ -8,7 +8,6 @@ import { change, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { provenIn } from '../helpers/proven.ts';
 import { setup } from '../helpers/setup.ts';
-import { setupRows } from './support.ts';
 
 const MINUTE = 60_000;
 const job = 'ai-signals';
@@ -54,17 +53,6 @@ describe('a row that breaks the contract', () => {
         ]),
       },
     ]);
-  });
-
-  it('is counted when it comes again, and forgotten by none that came before', async () => {
-    const { bench, keys } = await setupRefusing(1);
-    bench.clock.advance(MINUTE);
-    await bench.mirror(job);
-    const [row] = bench.sql<{ first: string; last: string }>(
-      'SELECT first_seen_at AS first, last_seen_at AS last FROM quarantine',
-    );
-    expect(Date.parse(row?.last ?? '') - Date.parse(row?.first ?? '')).toBeGreaterThanOrEqual(MINUTE);
-    expect(quarantined(bench)).toEqual([{ key: keys[0], times: 2, resolved: 0 }]);
   });
 
   it('is resolved once it comes and fits, also by a walk that proves nothing of the others', async () => {
@@ -121,15 +109,6 @@ describe('a row that breaks the contract', () => {
       { key: null, times: 1, resolved: 0 },
     ]);
   });
-
-  it('is known again without a key and a contract by its text', async () => {
-    const bench = await setupRows();
-    const [fits, one, two] = ['{"id":1}', '{"text":"\\ud800","n":1}', '5'] as const;
-    for (let walk = 0; walk < 3; walk += 1) await bench.mirrorRows('news', fits, one, two);
-    expect(quarantined(bench)).toEqual(Array(2).fill({ key: null, times: 3, resolved: 0 }));
-    await bench.mirrorRows('news', fits);
-    expect(quarantined(bench)).toEqual(Array(2).fill({ key: null, times: 3, resolved: 1 }));
-  });
 });
 
 describe('a dataset of which no row fits', () => {
@@ -153,12 +132,6 @@ describe('a dataset of which no row fits', () => {
     expect(bench.sql('SELECT count(*) AS rows FROM quarantine WHERE resolved_at IS NULL')).toEqual([
       { rows: 0 },
     ]);
-  });
-
-  it('is not one of which no row further down fits: those are refused, the rest is mirrored', async () => {
-    const bench = await setup({ rows: 350 });
-    for (const row of bench.upstream(job).rows.slice(100, 250)) row['confidence'] = 'high';
-    expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', inserted: 200, quarantined: 150 });
   });
 });
 
@@ -241,27 +214,6 @@ describe('a retry after a fix of the contract', () => {
       expect(changes.of(bench.job(job), proof)).toEqual(expected);
       expect(changes.since(bench.job(job), expected ? (told?.lastSeq ?? 0) : seq)).toEqual(expected);
     }
-  });
-
-  it('gives new fields their columns and says what else is new', async () => {
-    const bench = await setupRows();
-    await bench.mirrorRows('news', '{"id":1}', '{"id":2,"lang":"\\ud800"}');
-    bench.tamper(`UPDATE quarantine SET body = '{"id":2,"lang":"en"}'`);
-    expect(retryRefused(bench.job('news'), bench.store)).toMatchObject({ mirrored: 1 });
-    expect(bench.sql('SELECT id, lang FROM news ORDER BY id')).toEqual([
-      { id: 1, lang: null },
-      { id: 2, lang: 'en' },
-    ]);
-  });
-
-  it('mirrors a snapshot as of when it was taken', async () => {
-    const bench = await setup({ rows: 3, walked: ['usage'] });
-    bench.tamper(`INSERT INTO quarantine (job, identity, body, problems, walk_id, first_seen_at, last_seen_at)
-      VALUES ('usage', 'x', '{"used":7}', '[]', 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z')`);
-    expect(retryRefused(bench.job('usage'), bench.store)).toMatchObject({ mirrored: 1 });
-    expect(bench.sql('SELECT _fetched_at, used FROM usage WHERE used IS NOT NULL')).toEqual([
-      { _fetched_at: '2026-01-01T00:00:00.000Z', used: 7 },
-    ]);
   });
 
   it('is one transaction: where a row cannot be written, none is, and the quarantine stays', async () => {

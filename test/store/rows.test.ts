@@ -67,12 +67,6 @@ describe('a row', () => {
     }
   });
 
-  it('that is null where it had a value has changed, and the other way round', () => {
-    const { put } = open('ai-signals');
-    for (const regime of [null, 'calm', null])
-      expect(put('s-1', signalValues({ regime })).change).not.toBe('none');
-  });
-
   it('that comes back is the same row: it was first seen when it was', () => {
     const { put, remove, row } = open('news');
     put('k', { _body: '{"a":1}' }, 't1');

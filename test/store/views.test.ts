@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/base/clock.ts';
-import { loadJobs } from '../../src/job/load.ts';
 import { openStore } from '../../src/store.ts';
 import { change, insert, remove } from '../helpers/edits.ts';
 import { noteGlance } from '../helpers/glance-row.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
-import { setupRows } from './support.ts';
 
 const MINUTE = 60_000;
 
@@ -41,24 +39,6 @@ describe('the view freshness', () => {
     expect(bench.sql(`SELECT status, last_error, complete_as_of FROM freshness WHERE job = 'news'`)).toEqual([
       { status: 'failed', last_error: expect.stringContaining('broke its contract'), complete_as_of: proven },
     ]);
-  });
-
-  it.each([
-    [600, 600],
-    [0, 0],
-    // Rounding, or another process that read the clock first.
-    [-1, 0],
-    // Ahead: nobody knows how old it is, and a negative age would pass for fresh.
-    [-3, null],
-    [-3 * 86_400, null],
-  ])('says the age in seconds as of when it is asked: of a walk %s s ago, %s', async (ago, expected) => {
-    const bench = await setup({ rows: 3, walked: ['usage'] });
-    bench.tamper(`UPDATE walks SET started_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '${-ago} seconds')`);
-    const [row] = bench.sql<{ age: number | null; passes: number | null }>(
-      `SELECT age_seconds AS age, age_seconds < 599 AS passes FROM freshness WHERE job = 'usage'`,
-    );
-    if (expected === null) expect(row).toEqual({ age: null, passes: null });
-    else expect(Math.abs((row?.age ?? Number.NaN) - expected)).toBeLessThan(1);
   });
 });
 
@@ -94,17 +74,6 @@ describe('what freshness says was seen', () => {
       bench.clock.advance(MINUTE);
       noteGlance(bench, { job: 'news', status });
       expect(seenOf(bench)).toMatchObject({ seen_as_of: seen });
-    }
-  });
-
-  it('leaves status and error to the latest walk', async () => {
-    const bench = await setup({ rows: 3, walked: ['news'] });
-    bench.model.faults = [when({}, faults.members({ rows: 5 }))];
-    await expect(bench.mirror('news')).rejects.toMatchObject({ kind: 'contract' });
-    const walk = { status: 'failed', last_error: expect.stringContaining('broke its contract') };
-    for (const status of ['complete', 'waiting'] as const) {
-      noteGlance(bench, { job: 'news', status, error: 'of the glance' });
-      expect(seenOf(bench)).toMatchObject(walk);
     }
   });
 
@@ -202,43 +171,12 @@ describe('columns that change while their record does not', () => {
   });
 });
 
-describe('rows without a key', () => {
-  const rows = ['{"url":"u1","title":"a","source":"s"}', '{"url":"u2","title":"b","source":"s"}'];
-
-  it('have neither duplicates nor false history, whatever the order of rows and members', async () => {
-    const bench = await setupRows();
-    await bench.mirrorRows('news', ...rows);
-    const turned = ['{"source":"s","title":"b","url":"u2"}', ' {"title":"a", "url":"u1","source":"s"}'];
-    for (const told of [turned, rows, turned])
-      expect(await bench.mirrorRows('news', ...told)).toMatchObject({
-        inserted: 0,
-        updated: 0,
-        deleted: 0,
-        verdict: 'verified',
-      });
-    expect(bench.sql('SELECT _body FROM news ORDER BY url')).toEqual(rows.map((_body) => ({ _body })));
-    expect(bench.sql('SELECT * FROM news_history')).toEqual([]);
-  });
-});
-
 it('opening a mirror again changes nothing in its schema', async () => {
   const bench = await setup({ rows: 3, walked: ['news'] });
   const version = () => bench.sql('PRAGMA schema_version');
   const before = version();
   bench.reopen();
   expect(version()).toEqual(before);
-});
-
-it('every walked table has its history, and no snapshot has one', async () => {
-  const bench = await setup({ rows: 0 });
-  const triggers = bench
-    .sql(`SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY name`)
-    .map(({ name }) => name);
-  const tables = (await loadJobs())
-    .filter(({ history }) => history)
-    .map(({ name }) => name.replace('-', '_'));
-  expect(tables).toHaveLength(4);
-  expect(triggers).toEqual(tables.flatMap((table) => [`${table}_removed`, `${table}_superseded`]).sort());
 });
 
 it('a view that no job declares any longer goes, and one that a user made stays', async () => {

@@ -110,16 +110,6 @@ test('walks that broke off stay until a later one reads all, since rows may be m
   expect(prune()).toEqual([1, 3]);
 });
 
-test('the first walk stays, though it found nothing, since it tells since when there is a mirror', async () => {
-  const bench = await setup({ rows: 0 });
-  for (let day = 0; day < 6; day += 1) {
-    await bench.mirror('news');
-    bench.clock.advance(DAY);
-  }
-  bench.store.prune(bench.job('news'), keepFor({ records: 1 }));
-  expect(idsOf(bench, 'news')).toEqual([1, 6]);
-});
-
 test('glances go like walks, once a later walk has read all', async () => {
   const bench = await setup({ rows: 10 });
   const glances = (count: number) => Array.from({ length: count }, () => noteGlance(bench, { job: 'news' }));
@@ -130,28 +120,6 @@ test('glances go like walks, once a later walk has read all', async () => {
   const after = glances(2);
   bench.store.prune(bench.job('news'), keepFor({ records: 1 }));
   expect(idsOf(bench, 'news')).toEqual([1, last.id, ...after]);
-});
-
-test('a walk says how many rows glances have brought since the walk before; a glance says that of no others', async () => {
-  const bench = await setup({ rows: 150, walked: ['news'] });
-  const { rows, make } = bench.upstream('news');
-  for (const news of [9, 2]) {
-    rows.unshift(...make(news));
-    expect(await bench.glance('news')).toMatchObject({ inserted: news, glanced: 0 });
-  }
-  rows.splice(130, 0, ...make(3));
-  expect(await bench.mirror('news')).toMatchObject({ inserted: 3, glanced: 11 });
-  expect(await bench.mirror('news')).toMatchObject({ inserted: 0, glanced: 0 });
-});
-
-test('a store that has nothing to forget writes nothing', async () => {
-  const bench = await setupPaged();
-  await live(bench, 3);
-  const keep = keepFor({ records: 90, history: 90 });
-  pruneAll(bench, keep);
-  bench.tamper('PRAGMA wal_checkpoint(TRUNCATE)');
-  pruneAll(bench, keep);
-  expect(bench.sql<{ frames: number }>('PRAGMA wal_checkpoint')[0]).toMatchObject({ log: 0 });
 });
 
 test('a walk that is given up keeps the ages that it has read', async () => {

@@ -9,8 +9,6 @@ describe('the key of a list without a contract, on its first page', () => {
   it.each<[string, string[], string[]]>([
     ['id', ['{"slug":"a","id":7}', '{"slug":"b","id":"x"}'], ['7', 'x']],
     ['_id', ['{"_id":"a"}', '{"_id":"b"}'], ['a', 'b']],
-    ['uuid', ['{"paid":1,"UUID":"a"}', '{"paid":2,"UUID":"b"}'], ['a', 'b']],
-    ['guid', ['{"guid":"a"}', '{"guid":"b"}'], ['a', 'b']],
     [
       'another of these where the first is shared',
       ['{"id":1,"uuid":"a"}', '{"id":1,"uuid":"b"}'],
@@ -29,36 +27,16 @@ describe('the key of a list without a contract, on its first page', () => {
     ['one row lacks it', ['{"id":1}', '{"x":1}']],
     ['it is null in one row', ['{"id":1}', '{"id":null}']],
     ['it is no scalar', ['{"id":{"a":1}}', '{"id":{"a":2}}']],
-    ['it is empty', ['{"id":""}', '{"id":"a"}']],
     ['it is a fraction', ['{"id":1.5}', '{"id":2.5}']],
-    ['its digits are not written out', ['{"id":1e20}', '{"id":2e20}']],
     ['two rows share it', ['{"id":1,"a":1}', '{"id":1,"a":2}']],
     ['its name only looks like one', ['{"address":"0xA"}', '{"address":"0xB"}']],
-    ['its name only ends like one', ['{"paid":1}', '{"paid":2}']],
   ])('is a digest of the row where %s', (_, rows) => {
     expect(checkNews(rows).shape?.key).toBeNull();
     expect(keysOf(...rows)).toEqual(rows.map(() => isDigest));
   });
-
-  it('is found in the rows that are fit to be kept', () => {
-    const { shape, keys } = checkNews(['5', '{"id":"a"}', '{"id":"b","t":"\\ud800"}']);
-    expect(shape?.key).toEqual([['id']]);
-    expect(keys).toEqual([null, 'a', 'b']);
-  });
-
-  it('is not looked for as long as no row is fit', () => {
-    for (const rows of [[], ['1', 'null', '[]']])
-      expect(checkNews(rows).shape).toMatchObject({ key: null, hasLookedForKey: false });
-  });
 });
 
 describe('rows without a key', () => {
-  it('are the same whatever the order of their members and the spelling of their numbers', () => {
-    const [one, two, other] = keysOf('{"a":1,"b":{"c":1,"d":2}}', '{"b":{"d":2,"c":1.0},"a":1}', '{"a":2}');
-    expect(one).toBe(two);
-    expect(other).not.toBe(one);
-  });
-
   it('differ by the last digit of a large number', () => {
     expect(new Set(keysOf('{"a":12345678901234567890}', '{"a":12345678901234567891}')).size).toBe(2);
   });
@@ -140,7 +118,6 @@ describe('a row as it is kept', () => {
 
   it.each<[string, string, string]>([
     ['a number', '5', 'an object'],
-    ['an array', '[{"id":1}]', 'an object'],
     ['a text with a lone surrogate', '{"id":1,"a":"\\ud800"}', 'well-formed Unicode'],
     ['a name with a lone surrogate', '{"id":1,"\\ud800":1}', 'well-formed Unicode'],
     [
@@ -158,10 +135,5 @@ describe('a row as it is kept', () => {
   it('is refused where it nests a hundred thousand levels deep, and kept whole', () => {
     const row = `{"id":1,"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
     expect(checkNews([row]).refused).toMatchObject([{ body: row, key: null }]);
-  });
-
-  it('is refused under no key where the key itself cannot be kept, or no field is the key', () => {
-    expect(checkNews(['{"id":"a"}', '{"id":"\\ud800"}']).keys).toEqual(['a', null]);
-    expect(checkNews(['{"x":1}', '{"null":"a","x":"\\ud800"}']).keys).toEqual([isDigest, null]);
   });
 });

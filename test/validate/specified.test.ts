@@ -37,15 +37,6 @@ describe('a row that breaks the contract', () => {
     expect(checkSignals(signalPage([null, 'x', [1]])).keys).toEqual([null, null, null]);
   });
 
-  it('leaves the rows beside it alone', () => {
-    const page = checkSignals(
-      signalPage([signal({ id: 'a' }), signal({ id: 'b', asset: 1 }), signal({ id: 'c' })]),
-    );
-    expect(page.accepted.map(({ key }) => key)).toEqual(['a', 'c']);
-    expect(page.keys).toEqual(['a', 'b', 'c']);
-    expect(page.received).toBe(3);
-  });
-
   it('is refused for a number too large, in a field or in a property nobody listed', () => {
     expect(check({}, (text) => text.replace('"confidence":0.7', '"confidence":1e400')).refused).toMatchObject(
       [{ problems: [{ path: 'confidence', received: 'a number too large' }] }],
@@ -92,13 +83,6 @@ describe('a row that differs from the contract only softly', () => {
     );
   });
 
-  it('is refused under its last id where it names a member twice, as elsewhere', () => {
-    const { refused } = check({ more: 5 }, (text) => text.replace('"id":', '"id":"first","id":'));
-    expect(refused).toMatchObject([
-      { key: 's-1', problems: [{ path: 'id', expected: 'each name once in an object' }] },
-    ]);
-  });
-
   it('keeps the text of such a property with plain names, each once', () => {
     const withMore = (more: string) =>
       check({ more: 5 }, (text) => text.replace('"more":5', `"more":${more}`));
@@ -122,41 +106,12 @@ describe('a row that differs from the contract only softly', () => {
       { kind: 'new-value', path: 'assetClass', detail: 'x'.repeat(100), times: 1 },
     ]);
   });
-
-  it('lands with a number out of range', () => {
-    const { accepted, drifts } = check({ quality: { ...quality, ageSeconds: -3 } });
-    expect(accepted[0]?.values['quality_age_seconds']).toBe(-3);
-    expect(drifts).toMatchObject([{ kind: 'out-of-range', path: 'quality.ageSeconds' }]);
-  });
-
-  it('is counted with the other rows of the page that differ so', () => {
-    const page = checkSignals(signalPage([signal({ id: 'a', x: 1 }), signal({ id: 'b', x: 2 })]));
-    expect(page.drifts).toEqual([{ kind: 'extra-property', path: 'x', detail: '', times: 2 }]);
-  });
-
-  it('does not change any prototype', () => {
-    const text = (changes: string) =>
-      signalPage([signal({ quality: { ...quality, P: 1 }, Q: 2 })])
-        .replace('"P":1', changes)
-        .replace('"Q":2', changes);
-    const { accepted } = checkSignals(text('"__proto__":{"polluted":true}'));
-    expect(accepted[0]?.values['extra']).toBe(
-      '{"quality":{"__proto__":{"polluted":true}},"__proto__":{"polluted":true}}',
-    );
-    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
-  });
 });
 
 describe('a row that fits', () => {
   it('keeps its times as they were sent, leap seconds, offsets and small letters too', () => {
     for (const timestamp of ['2026-11-21t12:00:60.5z', '2026-11-21T12:00:00+02:00'])
       expect(check({ timestamp }).accepted[0]?.values['timestamp']).toBe(timestamp);
-  });
-
-  it('keeps NUL and what a terminal would obey', () => {
-    expect(check({ rationale: 'a\0b\u001b[31m\u202e' }).accepted[0]?.values['rationale']).toBe(
-      'a\0b\u001b[31m\u202e',
-    );
   });
 });
 

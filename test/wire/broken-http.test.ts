@@ -2,10 +2,7 @@
 
 import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { daemonHere } from '../helpers/daemon.ts';
 import { pageFor, setupRaw } from '../helpers/upstream.ts';
-import { hastyClock } from '../helpers/virtual-clock.ts';
-import { othersOff } from '../helpers/virtual-life.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
 
@@ -18,43 +15,24 @@ function whole(request: string): string {
 
 const ends = (text: string) => (socket: Socket) => void socket.end(text, 'latin1');
 const writes = (text: string) => (socket: Socket) => void socket.write(text, 'latin1');
-const resets = (text: string) => (socket: Socket) =>
-  void socket.write(text, 'latin1', () => setTimeout(() => socket.resetAndDestroy(), 20));
 
 const broken: [string, (socket: Socket) => void][] = [
   ['a control character in a header', writes(`${OK}Set-Cookie: a\x01b\r\nContent-Length: 2\r\n\r\n{}`)],
-  ['a NUL in a header', writes(`${OK}X-A: a\0b\r\nContent-Length: 2\r\n\r\n{}`)],
-  ['a space in the name of a header', writes(`${OK}X A: b\r\nContent-Length: 2\r\n\r\n{}`)],
-  ['a folded header', writes(`${OK}X-A: b\r\n c\r\nContent-Length: 2\r\n\r\n{}`)],
   [
     'Content-Length before chunked',
     writes(`${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`),
   ],
-  [
-    'Content-Length behind chunked',
-    writes(`${OK}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\n{}\r\n0\r\n\r\n`),
-  ],
   ['two Content-Lengths', writes(`${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`)],
-  ['a negative Content-Length', writes(`${OK}Content-Length: -2\r\n\r\n{}`)],
-  ['an unasked 100 Continue', writes(`HTTP/1.1 100 Continue\r\n\r\n${OK}Content-Length: 2\r\n\r\n{}`)],
   ['a storm of 100 Continue', writes('HTTP/1.1 100 Continue\r\n\r\n'.repeat(1_000))],
   [
     'an unasked upgrade',
     writes('HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n'),
   ],
   ['a body that is cut', ends(`${OK}Content-Length: 200\r\n\r\n{"rows":[`)],
-  ['a body that is cut by a reset', resets(`${OK}Content-Length: 200\r\n\r\n{"rows":[`)],
-  ['a last body that is cut', ends(`${OK}Connection: close\r\nContent-Length: 200\r\n\r\n{"rows":[`)],
-  ['chunks that are cut', ends(`${OK}Transfer-Encoding: chunked\r\n\r\n20\r\n{"rows":[`)],
   ['chunks without an end', ends(`${OK}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`)],
-  ['a chunk of no length', writes(`${OK}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}`)],
-  ['headers that are cut', ends('HTTP/1.1 200 OK\r\nConte')],
   ['headers without an end', writes(`HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(100_000)}`)],
   ['the text of HTTP/0.9', ends('<html>Hello</html>')],
-  ['another protocol', ends('SSH-2.0-OpenSSH_9.2\r\n')],
-  ['a version that there is not', ends('HTTP/9.9 200 OK\r\nContent-Length: 2\r\n\r\n{}')],
   ['a status that is none', ends('HTTP/1.1 OK\r\n\r\n')],
-  ['the status 000', ends('HTTP/1.1 000 X\r\nContent-Length: 2\r\n\r\n{}')],
 ];
 
 describe('an API that answers with', () => {
@@ -82,7 +60,7 @@ describe('an API that answers with', () => {
   );
 
   // The rule is of every bad answer alike.
-  test.each(broken.filter((_, nth) => nth % 8 === 0))('%s once is asked again', async (_, answer) => {
+  test.each(broken.filter((_, nth) => nth % 4 === 0))('%s once is asked again', async (_, answer) => {
     const bench = await setupRaw((socket, nth, request) => {
       if (nth === 2) answer(socket);
       else socket.write(whole(request));
@@ -103,35 +81,13 @@ describe('an API that answers with', () => {
     expect([code, stderr]).toEqual([65, expect.stringContaining('not valid JSON')]);
   });
 
-  test.each([
-    ['103 first', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'],
-    ['102 twice first', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(2)],
-  ])('%s is read', async (_, before) => {
-    const bench = await setupRaw((socket, __, request) => void socket.write(before + whole(request)));
-    expect((await bench.sync()).code).toBe(0);
-  });
-});
-
-test('a daemon says so as it waits, and goes on by itself when the API is well again', async () => {
-  const bench = await setupRaw((socket, nth, request) => {
-    if (nth <= 4) socket.end('<html>Hello</html>');
-    else socket.write(whole(request));
-  });
-  const off = { MIRROR_SCHEDULE_AI_SIGNALS: 'off', ...othersOff };
-  // After the second bad answer, the governor has the run wait: it ends as a wait, not as a failure.
-  const { lines } = daemonHere(
-    { ...bench.environment, ...off, MIRROR_SCHEDULE_NEWS: 'every 1m' },
-    { clock: hastyClock(20), random: () => 0.99 },
+  test.each([['103 first', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n']])(
+    '%s is read',
+    async (_, before) => {
+      const bench = await setupRaw((socket, __, request) => void socket.write(before + whole(request)));
+      expect((await bench.sync()).code).toBe(0);
+    },
   );
-  const waited = () => lines.filter(({ msg, job }) => msg === 'waiting' && job === 'news');
-  await expect.poll(waited).toContainEqual(
-    expect.objectContaining({
-      reason: 'unreachable',
-      err: expect.stringMatching(/^the API answers badly \(/),
-    }),
-  );
-  await expect.poll(() => lines.some(({ msg }) => msg === 'walk complete')).toBe(true);
-  expect(bench.rows()).toBe(250);
 });
 
 test('an API that says nothing before it hangs up cannot be reached, as before', async () => {

@@ -115,8 +115,8 @@ export function openCounts(
       today = day;
       const group = Math.floor(status / 100);
       const name = `${day} ${group} ${endpoint} ${account}`;
-      const { calls: before = 0, firstAt = time } = calls.get(name) ?? {};
-      calls.set(name, { day, account, endpoint, class: group, calls: before + 1, firstAt, lastAt: time });
+      const one = { day, endpoint, class: group, calls: 1, firstAt: time, lastAt: time };
+      calls.set(name, { ...joined(calls.get(name), one), account });
       schedule();
     },
     /** Of the last `days` days, today among them; the latest day first. @throws Failure `disk` where they cannot be read. */

@@ -19,8 +19,11 @@ describe('text is compared with case and accents aside', () => {
   ])('%s is %s', (one, other) => expect(normalize(one)).toBe(normalize(other)));
 
   it('so that a part of a text is a part of it when both are folded', () => {
+    // The generator of fast-check for this takes twenty seconds to begin.
+    const letters = fc.array(fc.integer({ min: 0, max: 0x10ffff }), { maxLength: 8 });
+    const text = letters.map((codes) => String.fromCodePoint(...codes));
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, other) => {
+      fc.property(text, text, (one, other) => {
         expect(normalize(one + other)).toBe(normalize(one) + normalize(other));
       }),
     );

@@ -22,10 +22,10 @@ const sizes = fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 1, maxLeng
 
 describe('whatever happens to a dataset, its pages', () => {
   it.each([
-    ['that changes in any way', 'any', 8],
-    ['that is interrupted', 'interrupted', 4],
-    ['that keeps its order', 'orderly', 5],
-    ['that shows new rows first', 'feed', 5],
+    ['that changes in any way', 'any', 4],
+    ['that is interrupted', 'interrupted', 2],
+    ['that keeps its order', 'orderly', 2],
+    ['that shows new rows first', 'feed', 3],
   ] as const)(
     '%s show what was committed, in the order of upstream, for ever',
     async (_, wildness, numRuns) => {

@@ -1,7 +1,7 @@
 /** Why a dataset is stale, said of each state that it may be in. */
 
-import { describe, expect, test } from 'vitest';
-import { type Around, phrase, textOf, whyNotFresh } from '../../../src/reading/status/problems.ts';
+import { expect, test } from 'vitest';
+import { type Around, textOf, whyNotFresh } from '../../../src/reading/status/problems.ts';
 import type { DatasetStatus, Doing } from '../../../src/reading/status.ts';
 
 const idle: Doing = {
@@ -102,14 +102,4 @@ test.each<[string, Partial<Doing>, Partial<Around>, RegExp]>([
   ['it was never walked', { state: 'never' }, {}, /^it was not read yet → the daemon reads it/],
 ])('where %s, that is said, with what to do', (_, doing, around, expected) => {
   expect(said(doing, around)).toMatch(expected);
-});
-
-describe('what is said', () => {
-  test('keeps its times apart from its words', () => {
-    expect(phrase`as of ${{ at: until }}, ${phrase`page ${3}`}.`).toEqual([
-      'as of ',
-      { at: until },
-      ', page 3.',
-    ]);
-  });
 });

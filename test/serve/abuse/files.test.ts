@@ -151,13 +151,13 @@ describe('serve.db', () => {
 
 describe.each(['mirror.db', 'serve.db'] as const)('%s with damaged pages', (file) => {
   test('answers what it still can, else 503, and pages again once it is mended', async () => {
-    const abused = await setupAbuse({ rows: 600 });
+    const abused = await setupAbuse({ rows: 300 });
     const { bench } = abused.serve;
     const path = join(bench.dir, file);
     new Database(path).exec('PRAGMA wal_checkpoint(TRUNCATE)').close();
     const whole = readFileSync(path);
     const pages = () => {
-      const offsets = Array.from({ length: 6 }, (_, at) => at * 100);
+      const offsets = [0, 100, 200];
       return Promise.all(offsets.map((offset) => abused.get(`${NEWS}?limit=100&offset=${offset}`)));
     };
     const damaged = whole.map((byte, at) => (at < 4_096 ? byte : byte ^ 0x55));
@@ -176,7 +176,7 @@ describe.each(['mirror.db', 'serve.db'] as const)('%s with damaged pages', (file
 
     writeFileSync(path, whole, { flag: 'r+' });
     bench.clock.advance(A_LOOK);
-    expect((await pages()).map(({ status }) => status)).toEqual(Array(6).fill(200));
+    expect((await pages()).map(({ status }) => status)).toEqual([200, 200, 200]);
     expectNothingKept(abused);
   });
 });

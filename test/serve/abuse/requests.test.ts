@@ -49,30 +49,27 @@ const nonsense = [
 
 /** Headers that carry a key which would open the endpoint, or almost. */
 const wrongKeys = (key: string): string[][] => [
+  [],
   ...[
-    [],
-    ['Authorization: '],
-    ['Authorization: Bearer'],
-    ['Authorization: Bearer '],
-    [`Authorization: ${key}`],
-  ],
-  ...[[`Authorization: Token ${key}`], [`Authorization: Bearer: ${key}`], [`Authorization: Bearer\t${key}`]],
-  ...[[`Authorization: Bearer\xa0${key}`], [`Authorization: Basic ${key}`], [`X-API-Key: ${key}`]],
-  [`Authorization: Basic ${Buffer.from(`key:${key}`).toString('base64')}`],
-  ...[[`Proxy-Authorization: Bearer ${key}`], [`Cookie: key=${key}; authorization=Bearer ${key}`]],
-  ...[[bearer(`"${key}"`)], [bearer(`${key}, Bearer ${key}`)], [bearer(`${key} x`)], [bearer(key + key)]],
-  ...[[bearer(key.slice(0, -1))], [bearer(key.slice(0, -6))], [bearer(key.slice('mmkey_'.length))]],
-  ...[[bearer(`${key}a`)], [bearer(key.toLowerCase())], [bearer(key.toUpperCase())]],
-  [bearer(`${key.slice(0, 20)}${key[20] === 'a' ? 'b' : 'a'}${key.slice(21)}`)],
+    '',
+    'Bearer',
+    'Bearer ',
+    key,
+    `Token ${key}`,
+    `Bearer: ${key}`,
+    `Bearer\t${key}`,
+    `Bearer\xa0${key}`,
+  ].map((value) => [`Authorization: ${value}`]),
+  ...[key, Buffer.from(`key:${key}`).toString('base64')].map((value) => [`Authorization: Basic ${value}`]),
+  ...[[`X-API-Key: ${key}`], [`Proxy-Authorization: Bearer ${key}`], [`Cookie: authorization=Bearer ${key}`]],
   ...[
-    [bearer(swapped(key))],
-    [bearer(`${key.slice(0, 20)} ${key.slice(20)}`)],
-    [bearer(key.replace('_', '%5F'))],
-  ],
-  ...[[bearer(`${key.slice(0, -6)}000000`)], [bearer('a'.repeat(9_000))]],
-  // Letters that look like those of the key, one of them of full width.
-  [bearer(Buffer.from(key.replace('m', '\u043c')).toString('latin1'))],
-  [bearer(Buffer.from(key.replace('k', '\uff4b')).toString('latin1'))],
+    ...[`"${key}"`, `${key}, Bearer ${key}`, `${key} x`, key + key, key.slice(0, -1), key.slice(0, -6)],
+    ...[key.slice('mmkey_'.length), `${key}a`, key.toLowerCase(), key.toUpperCase(), swapped(key)],
+    ...[`${key.slice(0, 20)} ${key.slice(20)}`, key.replace('_', '%5F'), `${key.slice(0, -6)}000000`],
+    'a'.repeat(9_000),
+    // Letters that look like those of the key, one of them of full width.
+    ...['\u043c', '\uff4b'].map((letter) => Buffer.from(key.replace('m', letter)).toString('latin1')),
+  ].map((value) => [bearer(value)]),
 ];
 const twoHeaders = (key: string): string[][] => [
   [bearer(key), bearer(key)],

@@ -7,8 +7,6 @@ import { readStatus } from '../../../src/reading/status.ts';
 import type { Overview, Schema } from '../../../src/serve/page/wire.ts';
 import { setupPage } from './support.ts';
 
-const SHOWN_WALKS = 24;
-
 const HOUR = 3_600_000;
 
 describe('the overview', () => {
@@ -38,15 +36,6 @@ describe('the overview', () => {
     );
     expect(expected).toHaveLength(2);
     expect(datasets.find(({ job }) => job === 'news')?.walks).toEqual(expected);
-    // As many as the page shows.
-    for (let more = 0; more < SHOWN_WALKS; more += 1)
-      bench.tamper(
-        `CREATE TEMP TABLE copied AS SELECT * FROM walks WHERE id = 1; UPDATE copied SET id = NULL;
-         INSERT INTO walks SELECT * FROM copied; DROP TABLE copied`,
-      );
-    const later = (await (await get('/page/overview')).json()) as Overview;
-    const ids = later.datasets.find(({ job }) => job === 'news')?.walks.map(({ id }) => id);
-    expect(ids).toEqual(Array.from({ length: SHOWN_WALKS }, (_, at) => 4 + at));
   });
 
   test('has the changes of each hour of the last day, quiet hours among them', async () => {
@@ -104,14 +93,4 @@ test('the schema has every table and view with its columns, and how far back eac
         .map((column) => column.name),
     ]);
   expect(historyFrom).toMatchObject({ news: '2026-01-01T00:00:00.000Z', 'ai-signals': null });
-});
-
-test('where there is no mirror yet, it is told so', async () => {
-  const { bench, get } = await setupPage({ walked: [] });
-  bench.tamper('PRAGMA user_version = 0; DROP TABLE __drizzle_migrations');
-  const answer = await get('/page/overview');
-  expect([answer.status, await answer.json()]).toMatchObject([
-    503,
-    { failed: { message: expect.any(String) } },
-  ]);
 });

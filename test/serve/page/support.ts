@@ -10,6 +10,9 @@ import { openServeBench, type ServeBenchOptions } from '../../helpers/serve-benc
 
 export const DOCUMENT = '<!doctype html><title>the page</title>';
 export const SCRIPT = `console.log(${JSON.stringify('some text '.repeat(200))});`;
+/** It goes on for hours, unless it is ended. */
+export const ENDLESS =
+  'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
 export const SCRIPT_NAME = 'main-2QO7Z5KB.js';
 
 /** Of files as the build makes them. */

@@ -2,9 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isoTime } from '../../../src/base/clock.ts';
-import { openConnection } from '../../../src/store/sqlite-files.ts';
 import { openServeBench, type ServeBench } from '../../helpers/serve-bench.ts';
-import { type Get, type Got, getter } from '../client.ts';
+import { type Get, getter } from '../client.ts';
 
 type Row = Record<string, unknown>;
 type Change = { seq: number; at: string; dataset: string; key: string; change: string; row: Row | null };
@@ -51,7 +50,7 @@ beforeAll(async () => {
   Object.assign(serve.bench.upstream('news').rows[20] ?? {}, { constructor: 'any name', extra: 1 });
   key = serve.issue({ scopes: ['news:read', 'ai-signals:read'] }).key;
   get = getter(serve.url, key);
-  for (let round = 1; round <= 3; round += 1) {
+  for (let round = 1; round <= 2; round += 1) {
     await live(round);
     for (const table of ['ai_signals', 'news']) {
       const at = new Date(serve.bench.clock.now()).toISOString();
@@ -63,11 +62,7 @@ afterAll(() => serve.close());
 
 const sql = (text: string, ...values: (string | number | null)[]) => serve.bench.sql(text, ...values);
 
-function write(statements: string): void {
-  const connection = openConnection(`${serve.bench.dir}/mirror.db`);
-  connection.exec(statements);
-  connection.close();
-}
+const write = (statements: string) => serve.bench.tamper(statements);
 
 const volatile = ['quality_age_seconds', 'quality_freshness', '_held_since', '_held_reason'];
 /** What makes a version, by key: a column without a value is as one that was found later. */
@@ -83,7 +78,7 @@ const stable = (rows: readonly Row[]) =>
 
 describe('a moment is shown again', () => {
   test('by seq and by time, in every detail that makes a version', async () => {
-    expect(states.length).toBe(6);
+    expect(states.length).toBe(4);
     for (const { table, seq, at, rows } of states)
       for (const query of [`&seq=${seq}`, `&as_of=${at}`]) {
         const again = await allRows(table, query);
@@ -169,7 +164,7 @@ describe('the change feed', () => {
     const inserts = await copy.follow(17);
     expect(inserts.every(({ change }) => change === 'insert')).toBe(true);
     await expectSame(copy);
-    for (let round = 4; round < 7; round += 1) {
+    for (let round = 4; round < 6; round += 1) {
       await live(round);
       const changes = await copy.follow(round);
       expect(new Set(changes.map(({ change }) => change))).toEqual(new Set(['insert', 'update', 'delete']));
@@ -242,11 +237,6 @@ describe('the change feed', () => {
     const none = getter(serve.url, serve.issue({ name: 'none', scopes: [] }).key);
     expect(await none('/mirror/v1/changes')).toMatchObject({ status: 403, json: { code: '42501' } });
   });
-
-  test('comes as JSON alone', async () => {
-    const refused = await get('/mirror/v1/changes', { accept: 'text/event-stream' });
-    expect(refused).toMatchObject({ status: 406, json: { code: 'PGRST107' } });
-  });
 });
 
 test('no change is shown of a dataset that is older than the service shows', async () => {
@@ -270,24 +260,12 @@ test('no change is shown of a dataset that is older than the service shows', asy
 });
 
 test('the datasets that a key may read, with their columns and freshness', async () => {
-  const got = (await get('/mirror/v1/datasets')) as Got & { json: Row[] };
-  expect(got.json.map(({ dataset }) => dataset)).toEqual(['ai_signals', 'news']);
-  const [signals, news] = got.json as { columns: Row[] }[];
-  expect(signals).toMatchObject({
-    job: 'ai-signals',
-    verdict: 'snapshot',
-    complete_as_of: expect.any(String),
-    held: 0,
-  });
-  expect(signals?.columns).toContainEqual({
-    name: 'validator_allowed',
-    type: 'boolean',
-    about: '`validator.allowed`',
-  });
-  for (const [name, type] of [
-    ['headline', 'text'],
-    ['constructor', 'text'],
-    ['extra', 'number'],
-  ])
+  const got = await get('/mirror/v1/datasets');
+  const [signals, news, ...others] = got.json as { columns: Row[] }[];
+  expect(signals).toMatchObject({ dataset: 'ai_signals', job: 'ai-signals', verdict: 'snapshot', held: 0 });
+  expect([news, others]).toMatchObject([{ dataset: 'news' }, []]);
+  const allowed = { name: 'validator_allowed', type: 'boolean', about: '`validator.allowed`' };
+  expect(signals?.columns).toContainEqual(allowed);
+  for (const [name, type] of Object.entries({ headline: 'text', constructor: 'text', extra: 'number' }))
     expect(news?.columns).toContainEqual({ name, type, about: `\`${name}\`` });
 });

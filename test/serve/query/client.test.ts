@@ -6,7 +6,6 @@
 import { PostgrestClient } from '@supabase/postgrest-js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openConnection } from '../../../src/store/sqlite-files.ts';
 import { openServeBench, type ServeBench } from '../../helpers/serve-bench.ts';
 import { type Get, getter } from '../client.ts';
 
@@ -22,9 +21,7 @@ beforeAll(async () => {
   const { key } = serve.issue();
   get = getter(serve.url, key);
   client = new PostgrestClient(`${serve.url}/mirror/v1`, { headers: { Authorization: `Bearer ${key}` } });
-  const connection = openConnection(`${serve.bench.dir}/mirror.db`);
-  connection.exec(`CREATE TABLE canary (secret TEXT); INSERT INTO canary VALUES ('${SECRET}')`);
-  connection.close();
+  serve.bench.tamper(`CREATE TABLE canary (secret TEXT); INSERT INTO canary VALUES ('${SECRET}')`);
 });
 afterAll(() => serve.close());
 
@@ -32,89 +29,57 @@ const sql = (text: string) => serve.bench.sql(text);
 
 const keysOf = (rest: string) => sql(`SELECT _key FROM ai_signals ${rest}`).map(({ _key }) => _key);
 
-describe('@supabase/postgrest-js reads', () => {
-  const from = () => client.from('ai_signals');
-  const keys = () => from().select('_key').order('_key');
-  test.each([
+test('@supabase/postgrest-js finds what SQL finds by each of its filters', async () => {
+  const keys = () => client.from('ai_signals').select('_key').order('_key');
+  const a = "asset = 'BTCUSDT'";
+  const questions: [PromiseLike<{ data: Row[] | null; error: unknown }>, string][] = [
+    [keys().eq('asset', 'BTCUSDT').neq('action', 'BUY'), `${a} AND action <> 'BUY'`],
+    [keys().gt('confidence', 0.5).lte('confidence', 0.8), 'confidence > 0.5 AND confidence <= 0.8'],
+    [keys().in('asset', ['BTCUSDT', 'a,b', 'SOLUSDT']), "asset IN ('BTCUSDT', 'SOLUSDT')"],
+    [keys().is('regime', null).is('validator_allowed', true), 'regime IS NULL AND validator_allowed = 1'],
+    [keys().not('asset', 'in', '(BTCUSDT,SOLUSDT)'), "asset NOT IN ('BTCUSDT', 'SOLUSDT')"],
+    [keys().like('asset', '%USD%').ilike('asset', '%usd_'), "asset GLOB '*USD*' AND asset LIKE '%usd_'"],
     [
-      'eq and neq',
-      () => keys().eq('asset', 'BTCUSDT').neq('action', 'BUY'),
-      "asset = 'BTCUSDT' AND action <> 'BUY'",
+      keys().or('asset.eq.BTCUSDT,and(confidence.gt.0.7,action.eq.SELL)'),
+      `${a} OR confidence > 0.7 AND action = 'SELL'`,
     ],
+    [keys().match({ asset: 'BTCUSDT', quality_grade: 'A' }), `${a} AND quality_grade = 'A'`],
     [
-      'gt and lte',
-      () => keys().gt('confidence', 0.5).lte('confidence', 0.8),
-      'confidence > 0.5 AND confidence <= 0.8',
-    ],
-    [
-      'gte and lt',
-      () => keys().gte('confidence', 0.5).lt('confidence', 0.8),
-      'confidence >= 0.5 AND confidence < 0.8',
-    ],
-    ['in', () => keys().in('asset', ['BTCUSDT', 'a,b', 'SOLUSDT']), "asset IN ('BTCUSDT', 'SOLUSDT')"],
-    [
-      'is',
-      () => keys().is('regime', null).is('validator_allowed', true),
-      'regime IS NULL AND validator_allowed = 1',
-    ],
-    ['not', () => keys().not('asset', 'in', '(BTCUSDT,SOLUSDT)'), "asset NOT IN ('BTCUSDT', 'SOLUSDT')"],
-    [
-      'like and ilike',
-      () => keys().like('asset', '%USD%').ilike('asset', '%usd_'),
-      "asset GLOB '*USD*' AND asset LIKE '%usd_'",
-    ],
-    [
-      'or',
-      () => keys().or('asset.eq.BTCUSDT,and(confidence.gt.0.7,action.eq.SELL)'),
-      "asset = 'BTCUSDT' OR confidence > 0.7 AND action = 'SELL'",
-    ],
-    [
-      'match',
-      () => keys().match({ asset: 'BTCUSDT', quality_grade: 'A' }),
-      "asset = 'BTCUSDT' AND quality_grade = 'A'",
-    ],
-    [
-      'filter',
-      () => keys().filter('validator_reason_codes->>0', 'eq', 'SPREAD_OK'),
+      keys().filter('validator_reason_codes->>0', 'eq', 'SPREAD_OK'),
       "validator_reason_codes ->> 0 = 'SPREAD_OK'",
     ],
-  ])('%s', async (_, ask, where) => {
-    const { data, error } = await ask();
-    expect(error).toBe(null);
-    expect(data?.map(({ _key }: Row) => _key)).toEqual(keysOf(`WHERE ${where} ORDER BY _key`));
-  });
+  ];
+  for (const [asked, where] of questions) {
+    const { data, error } = await asked;
+    expect([where, error, data?.map(({ _key }) => _key)]).toEqual([
+      where,
+      null,
+      keysOf(`WHERE ${where} ORDER BY _key`),
+    ]);
+  }
+});
 
-  test('in order and ranges, with counts and heads', async () => {
-    const { data, count, status } = await from()
-      .select('_key', { count: 'exact' })
-      .order('confidence', { ascending: false })
-      .order('asset', { nullsFirst: true })
-      .range(10, 19);
-    expect([status, count]).toEqual([206, 80]);
-    expect(data?.map(({ _key }) => _key)).toEqual(
-      keysOf('ORDER BY confidence DESC, asset NULLS FIRST, _key LIMIT 10 OFFSET 10'),
-    );
-    expect(await from().select('*', { count: 'planned', head: true })).toMatchObject({
-      count: 80,
-      data: null,
-      error: null,
-    });
-    expect(await from().select('*', { count: 'exact' }).range(81, 90)).toMatchObject({
-      error: { code: 'PGRST103' },
-    });
-  });
-
-  test('single and maybe single rows, and CSV', async () => {
-    const [id] = keysOf('ORDER BY _key LIMIT 1');
-    expect(await from().select('id').eq('id', id).single()).toMatchObject({ data: { id }, error: null });
-    expect(await from().select('id').single()).toMatchObject({ status: 406, error: { code: 'PGRST116' } });
-    expect(await from().select('id').eq('id', 'none').maybeSingle()).toMatchObject({
-      data: null,
-      error: null,
-    });
-    expect(await from().select('id').eq('id', id).maybeSingle()).toMatchObject({ data: { id }, error: null });
-    expect(await from().select('id').limit(1).csv()).toMatchObject({ data: `id\n${id}\n` });
-  });
+test('and reads orders, ranges, counts, heads, single and maybe single rows, and CSV', async () => {
+  const from = () => client.from('ai_signals');
+  const { data, count, status } = await from()
+    .select('_key', { count: 'exact' })
+    .order('confidence', { ascending: false })
+    .order('asset', { nullsFirst: true })
+    .range(10, 19);
+  expect([status, count]).toEqual([206, 80]);
+  expect(data?.map(({ _key }) => _key)).toEqual(
+    keysOf('ORDER BY confidence DESC, asset NULLS FIRST, _key LIMIT 10 OFFSET 10'),
+  );
+  const id = String(keysOf('ORDER BY _key LIMIT 1')[0]);
+  for (const [asked, expected] of [
+    [from().select('*', { count: 'planned', head: true }), { count: 80, data: null, error: null }],
+    [from().select('*', { count: 'exact' }).range(81, 90), { error: { code: 'PGRST103' } }],
+    [from().select('id').eq('id', id).single(), { data: { id }, error: null }],
+    [from().select('id').single(), { status: 406, error: { code: 'PGRST116' } }],
+    [from().select('id').eq('id', 'none').maybeSingle(), { data: null, error: null }],
+    [from().select('id').limit(1).csv(), { data: `id\n${id}\n` }],
+  ] as [PromiseLike<unknown>, object][])
+    expect(await asked).toMatchObject(expected);
 });
 
 /** A condition as the grammar has it, and in SQL. */
@@ -234,56 +199,46 @@ test('a question at random is its SQL', async () => {
 });
 
 describe('what is no question', () => {
-  const many = Array.from({ length: 900 }, () => 'id.eq.1').join(',');
+  const escaped = encodeURIComponent;
   test.each([
     ['ten thousand conditions', `or=(${Array(10_000).fill('id.eq.1')})`, 431],
-    ['nine hundred', `or=(${many})`, 400],
+    ['nine hundred', `or=(${Array(900).fill('id.eq.1')})`, 400],
     ['two thousand orders', `order=${Array(2_000).fill('id')}`, 400],
     ['deep nesting', `and=${'(and'.repeat(500)}`, 400],
-    ['a tree without an end', `or=(${'('.repeat(2_000)}`, 400],
     ['a pattern of stars', `rationale=like.${'*a'.repeat(2_000)}b`, 200],
     ['a pattern of single letters', `rationale=ilike.${'_*'.repeat(1_000)}b`, 200],
     ['a long path', `select=dual_ai${'->a'.repeat(1_500)}`, 200],
     ['NUL', 'asset=eq.%00', 400],
     ['half a letter', 'asset=eq.%ED%A0%80', 200],
-    ['SQL as a column', `${encodeURIComponent('id" FROM canary --')}=eq.1`, 400],
-    ['SQL as a quoted column', `select=${encodeURIComponent('"secret\\" FROM canary --"')}`, 400],
-    ['SQL as a value', `asset=eq.${encodeURIComponent("' UNION SELECT secret FROM canary --")}`, 200],
-    ['SQL as a member', `dual_ai->>${encodeURIComponent(`"') FROM canary --"`)}=eq.1`, 200],
-    ['SQL as an order', `order=${encodeURIComponent('id;SELECT secret FROM canary')}`, 400],
+    ['SQL as a column', `${escaped('id" FROM canary --')}=eq.1`, 400],
+    ['SQL as a quoted column', `select=${escaped('"secret\\" FROM canary --"')}`, 400],
+    ['SQL as a value', `asset=eq.${escaped("' UNION SELECT secret FROM canary --")}`, 200],
+    ['SQL as a member', `dual_ai->>${escaped(`"') FROM canary --"`)}=eq.1`, 200],
+    ['SQL as an order', `order=${escaped('id;SELECT secret FROM canary')}`, 400],
     ['SQL as a limit', 'limit=1%20UNION%20SELECT%201', 400],
-    ['SQL as a time', `as_of=${encodeURIComponent("2026-01-01T00:00:00Z' OR '1")}`, 400],
-    ['a subquery as a list', `asset=in.(${encodeURIComponent('SELECT secret FROM canary')})`, 200],
-    [
-      'an alias of SQL',
-      `select=${encodeURIComponent('"x\\", (SELECT secret FROM canary) AS \\"y":id')}&limit=1`,
-      200,
-    ],
+    ['SQL as a time', `as_of=${escaped("2026-01-01T00:00:00Z' OR '1")}`, 400],
+    ['a subquery as a list', `asset=in.(${escaped('SELECT secret FROM canary')})`, 200],
+    ['an alias of SQL', `select=${escaped('"x\\", (SELECT secret FROM canary) AS \\"y":id')}&limit=1`, 200],
   ])('%s', async (_, query, status) => {
-    const began = performance.now();
     const got = await get(`/mirror/v1/ai_signals?${query}`);
     expect(got.status).toBe(status);
     expect(got.bytes.toString()).not.toContain(SECRET);
     if (status === 400) expect(Object.keys(got.json as Row)).toEqual(['code', 'message', 'details', 'hint']);
-    // A second on a quiet machine.
-    expect(performance.now() - began).toBeLessThan(5_000);
   });
 
   test('and no other table is a dataset', async () => {
     for (const name of 'canary main.canary _ai_signals_rows requests ai_signals;canary "canary"'.split(' '))
-      expect(await get(`/mirror/v1/${encodeURIComponent(name)}`)).toMatchObject({ status: 404 });
+      expect(await get(`/mirror/v1/${escaped(name)}`)).toMatchObject({ status: 404 });
   });
 
   test('whatever is put together', async () => {
     const pieces = String.raw`( ) , . " \ -> ->> * : :: not. eq. in.( is. and or asset dual_ai _key canary secret`;
     const piece = fc.constantFrom(...`${pieces} ' -- ; é 😀 % _ 1 -`.split(' '), ' ');
     const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
-    const name = fc.oneof(
-      fc.constantFrom('select', 'order', 'or', 'and', 'not.and', 'asset', 'confidence', 'dual_ai->>a'),
-      text,
-    );
+    const names = ['select', 'order', 'or', 'and', 'not.and', 'asset', 'confidence', 'dual_ai->>a'];
+    const pairs = fc.array(fc.tuple(fc.oneof(fc.constantFrom(...names), text), text), { maxLength: 3 });
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(name, text), { maxLength: 3 }), async (pairs) => {
+      fc.asyncProperty(pairs, async (pairs) => {
         const got = await get(`/mirror/v1/ai_signals?limit=1&${new URLSearchParams(pairs)}`);
         expect([200, 400]).toContain(got.status);
         expect(got.bytes.toString()).not.toContain(SECRET);
