@@ -19,7 +19,7 @@ export function callRecorder(connection: Connection): (call: Call) => void {
 }
 
 /** SQL over `requests`. */
-export const BROUGHT_A_PAGE = 'coalesce(status = 200 AND error_code IS NULL, 0)';
+const BROUGHT_A_PAGE = 'coalesce(status = 200 AND error_code IS NULL, 0)';
 
 /**
  * Returns what reads why the next page of a walk has not come.
