@@ -26,8 +26,8 @@ import { quoted } from './sql.ts';
 export type RowsOfWalk = {
   walkId: number;
   pages: WalkPages;
-  /** Numbers of rows that came first where rows were read again. */
-  shownAgain: ReadonlySet<number>;
+  /** Numbers of rows that were new where rows were read again. */
+  newWhereReread: ReadonlySet<number>;
   /** Rows with greater numbers were new to the mirror. */
   newAbove: number;
   /** Rows that lack the field of the key. */
@@ -68,11 +68,15 @@ function doubt({ key, isKeyContradicted, doubted }: DiscoveredShape, rows: reado
   return isKeyContradicted && key ? [...waiting, { key, calmWalks: 0 }] : waiting;
 }
 
-function readRowsOfWalk(connection: Connection, job: Job, { pages, shownAgain }: RowsOfWalk): RowOfWalk[] {
+function readRowsOfWalk(
+  connection: Connection,
+  job: Job,
+  { pages, newWhereReread }: RowsOfWalk,
+): RowOfWalk[] {
   const find = bodyReader(connection, job);
   return pages.numbers().flatMap((number) => {
     const body = find(number);
-    return body === undefined ? [] : [{ ...keyedRow(body), isShownAgain: shownAgain.has(number) }];
+    return body === undefined ? [] : [{ ...keyedRow(body), isNewWhereReread: newWhereReread.has(number) }];
   });
 }
 
@@ -228,7 +232,7 @@ function groupBy<T, Key>(items: readonly T[], keyOfItem: (item: T) => Key): Map<
 
 function readStoredRows(connection: Connection, job: Job, walk: RowsOfWalk | undefined): StoredRow[] {
   const shown = (number: number) =>
-    walk?.shownAgain.has(number) ? 'again' : walk?.pages.has(number) ? 'once' : 'never';
+    walk?.newWhereReread.has(number) ? 'again' : walk?.pages.has(number) ? 'once' : 'never';
   const places = new Map<number, { page: number; at: number }>();
   for (const [page, numbers] of walk?.pages.byPage().entries() ?? [])
     for (const number of numbers) places.set(number, { page, at: places.size });

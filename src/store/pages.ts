@@ -1,6 +1,6 @@
 /**
  * The pages of walks: which rows a walk has met, and in what order the API showed them. A page holds the numbers of its rows that no
- * page before it has. The pages of a proof are the order in which `serve` shows the rows, until another proof takes its place.
+ * page before it has. The pages of a proof are the order in which `serve` shows the rows, until a day after another proof has taken its place.
  */
 
 import type { Job } from '../job.ts';
@@ -10,11 +10,11 @@ import type { WalkRow } from './schema.ts';
 import { createSequence } from './sequence.ts';
 import { quoted } from './sql.ts';
 
-/** The id of a page is `walk_id << 20 | place`. */
+/** The id of a page is `walk_id << 20 | slot`. */
 const PAGES_OF_A_WALK = 2 ** 20;
 
-/** The places of a walk's pages, in the order in which their rows are shown. */
-const places = {
+/** The slots of a walk's pages, in the order in which their rows are shown. */
+const slots = {
   /** Rows that a glance met meanwhile, and the walk did not. */
   glanced: 0,
   /** The looks at the head behind the end, in the order in which they were read. */
@@ -33,7 +33,7 @@ const rangeOf = (walkId: number): Range => ({
   to: (walkId + 1) * PAGES_OF_A_WALK - 1,
 });
 
-const idOf = (walkId: number, place: number) => walkId * PAGES_OF_A_WALK + place;
+const idOf = (walkId: number, slot: number) => walkId * PAGES_OF_A_WALK + slot;
 
 /** SQL for the id of the walk that a page belongs to. */
 const WALK_OF_PAGE = '_walk_pages.id >> 20';
@@ -60,17 +60,17 @@ export function openWalkPages(connection: Connection, walkId: number) {
     'SELECT id, numbers FROM _walk_pages WHERE id BETWEEN :from AND :to ORDER BY id',
   );
   let met = new NumberSet();
-  let nextPage = places.firstPage;
-  let nextLook = places.firstLook;
+  let nextPage = slots.firstPage;
+  let nextLook = slots.firstLook;
   for (const { id, numbers } of all.all(range)) {
     for (const number of JSON.parse(numbers) as number[]) met.add(number);
-    const place = id - range.from;
-    if (place < places.firstPage) nextLook = place + 1;
-    else nextPage = place + 1;
+    const slot = id - range.from;
+    if (slot < slots.firstPage) nextLook = slot + 1;
+    else nextPage = slot + 1;
   }
 
-  function write(place: number, numbers: readonly number[]): void {
-    if (numbers.length > 0) insert.run(idOf(walkId, place), countRows(numbers), JSON.stringify(numbers));
+  function write(slot: number, numbers: readonly number[]): void {
+    if (numbers.length > 0) insert.run(idOf(walkId, slot), countRows(numbers), JSON.stringify(numbers));
   }
 
   return {
@@ -90,7 +90,7 @@ export function openWalkPages(connection: Connection, walkId: number) {
     addLook(numbers: readonly number[]): number[] {
       const fresh = numbers.filter((number) => met.add(number));
       const atHead = new Set(numbers);
-      const firstPage = idOf(walkId, places.firstPage);
+      const firstPage = idOf(walkId, slots.firstPage);
       for (const page of all.all(range)) {
         const before = JSON.parse(page.numbers) as number[];
         // An earlier look shows them further up.
@@ -113,8 +113,8 @@ export function openWalkPages(connection: Connection, walkId: number) {
       forgetWalkPages(connection, walkId);
       forgetGlances(connection, job, walkId);
       met = new NumberSet();
-      nextPage = places.firstPage;
-      nextLook = places.firstLook;
+      nextPage = slots.firstPage;
+      nextLook = slots.firstLook;
     },
     /** The numbers of the rows that were met, in the order in which they are shown. */
     numbers: () => numbersOf(connection, walkId),
@@ -130,12 +130,12 @@ export function openWalkPages(connection: Connection, walkId: number) {
         .pluck()
         .all(job, walkId);
       write(
-        places.glanced,
+        slots.glanced,
         numbers.filter((number) => met.add(number)),
       );
     },
     /** Shows these rows at the end. */
-    addHeld: (numbers: readonly number[]) => write(places.held, numbers),
+    addHeld: (numbers: readonly number[]) => write(slots.held, numbers),
   };
 }
 

@@ -74,8 +74,8 @@ type Memory = {
   checkpoint: Checkpoint;
   /** The greatest number of a row when the walk began: rows with greater ones were new to the mirror. */
   newAbove: number;
-  /** Numbers of rows that came first where rows were read again: each may be an earlier one, changed. */
-  shownAgain: number[];
+  /** Numbers of rows that were new where rows were read again: each may be an earlier one, changed. */
+  newWhereReread: number[];
   /** Rows that lack the field of the key. */
   withoutKeyField: number;
   /** Up to where the list was read, and how many of its places showed a row that was new to the mirror. */
@@ -267,7 +267,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   ) {
     if (metRows === 'clear') {
       pages.clear(job.name);
-      [memory.shownAgain, memory.withoutKeyField, memory.places] = [[], 0, { to: 0, withNew: 0 }];
+      [memory.newWhereReread, memory.withoutKeyField, memory.places] = [[], 0, { to: 0, withNew: 0 }];
     }
     // No response ever goes, and responses have no order.
     if (metRows !== 'add' || job.reading === 'response') return;
@@ -281,7 +281,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       withNew: memory.places.withNew + unread.filter(isNew).length,
     };
     const again = new Set(isLookAtHead ? numbers : numbers.slice(0, reread));
-    memory.shownAgain.push(...fresh.filter((number) => number > 0 && again.has(number)));
+    memory.newWhereReread.push(...fresh.filter((number) => number > 0 && again.has(number)));
   }
 
   const isNew = ({ number, isDoubled }: TakenRow) => number > memory.newAbove && !isDoubled;
@@ -332,7 +332,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   ): DiscoveredShape {
     const met = {
       ...{ walkId: row.id, pages, newAbove: memory.newAbove, withoutKeyField: memory.withoutKeyField },
-      ...{ shownAgain: new Set(memory.shownAgain), places: memory.places },
+      ...{ newWhereReread: new Set(memory.newWhereReread), places: memory.places },
     };
     const isPlaceProven = shape.isPlaceProven || (isProven && pages.size > 0);
     const twins = [...memory.twins].map(([key, digests]) => [key, digests] as const);
@@ -531,7 +531,7 @@ function newMemory(connection: Connection, job: Job, previous: Previous | undefi
   return {
     checkpoint: beginWalk(previous),
     newAbove: valueIn<number>(connection, `SELECT max(number) FROM ${quoted(job.rows)}`) ?? 0,
-    shownAgain: [],
+    newWhereReread: [],
     withoutKeyField: 0,
     places: { to: 0, withNew: 0 },
     twins: new Map(),

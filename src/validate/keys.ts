@@ -107,7 +107,7 @@ export function believedKey(rows: readonly KeyedRow[]): readonly FieldPath[] | n
 /** A row of a walk, to find the key in all of them. */
 export type RowOfWalk = KeyedRow & {
   /** Whether it came first where rows were read again: then it may be a row shown before that has changed since. */
-  isShownAgain: boolean;
+  isNewWhereReread: boolean;
 };
 
 /**
@@ -141,8 +141,8 @@ export function identify(rows: readonly RowOfWalk[], fields: readonly FieldPath[
   const met = new Set<string>();
   for (const row of rows) {
     const key = textKeyOf(row, fields) ?? keyOf(row, fields);
-    if (key === undefined || (met.has(key) && !row.isShownAgain)) return false;
-    if (!row.isShownAgain) met.add(key);
+    if (key === undefined || (met.has(key) && !row.isNewWhereReread)) return false;
+    if (!row.isNewWhereReread) met.add(key);
   }
   return rows.length > 0;
 }

@@ -4,8 +4,11 @@ import { fieldsToLeaveOut, findKey, keyedRow } from '../../src/validate/keys.ts'
 type Members = Record<string, unknown>;
 
 /** Rows of a walk, of which those at these places came first where rows were read again. */
-const rowsOf = (rows: readonly Members[], shownAgain: readonly number[] = []) =>
-  rows.map((row, at) => ({ ...keyedRow(JSON.stringify(row)), isShownAgain: shownAgain.includes(at) }));
+const rowsOf = (rows: readonly Members[], newWhereReread: readonly number[] = []) =>
+  rows.map((row, at) => ({
+    ...keyedRow(JSON.stringify(row)),
+    isNewWhereReread: newWhereReread.includes(at),
+  }));
 
 const many = <Of extends Members>(count: number, row: (at: number) => Of) =>
   Array.from({ length: count }, (_, at) => row(at));
