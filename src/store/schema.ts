@@ -82,9 +82,9 @@ export const walks = sqliteTable(
     held: integer().notNull().default(0),
     /** The walk whose proof this one renewed with a single call, because nothing had changed. Null for a full walk. */
     renewalOf: integer('renewal_of'),
-    /** `seq` of its first change, see `changes`, or of the key that it found. Null if it changed nothing. */
+    /** `seq` of its first change, see `changes`. Null if it changed nothing. */
     firstSeq: integer('first_seq'),
-    /** The same of its latest one. */
+    /** `seq` of its latest change, see `changes`. Null if it changed nothing. */
     lastSeq: integer('last_seq'),
     /** JSON: how often each kind of anomaly was found. */
     anomalies: text().notNull().default('{}'),

@@ -137,9 +137,9 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   // Apart, so that a walk that changes nothing does not write the index of `last_seq`.
   const saveSeqs = prepareWalkUpdate(connection, ['firstSeq', 'lastSeq']);
   let failure: { thrown: unknown } | undefined;
-  /** Of the transaction that is open: what it did, and the time of its `seq`. */
+  /** Of the transaction that is open: what it did, and its `seq`. */
   let counts = noCounts();
-  let seqTime: string | undefined;
+  let seqNow: number | undefined;
   /** Numbers of the rows that have changed under it. */
   const changed = new Set<number>();
   const takeRows = rowTaker(
@@ -154,7 +154,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   function commit<T>(work: () => T): T {
     if (failure) throw failure.thrown;
     const { lastSeq } = row;
-    [counts, seqTime] = [noCounts(), undefined];
+    [counts, seqNow] = [noCounts(), undefined];
     try {
       return atomically(() => {
         const result = work();
@@ -182,17 +182,18 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
    * @returns it as the time that changed rows get.
    */
   function takeSeq(number?: number): string {
-    if (seqTime === undefined || (number !== undefined && changed.has(number))) takeAnotherSeq();
-    return seqTime as string;
-  }
-
-  function takeAnotherSeq(): number {
-    const seq = nextSeq(job.name, now());
-    seqTime = isoTime(seq);
-    changed.clear();
+    const isAnother = seqNow === undefined || (number !== undefined && changed.has(number));
+    const seq = isAnother ? takeAnotherSeq() : (seqNow as number);
     row.firstSeq ??= seq;
     row.lastSeq = seq;
-    return seq;
+    return isoTime(seq);
+  }
+
+  /** Takes the next `seq`: what changes from now on, changes behind it. */
+  function takeAnotherSeq(): number {
+    changed.clear();
+    seqNow = nextSeq(job.name, now());
+    return seqNow;
   }
 
   function note(kind: DriftKind, path: string, detail: string, origin: Origin, times = 1): void {

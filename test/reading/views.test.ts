@@ -52,7 +52,7 @@ describe('changes', () => {
   it('of one commit share a number that is its time, and the numbers of their walk are the first and last of them', async () => {
     const bench = await setup({ rows: 150 });
     const began = bench.clock.now();
-    await Promise.all(['news', 'ai-signals'].map((job) => bench.mirror(job)));
+    await Promise.all(['news', 'smart-wallets'].map((job) => bench.mirror(job)));
     const commits = bench.sql<{ seq: number; at: string; rows: number; jobs: number }>(
       'SELECT seq, at, count(*) AS rows, count(DISTINCT job) AS jobs FROM changes GROUP BY seq',
     );
