@@ -34,6 +34,8 @@ export type RowsOfWalk = {
   withoutKeyField: number;
   /** Up to where the list was read, and how many of its places showed a row that was new to the mirror. */
   places: { to: number; withNew: number };
+  /** How many rows came in while it was read, at most; null where the API does not say how many there are. */
+  cameIn: number | null;
 };
 
 /** What a whole walk says of the key. @param keyIsTold the user has said it, so it is not looked for. */
@@ -89,12 +91,14 @@ const bodyReader = (connection: Connection, job: Job) => {
 
 /** So many of the rows must be new, and as many missing, for a field to be looked for that tells them apart in vain. */
 const MOST_ROWS = 0.5;
+/** So many rows come in while a list is read, if nothing says how many. */
+const FEW_ROWS = 0.1;
 
 function leaveOut(
   connection: Connection,
   job: Job,
   { leftOut, ages }: DiscoveredShape,
-  { walkId, pages, newAbove, places }: RowsOfWalk,
+  { walkId, pages, newAbove, places, cameIn }: RowsOfWalk,
 ): readonly FieldPath[] {
   // A row whose age moved within the walk came several times, but stands at one place.
   if (places.withNew <= places.to * MOST_ROWS) return leftOut;
@@ -109,7 +113,8 @@ function leaveOut(
     bodies.flatMap((body) => (body === undefined ? [] : [keyedRow(body)]));
   const came = pages.byPage().map((numbers) => read(numbers.filter((number) => number > newAbove).map(find)));
   const without = [...ages, ...leftOut];
-  const fields = fieldsToLeaveOut(came, read(missing), without, places.withNew);
+  const least = places.withNew - (cameIn ?? places.withNew * FEW_ROWS);
+  const fields = fieldsToLeaveOut(came, read(missing), without, places.withNew, least);
   return [...leftOut, ...fields];
 }
 

@@ -333,7 +333,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   ): DiscoveredShape {
     const met = {
       ...{ walkId: row.id, pages, newAbove: memory.newAbove, withoutKeyField: memory.withoutKeyField },
-      ...{ newWhereReread: new Set(memory.newWhereReread), places: memory.places },
+      ...{ newWhereReread: new Set(memory.newWhereReread), places: memory.places, cameIn: cameInOf(memory) },
     };
     const isPlaceProven = shape.isPlaceProven || (isProven && pages.size > 0);
     const twins = [...memory.twins].map(([key, digests]) => [key, digests] as const);
@@ -538,6 +538,10 @@ function newMemory(connection: Connection, job: Job, previous: Previous | undefi
     twins: new Map(),
     motion: noMotion(),
   };
+}
+
+function cameInOf({ checkpoint: { total, totalFirst } }: Memory): number | null {
+  return total === null || totalFirst === null ? null : Math.max(0, total - totalFirst);
 }
 
 const keptMemory = (memory: Memory) => JSON.stringify({ ...memory, twins: [...memory.twins] });

@@ -149,7 +149,7 @@ export function identify(rows: readonly RowOfWalk[], fields: readonly FieldPath[
 
 /** So many of the rows that came must be rows that went, for a difference between them to identify nothing: others are new. */
 const MOST_ROWS = 0.5;
-/** So many rows must still be told apart. While a list is read, rows come in: some are then read at two places. */
+/** So many rows must have the same values, or texts of their own. */
 const NEARLY_ALL_ROWS = 0.9;
 
 /**
@@ -157,12 +157,14 @@ const NEARLY_ALL_ROWS = 0.9;
  * @param pages the rows that came, by page: two of one page are two.
  * @param without fields that are no part of the digest already.
  * @param different of the rows that came, so many are different ones.
+ * @param least so many of these must be told apart: while a list is read, rows come in, and others are read at two places.
  */
 export function fieldsToLeaveOut(
   pages: readonly (readonly KeyedRow[])[],
   missing: readonly KeyedRow[],
   without: readonly FieldPath[],
   different: number,
+  least = different,
 ): FieldPath[] {
   const came = pages.flat();
   const paths = pathsOf(came).filter((path) => !isAmong(without, path));
@@ -173,7 +175,7 @@ export function fieldsToLeaveOut(
   );
   return (
     [moved, numbers].find(
-      (some) => some.length > 0 && areSameRows(pages, missing, paths, some, without, different),
+      (some) => some.length > 0 && areSameRows(pages, missing, paths, some, without, different, least),
     ) ?? []
   );
 }
@@ -190,6 +192,7 @@ function areSameRows(
   leftOut: readonly FieldPath[],
   without: readonly FieldPath[],
   different: number,
+  least: number,
 ): boolean {
   const left = paths.filter((path) => !isAmong(leftOut, path));
   if (!canIdentify(pages.flat(), left, paths.length, different)) return false;
@@ -206,7 +209,7 @@ function areSameRows(
   const both = [...ofCame.values()].filter((digest) => ofMissing.has(digest)).length;
   // Places tell the others apart, which say little.
   const alone = new Set(ofCame.values()).size;
-  return ofCame.size >= different * NEARLY_ALL_ROWS && Math.min(alone, both) >= different * MOST_ROWS;
+  return ofCame.size >= least && Math.min(alone, both) >= different * MOST_ROWS;
 }
 
 /**

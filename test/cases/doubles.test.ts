@@ -143,6 +143,21 @@ describe('rows of one page that differ in their ages alone are two rows', () => 
   ]);
 });
 
+describe('rows of two pages that differ in their ages alone', () => {
+  const alerts = (minute: number) =>
+    rowsOf(150, (at) => ({ title: `Title ${at % 147}`, age: at * 10 + minute * 60 }));
+  runCases([
+    {
+      it: 'keep the age from being left out: all of them are there, and none becomes another',
+      steps: Array.from({ length: 6 }, (_, minute) => [
+        upstream(alerts(minute)),
+        syncs(0),
+        mirrorsAll,
+      ]).flat(),
+    },
+  ]);
+});
+
 describe('the end of a list', () => {
   const paging = (make: (page: ReturnType<typeof pageOf>['pagination']) => Row): Step =>
     envelope((rows, request, total) => ({ rows, pagination: make(pageOf(rows, request, total).pagination) }));
