@@ -1,6 +1,7 @@
 /**
  * The pages of walks: which rows a walk has met, and in what order the API showed them. A page holds the numbers of its rows that no
- * page before it has. The pages of a proof are the order in which `serve` shows the rows, until a day after another proof has taken its place.
+ * page before it has. The pages of a proof are the order in which `serve` shows the rows, until another one has taken its place, and for a day longer
+ * (`prune.ts`); of two with the same order the later has the pages.
  */
 
 import type { Job } from '../job.ts';
