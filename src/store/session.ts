@@ -1,7 +1,7 @@
 /**
  * A walk from its opening to its end. What has arrived, a page or a window, is saved in one transaction: page by page drift, rows, refused rows, the numbers
  * of the rows and the call, then the checkpoint behind them. Each page is compared after the one before was written; volatile values
- * and repeated drift wait in memory for the end. The transaction of the last page ends the walk (`endWalk`): the key of a list is found,
+ * and repeated drift wait in memory for the end or a pause, and a kill loses them. The transaction of the last page ends the walk (`endWalk`): the key of a list is found,
  * rows that a proof lacks go or are held, the pages become the order of the rows (`pages.ts`), and the verdict is written. Where
  * no page leads on, it ends without a proof (`endWithGap`) or is given up. A walk that is killed stands before a transaction or behind it.
  */

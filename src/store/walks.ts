@@ -104,7 +104,7 @@ function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind
   return last?.finishedAt === null ? last : undefined;
 }
 
-/** Another process or command ends it: its rows stay, nothing is compared with it. */
+/** Another run or command has taken its place. Unlike a walk that gives itself up (`session.ts`), none is compared with it. */
 function giveUpWalk(connection: Connection, { id }: WalkRow, why: string, now: number): void {
   const ending = { status: 'failed', error: why, errorKind: 'incomplete' } as const;
   updateWalk(connection, id, { ...ending, finishedAt: isoTime(now), ...notWaiting, ...withoutCheckpoint });
