@@ -267,12 +267,13 @@ function parseColumns(text: string): string[] {
 }
 
 const marks = ['date', 'time'] as const;
-const LEAVES = 'leaves the folder of reports: name a file below MIRROR_REPORTS_TO';
+const leavesFolder = (path: string, how = '') =>
+  `'${path}' leaves the folder of reports${how}: name a file below MIRROR_REPORTS_TO`;
 
 function parseTo(text: string): Report['to'] {
   const path = normalize(text);
   if (isAbsolute(text) || path.split(sep)[0] === '..' || path.endsWith(sep) || /\0/.test(text))
-    throw new Error(`'${text}' ${LEAVES}`);
+    throw new Error(leavesFolder(text));
   for (const [, mark = ''] of text.matchAll(/\{([^}]*)\}/g))
     if (!marks.some((known) => known === mark))
       throw new Error(`{${mark}} is neither {date} nor {time}${nearest(mark, marks)}`);
@@ -303,10 +304,7 @@ export function fileOf({ to: file, lines }: Report, to: string, at: string): str
   let there = folder;
   while (!existsSync(there)) there = dirname(there);
   if (!`${realpathSync(there)}${sep}`.startsWith(`${realpathSync(to)}${sep}`))
-    throw new Failure(
-      'usage',
-      `to: '${path}' ${LEAVES.replace('reports', 'reports, through a link')}, line ${lines.to}`,
-    );
+    throw new Failure('usage', `to: ${leavesFolder(path, ', through a link')}, line ${lines.to}`);
   makeFolder(folder, 0o700);
   return join(to, path);
 }

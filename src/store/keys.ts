@@ -76,7 +76,8 @@ function readRowsOfWalk(
   { pages, newWhereReread }: RowsOfWalk,
 ): RowOfWalk[] {
   const find = bodyReader(connection, job);
-  return pages.numbers().flatMap((number) => {
+  const numbers = pages.byPage().flat();
+  return numbers.flatMap((number) => {
     const body = find(number);
     return body === undefined ? [] : [{ ...keyedRow(body), isNewWhereReread: newWhereReread.has(number) }];
   });

@@ -117,9 +117,7 @@ export function openWalkPages(connection: Connection, walkId: number) {
       nextPage = slots.firstPage;
       nextLook = slots.firstLook;
     },
-    /** The numbers of the rows that were met, in the order in which they are shown. */
-    numbers: () => numbersOf(connection, walkId),
-    /** The same for each page, as it was first met. */
+    /** The numbers of the rows that were met, page by page, in the order in which they are shown. */
     byPage: () =>
       all.all(range).map((page) => (JSON.parse(page.numbers) as number[]).filter((one) => one > 0)),
     /** Shows rows in front that a glance beside this walk has met and it has not, since they are not absent. */
@@ -176,13 +174,6 @@ class NumberSet {
     this.#bits[at] = (this.#bits[at] ?? 0) | (1 << (number & 7));
     return true;
   }
-}
-
-function numbersOf(connection: Connection, walkId: number): number[] {
-  return connection
-    .prepare<[Range], number>(`${NUMBERS} ORDER BY _walk_pages.id, json_each.key`)
-    .pluck()
-    .all(rangeOf(walkId));
 }
 
 /** Which row a number is now; mostly the same. */

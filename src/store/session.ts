@@ -45,7 +45,7 @@ import type { WalkRow } from './schema.ts';
 import { createSequence, lastSeqOf } from './sequence.ts';
 import { agesOf, type KnownList, keepList, readList } from './shapes.ts';
 import { isProof, quoted } from './sql.ts';
-import { type Counts, rowTaker, type TakenRow } from './take-rows.ts';
+import { type Counts, type PageRow, rowTaker } from './take-rows.ts';
 import { ensureAnalystViews } from './views.ts';
 import {
   lastWalk,
@@ -210,7 +210,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     count('drifted', fields?.note(page.fields, origin) ?? 0);
     for (const { kind, path, detail, times } of page.drifts) note(kind, path, detail, origin, times);
     const isPublished = isOfSameSnapshot(checkpoint, page);
-    const { taken: rows, contradicted } = takeRows(page, list.shape, isPublished, origin);
+    const { written: rows, contradicted } = takeRows(page, list.shape, isPublished, origin);
     for (const key of contradicted) contradictKey(key, origin);
     const facts: PageFacts = {
       ...{ offset, digest, received: page.received },
@@ -263,7 +263,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   function meetRows(
     { metRows, reread, isLookAtHead }: WalkStep,
     page: CheckedPage,
-    rows: readonly TakenRow[],
+    rows: readonly PageRow[],
     offset: number,
   ) {
     if (metRows === 'clear') {
@@ -285,7 +285,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     memory.newWhereReread.push(...fresh.filter((number) => number > 0 && again.has(number)));
   }
 
-  const isNew = ({ number, isDoubled }: TakenRow) => number > memory.newAbove && !isDoubled;
+  const isNew = ({ number, isDoubled }: PageRow) => number > memory.newAbove && !isDoubled;
 
   /** Ends the walk, in the transaction of its last page. */
   function endWalk({ verdict: found, doubts, gaps, isRenewal }: WalkEnd): void {

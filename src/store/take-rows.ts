@@ -36,7 +36,7 @@ type WalkMemory = { twins: Twins; motion: MotionOfWalk };
  * A row of a page. `number`: minus its id in the quarantine where the table lacks it. `isMet`: this pass had met it before. `isKnown`: the
  * mirror had it from a walk that ended well.
  */
-export type TakenRow = {
+export type PageRow = {
   key: string | null;
   number: number;
   isMet: boolean;
@@ -90,7 +90,7 @@ export function rowTaker(
   }
 
   /** A refused row is still there upstream: what the mirror has under its key must not look gone. */
-  function keepRefused({ key: readKey, refused }: Refused, page: PageOfRefused, origin: Origin): TakenRow {
+  function keepRefused({ key: readKey, refused }: Refused, page: PageOfRefused, origin: Origin): PageRow {
     const found = readKey === null ? {} : { stored: table.find(readKey), refused: quarantine.find(readKey) };
     const isTwin = readKey !== null && isOfAnotherRow(readKey, refused.body, found, page);
     if (readKey !== null) page.refused.add(readKey);
@@ -137,8 +137,8 @@ export function rowTaker(
     shape: DiscoveredShape,
     isPublished: boolean,
     origin: Origin,
-  ): { taken: TakenRow[]; contradicted: string[] } => {
-    const taken: TakenRow[] = [];
+  ): { written: PageRow[]; contradicted: string[] } => {
+    const written: PageRow[] = [];
     const contradicted: string[] = [];
     const texts: [before: string | null, after: string | null][] = [];
     // Of two rows under one key the mirror holds either, so what it had says nothing of how the other moves.
@@ -156,21 +156,21 @@ export function rowTaker(
       const number = writeRow(match, came, isMet);
       matcher.wrote(number);
       quarantine.resolve(key, origin.now);
-      taken[at] = {
+      written[at] = {
         ...{ key, number, isMet, isDoubled },
         isKnown: stored !== undefined && isOfCompleteWalk(stored),
       };
     });
     const page = {
       isPublished,
-      fitting: new Set(taken.map((one) => one?.number)),
+      fitting: new Set(written.map((one) => one?.number)),
       refused: new Set<string>(),
     };
     rows.forEach((one, at) => {
-      if (one.refused) taken[at] = keepRefused(one, page, origin);
+      if (one.refused) written[at] = keepRefused(one, page, origin);
     });
     observe(walk.memory.motion, changesOf(texts));
-    return { taken, contradicted };
+    return { written, contradicted };
   };
 }
 
