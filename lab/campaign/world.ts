@@ -7,9 +7,10 @@ import { Redis } from 'ioredis';
 import { loadJobs } from '../../src/job/load.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import { type Ended, startCli } from '../../test/helpers/cli.ts';
-import { type Daemon, keepDaemon } from './world/daemon.ts';
+import { freePort } from '../../test/helpers/loopback.ts';
 import { type Disk, openDisk } from './world/disk.ts';
 import { processesIn, signal } from './world/processes.ts';
+import { type Daemon, keepDaemon, keepProgram, type Program } from './world/programs.ts';
 import { type Forms, formOf, startUpstream, type Upstream } from './world/upstream.ts';
 
 export type World = {
@@ -26,6 +27,9 @@ export type World = {
   mark: string;
   upstream: Upstream;
   daemon: Daemon;
+  /** `market-mirror serve` on the mirror of the daemon. */
+  serve: Program;
+  serveUrl: string;
   disk: Disk;
   /** Settings and variables of every process from its next start on, beside the usual ones. */
   extra: Record<string, string>;
@@ -57,6 +61,7 @@ export async function openWorld(seed: number): Promise<World> {
     `MIRROR_SCHEDULE_${name.replaceAll('-', '_').toUpperCase()}`,
     SCHEDULE,
   ]);
+  const servePort = String(await freePort());
   const usual: Record<string, string> = {
     PATH: process.env['PATH'] ?? '',
     HOME: work,
@@ -64,6 +69,7 @@ export async function openWorld(seed: number): Promise<World> {
     MARKET_API_URL: upstream.url,
     MARKET_API_KEY: key,
     MIRROR_DIR: mirrorDir,
+    MIRROR_SERVE_QUERY: 'on',
     MIRROR_ON_CHANGE: `echo "$CHANGE_JOB" >> '${join(folder, 'changes')}'`,
     ...Object.fromEntries(schedules),
   };
@@ -71,6 +77,8 @@ export async function openWorld(seed: number): Promise<World> {
   const environment = () => ({ ...usual, ...extra });
   const log = join(folder, 'daemon.log');
   const daemon = keepDaemon({ folder: work, mirrorDir, environment, log });
+  const hear = () => undefined;
+  const serve = keepProgram(['serve', '--port', servePort], { folder: work, environment, hear });
 
   const world: World = {
     folder,
@@ -83,6 +91,8 @@ export async function openWorld(seed: number): Promise<World> {
     mark,
     upstream,
     daemon,
+    serve,
+    serveUrl: `http://127.0.0.1:${servePort}`,
     disk,
     extra,
     cli: (...args) => startCli(args, environment(), work).ended,
@@ -116,7 +126,7 @@ export async function openWorld(seed: number): Promise<World> {
       }
     },
     async close() {
-      await daemon.end();
+      await Promise.all([daemon.end(), serve.end()]);
       await upstream.close();
       for (const { pid } of processesIn(folder)) signal(pid, 'SIGKILL');
       disk.remove();

@@ -1,4 +1,4 @@
-/** The daemon as a service manager keeps it: started again whenever it ends, until it is asked to stay ended. */
+/** Programs as a service manager keeps them: started again whenever they end, until they are asked to stay ended. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,39 +8,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { cliFile } from '../../../test/helpers/cli.ts';
 import { processesIn, signal } from './processes.ts';
 
-export type DaemonParts = {
+type ProgramParts = {
   /** Its working folder. */
   folder: string;
-  mirrorDir: string;
   /** Called again for each start. */
   environment: () => Record<string, string>;
-  /** The file that its log goes to. */
-  log: string;
+  /** Gets each line of its log. */
+  hear: (line: string) => void;
 };
 
-export type Daemon = {
-  pid(): number | undefined;
-  /** The server that it runs for itself, also where it was left behind by one that was killed. */
-  redisPid(): number | undefined;
-  signal(name: NodeJS.Signals): boolean;
-  /** @returns whether there was one to be killed. */
-  kill(name?: NodeJS.Signals): boolean;
-  start(): void;
-  /** Asks it to end, and keeps it ended. @returns its exit code, null where it had to be killed. */
-  end(): Promise<number | null>;
-  restart(): Promise<void>;
-  /** Random kills spare the daemon until `work` has ended. */
-  spared<T>(work: Promise<T>): Promise<T>;
-  isSpared(): boolean;
-  /** Resolves at the end of the next walk; @returns false where none ended within `ms`. */
-  walked(ms: number): Promise<boolean>;
-  /** How often it was started, how many walks it ended, how many lines it wrote. */
-  counts: { starts: number; walks: number; lines: number };
-  /** How often it ended by itself, by exit code. */
-  ends: Map<string, number>;
-  /** The last line of the log before each end with the exit code of a bug. Readers take them out. */
-  bugs: string[];
-};
+export type Program = ReturnType<typeof keepProgram>;
 
 /** The exit code of a bug. */
 const BUG = 70;
@@ -48,25 +25,21 @@ const BUG = 70;
 const RESTART_MS = 100;
 const PATIENCE_MS = 20_000;
 
-export function keepDaemon({ folder, mirrorDir, environment, log }: DaemonParts): Daemon {
-  const file = createWriteStream(log, { flags: 'a' });
-  const counts = { starts: 0, walks: 0, lines: 0 };
+/** @param args of `market-mirror`. */
+export function keepProgram(args: readonly string[], { folder, environment, hear }: ProgramParts) {
   const ends = new Map<string, number>();
   const bugs: string[] = [];
-  const waiting = new Set<() => void>();
+  let starts = 0;
   let child: ChildProcess | undefined;
   let isWanted = false;
   let isKilled = false;
-  let sparing = 0;
 
   function start(): void {
     isWanted = true;
     if (child) return;
-    counts.starts += 1;
+    starts += 1;
     isKilled = false;
-    // A core dump would hold the key, which is in the memory of the process.
-    const command = ['-c', 'ulimit -c 0; exec "$@"', 'sh', process.execPath, cliFile(), 'start'];
-    const started = spawn('sh', command, {
+    const started = spawn(process.execPath, [cliFile(), ...args], {
       cwd: folder,
       env: environment(),
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -91,47 +64,76 @@ export function keepDaemon({ folder, mirrorDir, environment, log }: DaemonParts)
     });
   }
 
-  function hear(line: string): void {
-    file.write(`${line}\n`);
-    counts.lines += 1;
-    if (!/"walk (complete|proves nothing)"/.test(line)) return;
-    counts.walks += 1;
-    for (const wake of waiting) wake();
+  /** Asks it to end, and keeps it ended. */
+  async function end(): Promise<void> {
+    isWanted = false;
+    const ending = child;
+    if (!ending) return;
+    const ended = once(ending, 'exit');
+    signal(ending.pid, 'SIGTERM');
+    signal(ending.pid, 'SIGCONT');
+    const late = setTimeout(() => signal(ending.pid, 'SIGKILL'), PATIENCE_MS);
+    await ended;
+    clearTimeout(late);
   }
 
-  const daemon: Daemon = {
+  return {
     pid: () => child?.pid,
-    redisPid: () => processesIn(mirrorDir).find(({ name }) => /^(redis|valkey)-server$/.test(name))?.pid,
-    signal: (name) => signal(child?.pid, name),
-    kill(name = 'SIGKILL') {
+    /** @returns whether there was one to be killed. */
+    kill(): boolean {
       isKilled = true;
-      return daemon.signal(name);
+      return signal(child?.pid, 'SIGKILL');
     },
     start,
-    async end() {
-      isWanted = false;
-      const ending = child;
-      if (!ending) return 0;
-      const ended = once(ending, 'exit');
-      daemon.signal('SIGTERM');
-      daemon.signal('SIGCONT');
-      const late = setTimeout(() => signal(ending.pid, 'SIGKILL'), PATIENCE_MS);
-      await ended;
-      clearTimeout(late);
-      return ending.exitCode;
-    },
+    end,
     async restart() {
-      await daemon.end();
+      await end();
       start();
     },
-    async spared(work) {
+    starts: () => starts,
+    /** How often it ended by itself, by exit code. */
+    ends,
+    /** The last line of the log before each end with the exit code of a bug. Readers take them out. */
+    bugs,
+  };
+}
+
+export type Daemon = ReturnType<typeof keepDaemon>;
+
+/** @param log the file that its log goes to. */
+export function keepDaemon({
+  mirrorDir,
+  log,
+  ...parts
+}: Omit<ProgramParts, 'hear'> & { mirrorDir: string; log: string }) {
+  const file = createWriteStream(log, { flags: 'a' });
+  let lines = 0;
+  const waiting = new Set<() => void>();
+  let sparing = 0;
+
+  function hear(line: string): void {
+    file.write(`${line}\n`);
+    lines += 1;
+    if (/"walk (complete|proves nothing)"/.test(line)) for (const wake of waiting) wake();
+  }
+
+  const program = keepProgram(['start'], { ...parts, hear });
+  return {
+    ...program,
+    /** How many it has written. */
+    lines: () => lines,
+    /** The server that it runs for itself, also where it was left behind by one that was killed. */
+    redisPid: () => processesIn(mirrorDir).find(({ name }) => /^(redis|valkey)-server$/.test(name))?.pid,
+    /** Random kills spare the daemon until `work` has ended. */
+    async spared<T>(work: Promise<T>): Promise<T> {
       sparing += 1;
       return await work.finally(() => {
         sparing -= 1;
       });
     },
     isSpared: () => sparing > 0,
-    async walked(ms) {
+    /** Resolves at the end of the next walk; @returns false where none ended within `ms`. */
+    async walked(ms: number): Promise<boolean> {
       const over = new AbortController();
       const walk = new Promise<true>((resolve) => {
         const wake = () => {
@@ -146,11 +148,7 @@ export function keepDaemon({ folder, mirrorDir, environment, log }: DaemonParts)
       over.abort();
       return came;
     },
-    counts,
-    ends,
-    bugs,
   };
-  return daemon;
 }
 
 export function count(tally: Map<string, number>, name: string): void {
