@@ -49,7 +49,7 @@ export function follow(world: World, key: string, random: Random) {
   /** Changes that cannot be: a row that came twice, or that changed or went although it was not there. */
   const contradictions: string[] = [];
   const counts = { polls: 0, changes: 0, anew: 0 };
-  /** Polls that brought nothing, by status. */
+  /** Polls that brought nothing, by status and reason. */
   const failed = new Map<string, number>();
 
   /** @returns whether it has all that there is. */
@@ -57,19 +57,17 @@ export function follow(world: World, key: string, random: Random) {
     counts.polls += 1;
     const url = `${world.serveUrl}/mirror/v1/changes?limit=${LIMIT}${since ? `&since=${since}` : ''}`;
     const headers = { authorization: `Bearer ${key}` };
-    const feed = await fetch(url, { headers, signal: AbortSignal.timeout(PATIENCE_MS) })
-      .then(async (response) => (response.ok ? ((await response.json()) as Feed) : response.status))
+    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(PATIENCE_MS) })
+      .then(async (response) => ({ status: response.status, json: await response.json() }))
       // It was killed, also in the middle of an answer.
-      .catch(() => 'no answer');
-    if (typeof feed !== 'object') {
-      count(failed, String(feed));
-      if (feed === 410) startOver();
-      return false;
-    }
-    if (random() < NOT_KEPT) return false;
-    for (const change of feed.changes) take(change);
-    since = feed.next;
-    return !feed.hasMore;
+      .catch(() => ({ status: 0, json: { details: 'no answer' } }));
+    const { status, json } = answer as { status: number; json: Feed & { details?: string } };
+    if (status !== 200) count(failed, `${status} ${json.details}`);
+    if (status === 410) startOver();
+    if (status !== 200 || random() < NOT_KEPT) return false;
+    for (const change of json.changes) take(change);
+    since = json.next;
+    return !json.hasMore;
   }
 
   function startOver(): void {

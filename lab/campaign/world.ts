@@ -3,7 +3,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import { loadJobs } from '../../src/job/load.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import { type Ended, startCli } from '../../test/helpers/cli.ts';
@@ -23,8 +22,6 @@ export type World = {
   work: string;
   log: string;
   key: string;
-  /** The file that rows try to create by a shell. */
-  mark: string;
   upstream: Upstream;
   daemon: Daemon;
   /** `market-mirror serve` on the mirror of the daemon. */
@@ -37,14 +34,11 @@ export type World = {
   sql<Found = Record<string, unknown>>(query: string, ...values: (string | number)[]): Found[];
   /** What the mirror shows of a job, by key. */
   shown(job: string): Forms;
-  /** Does something with the Redis that the daemon runs, as soon as there is one. @throws where there is none for a minute. */
-  withRedis<T>(work: (redis: Redis) => Promise<T>): Promise<T>;
   /** Leaves no process, no mount and no file. */
   close(): Promise<void>;
 };
 
 const SCHEDULE = 'every 1s';
-const REDIS_MS = 60_000;
 
 export async function openWorld(seed: number): Promise<World> {
   const jobs = await loadJobs();
@@ -54,9 +48,8 @@ export async function openWorld(seed: number): Promise<World> {
   const disk = openDisk(join(folder, 'disk'));
   const mirrorDir = join(disk.folder, 'mirror');
   const database = join(mirrorDir, 'mirror.db');
-  const mark = join(folder, 'obeyed');
   const key = `canary-key-${seed.toString(16)}-6f1c0b`;
-  const upstream = await startUpstream(jobs, { key, mark, seed });
+  const upstream = await startUpstream(jobs, { key, seed });
   const schedules = jobs.map(({ name }) => [
     `MIRROR_SCHEDULE_${name.replaceAll('-', '_').toUpperCase()}`,
     SCHEDULE,
@@ -88,7 +81,6 @@ export async function openWorld(seed: number): Promise<World> {
     work,
     log,
     key,
-    mark,
     upstream,
     daemon,
     serve,
@@ -109,21 +101,6 @@ export async function openWorld(seed: number): Promise<World> {
       if (!job) throw new Error(`there is no job ${name}`);
       const rows = world.sql(`SELECT * FROM "${tableOf(name)}"`);
       return new Map(rows.map((row) => [String(row['_key']), formOf(job, row)]));
-    },
-    async withRedis(work) {
-      const redis = new Redis({
-        path: join(mirrorDir, 'redis', 'redis.sock'),
-        retryStrategy: () => 50,
-        maxRetriesPerRequest: null,
-      });
-      redis.on('error', () => undefined);
-      const late = setTimeout(() => redis.disconnect(), REDIS_MS);
-      try {
-        return await work(redis);
-      } finally {
-        clearTimeout(late);
-        redis.disconnect();
-      }
     },
     async close() {
       await Promise.all([daemon.end(), serve.end()]);

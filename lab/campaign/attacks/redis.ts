@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { Redis } from 'ioredis';
 import { findRedisServer } from '../../../src/queue/private-redis.ts';
 import { freePort } from '../../../test/helpers/loopback.ts';
 import type { Attack, End } from '../attacks.ts';
@@ -16,10 +17,7 @@ export const redisAttacks: readonly Attack[] = [
     about: 'FLUSHALL',
     lasts: [500, 2_000],
     kills: true,
-    async begin(world) {
-      await world.withRedis((redis) => redis.flushall());
-      return () => undefined;
-    },
+    begin: flush,
   },
   {
     name: 'redis-over-tls',
@@ -37,6 +35,19 @@ export const redisAttacks: readonly Attack[] = [
     begin: (world) => replaceRedis(world, false),
   },
 ];
+
+/** As soon as the daemon runs a Redis. @throws where there is none for a minute. */
+async function flush({ mirrorDir }: World): Promise<End> {
+  const path = join(mirrorDir, 'redis', 'redis.sock');
+  const redis = new Redis({ path, retryStrategy: () => 100, maxRetriesPerRequest: 600 });
+  redis.on('error', () => undefined);
+  try {
+    await redis.flushall();
+  } finally {
+    redis.disconnect();
+  }
+  return () => undefined;
+}
 
 async function replaceRedis({ scratch, daemon, extra }: World, isTls: boolean): Promise<End> {
   const home = join(scratch, 'external-redis');

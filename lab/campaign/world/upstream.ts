@@ -26,11 +26,7 @@ export type Upstream = Awaited<ReturnType<typeof startUpstream>>;
 const EDITS_EVERY_MS = 40;
 const ROWS = { aiSignals: 230, news: 130, smartWallets: 60, memeSignals: 30 };
 
-/** @param mark the file that values try to create, by any shell that they reach. */
-export async function startUpstream(
-  jobs: readonly Job[],
-  { key, mark, seed }: { key: string; mark: string; seed: number },
-) {
+export async function startUpstream(jobs: readonly Job[], { key, seed }: { key: string; seed: number }) {
   const random = seededRandom(seed);
   const model = await startModelApi({
     rows: ROWS,
@@ -69,7 +65,6 @@ export async function startUpstream(
   }
 
   for (const { job, dataset } of lists) {
-    spike(dataset, mark, random);
     for (const row of dataset.rows) noteRow(job, dataset, row);
   }
   let editing = setInterval(edit, EDITS_EVERY_MS);
@@ -105,26 +100,6 @@ export async function startUpstream(
       await model.close();
     },
   };
-}
-
-const SPIKED = 0.2;
-
-/** From now on, some rows have commands that a shell would run, if a value ever reached one. */
-function spike(dataset: Dataset, mark: string, random: () => number): void {
-  const spikes = [
-    `$(touch '${mark}')`,
-    `\`touch '${mark}'\``,
-    `'; touch '${mark}' #`,
-    `"\n touch '${mark}' & "`,
-  ];
-  const { make, idField } = dataset;
-  dataset.make = (count, at) =>
-    make(count, at).map((row) => {
-      if (random() >= SPIKED) return row;
-      const spiked = spikes[Math.floor(random() * spikes.length)];
-      const text = ['rationale', 'title', 'label'].find((name) => typeof row[name] === 'string') ?? idField;
-      return { ...row, [idField]: `${row[idField]}${spiked}`, ...(text !== idField && { [text]: spiked }) };
-    });
 }
 
 function noList(): never {
