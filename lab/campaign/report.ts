@@ -22,7 +22,7 @@ export function printRound(round: Round, kills: number, seed: number): void {
   ];
   const times = strikes === 1 ? 'once' : `${strikes} times`;
   print(
-    `${attack} ${times}, ${round.kills} kills (${kills} in all), ${Math.round(seconds)} s, ${round.lines} lines of log: ${found.length === 0 ? 'all held' : `${found.length} broken`}`,
+    `${attack} ${times}, ${round.kills} kills (${kills} in all), ${Math.round(seconds)} s: ${found.length === 0 ? 'all held' : `${found.length} broken`}`,
   );
   for (const line of found.slice(0, MOST_SHOWN)) print(`  ${line}`);
   if (found.length > 0) print(`  replay: npm run campaign -- --seed ${seed} --attacks ${attack}`);

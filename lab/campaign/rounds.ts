@@ -29,8 +29,6 @@ export type Round = {
   secondsToProof: number;
   findings: Finding[];
   lies: string[];
-  /** Lines of the daemon's log. */
-  lines: number;
 };
 
 const PAUSE_MS = 1_500;
@@ -44,7 +42,6 @@ type Chances = { strikes: Random; kills: Random };
 export async function playRound(stage: Stage, attack: Attack, ms: number, chances: Chances): Promise<Round> {
   const { world, watch } = stage;
   const began = performance.now();
-  const linesBefore = world.daemon.lines();
   world.upstream.edit();
   const over = new AbortController();
   let kills = 0;
@@ -68,7 +65,6 @@ export async function playRound(stage: Stage, attack: Attack, ms: number, chance
     secondsToProof,
     findings,
     lies: watch.lies.splice(0),
-    lines: world.daemon.lines() - linesBefore,
   };
 }
 

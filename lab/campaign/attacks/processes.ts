@@ -16,7 +16,7 @@ export const processAttacks: readonly Attack[] = [
   {
     name: 'kill',
     about: 'kill -9 of daemon, Redis, both, or `serve`, and nothing else',
-    lasts: [5_000, 10_000],
+    lasts: [2_000, 6_000],
     kills: true,
     begin: async () => () => undefined,
   },

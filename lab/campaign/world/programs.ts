@@ -107,21 +107,17 @@ export function keepDaemon({
   ...parts
 }: Omit<ProgramParts, 'hear'> & { mirrorDir: string; log: string }) {
   const file = createWriteStream(log, { flags: 'a' });
-  let lines = 0;
   const waiting = new Set<() => void>();
   let sparing = 0;
 
   function hear(line: string): void {
     file.write(`${line}\n`);
-    lines += 1;
     if (/"walk (complete|proves nothing)"/.test(line)) for (const wake of waiting) wake();
   }
 
   const program = keepProgram(['start'], { ...parts, hear });
   return {
     ...program,
-    /** How many it has written. */
-    lines: () => lines,
     /** The server that it runs for itself, also where it was left behind by one that was killed. */
     redisPid: () => processesIn(mirrorDir).find(({ name }) => /^(redis|valkey)-server$/.test(name))?.pid,
     /** Random kills spare the daemon until `work` has ended. */
