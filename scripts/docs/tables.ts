@@ -242,7 +242,7 @@ runs as it is written, in any SQLite tool, while the daemon is running.
 
 type Words = Record<string, string>;
 
-export const historyOf = (table: string) =>
+const historyOf = (table: string) =>
   `Every version of a row of \`${table}\` that was replaced or removed: the columns of that table, but for what is held, and these.`;
 
 /** @param table what shows them. */
@@ -329,7 +329,7 @@ const viewMeanings: Record<string, Words> = {
 };
 
 /** Columns that mean the same in every table that has them, unless the table says more; those of datasets are in `column-meanings.ts`. */
-export const sharedMeanings: Words = {
+const sharedMeanings: Words = {
   number: 'The number of the row.',
   id: 'The number of the row.',
   job: 'The job, such as `ai-signals`.',
@@ -338,7 +338,7 @@ export const sharedMeanings: Words = {
 };
 
 /** A query that shows the use of a table; views bring their own. */
-export const examples: Record<string, string> = {
+const examples: Record<string, string> = {
   ai_signals: `SELECT asset, action, confidence, entry_price, rationale
 FROM ai_signals WHERE quality_publishable AND quality_grade = 'A'
 ORDER BY confidence DESC LIMIT 20`,
