@@ -21,7 +21,7 @@ type Section = { name: string; about: string; columns: Column[]; meaning: Meanin
 /** The page as Markdown. @throws Error that names a table or column whose meaning is written nowhere. */
 export async function renderTables(): Promise<string> {
   const jobs = await loadJobs();
-  const present = await readMirror(jobs);
+  const { present, analystViews } = await readMirror(jobs);
   const general = viewsOf(jobs).filter((view) => !jobs.some(({ views }) => views.includes(view)));
   const parts: Record<string, Section[]> = {
     'Over all datasets': general.map((view) => viewSection(view, present, new Map())),
@@ -29,8 +29,8 @@ export async function renderTables(): Promise<string> {
     'Views of every dataset': analystSections(present),
     'What the mirror keeps about itself': ownSections(present),
   };
-  const told = new Set(Object.values(parts).flatMap((sections) => sections.map(({ name }) => name)));
-  for (const name of present.keys()) if (analystViews.has(name)) told.add(name);
+  const own = Object.values(parts).flatMap((sections) => sections.map(({ name }) => name));
+  const told = new Set([...own, ...analystViews]);
   for (const name of present.keys()) if (!told.has(name)) throw new Error(`${name}: no word on what it is`);
   const blocks = Object.entries(parts).flatMap(([title, sections]) => [
     `## ${title}`,
@@ -156,11 +156,8 @@ function analystSections(present: Map<string, Column[]>): Section[] {
   ];
 }
 
-/** Found with `readMirror`. */
-const analystViews = new Set<string>();
-
-/** The columns of every table and view, by name. */
-async function readMirror(jobs: readonly Job[]): Promise<Map<string, Column[]>> {
+/** The columns of every table and view, by name, and the names of the views that each dataset has. */
+async function readMirror(jobs: readonly Job[]) {
   const folder = mkdtempSync(join(tmpdir(), 'mirror-docs-'));
   const store = openStore(folder, jobs, () => 0);
   const database = openReadOnly(store.file);
@@ -173,8 +170,10 @@ async function readMirror(jobs: readonly Job[]): Promise<Map<string, Column[]>> 
       .pluck()
       .all();
     const columns = database.prepare<[string], Column>('SELECT * FROM pragma_table_xinfo(?) ORDER BY cid');
-    for (const job of jobs) for (const { name } of analystViewsOf(database, job)) analystViews.add(name);
-    return new Map(names.map((name) => [name, columns.all(name)]));
+    return {
+      present: new Map(names.map((name) => [name, columns.all(name)])),
+      analystViews: jobs.flatMap((job) => analystViewsOf(database, job).map(({ name }) => name)),
+    };
   } finally {
     database.close();
     store.close();
