@@ -103,12 +103,14 @@ export function positionOf(connection: Connection, job: ListedJob): MirrorPositi
 }
 
 /**
- * Id and beginning of the latest walk of a job. With `known`, an earlier result: of the walk with that id. A result other than `known`
- * means that a restore has replaced the walk, or that the mirror has removed it. Empty where there is no such walk.
+ * Id and beginning of the latest walk of a job that has ended: one that waits for its first page begins with that. With `known`, an earlier
+ * result: of the walk with that id. A result other than `known` means that a restore has replaced the walk, or that the mirror has removed
+ * it. Empty where there is no such walk.
  */
 export function lastWalkOf(connection: Connection, job: string, known?: string): string {
+  if (known === '') return '';
   const [id] = known?.split(' ') ?? [];
-  const one = id ? 'AND id = ?' : 'ORDER BY id DESC LIMIT 1';
+  const one = id ? 'AND id = ?' : 'AND finished_at IS NOT NULL ORDER BY id DESC LIMIT 1';
   const found = connection
     .prepare<(string | number)[], string>(`SELECT id || ' ' || started_at FROM walks WHERE job = ? ${one}`)
     .pluck()
