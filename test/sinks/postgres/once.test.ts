@@ -122,6 +122,18 @@ test('where changes were forgotten before they came there, all is loaded anew', 
   await expectEqual(bench.file, bench.there);
 });
 
+test('where rows got other keys, all is loaded anew, once', async () => {
+  const bench = await setupShipped();
+  const { rows } = bench.model.data.news;
+  for (const said of ['loaded anew: 12 rows', '2 changes sent']) {
+    await bench.clock.sleep(200_000);
+    await bench.run(['sync', 'news'], { MIRROR_KEY_NEWS: 'url' });
+    expect((await bench.ship('news')).stdout).toContain(`news: ${said}, `);
+    Object.assign(rows[3] ?? {}, { headline: 'another' });
+  }
+  await expectEqual(bench.file, bench.there);
+});
+
 test('a backup that is restored elsewhere is the same mirror, on a course of its own', async () => {
   const bench = await setupShipped();
   const restored = join(bench.cwd, 'restored');
