@@ -78,7 +78,7 @@ export type MirrorPosition = {
   seq: number;
   /** What its volatile columns are as of, and which of its rows are held. */
   volatile: string;
-  /** The first walk that may change yet. */
+  /** The first walk that may change yet: of the latest one that has ended, calls without a page are counted last. */
   walksFrom: number;
   /** Up to which time its history was forgotten; empty where it was not. */
   historyFrom: string;
@@ -94,7 +94,8 @@ export function positionOf(connection: Connection, job: ListedJob): MirrorPositi
     volatile: String(unversioned),
     walksFrom:
       valueIn('SELECT min(id) FROM walks WHERE job = ? AND finished_at IS NULL') ??
-      (valueIn('SELECT max(id) FROM walks WHERE job = ?') ?? 0) + 1,
+      valueIn('SELECT max(id) FROM walks WHERE job = ?') ??
+      0,
     knows(change) {
       if (change === null || change > seq || gapAfter(connection, job, change)) return false;
       return change === seq || change === 0 || isChange(connection, job, change);

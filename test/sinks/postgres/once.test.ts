@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Database } from '../../../src/store/sqlite.ts';
 import { cuttingProxy } from '../../helpers/postgres.ts';
 import { edit } from '../edit.ts';
 import { expectEqual, setup, setupMirrored, setupShipped } from './bench.ts';
@@ -109,6 +110,14 @@ test('a mirror whose file is put back, and whose rows stay as they were, sends t
     expect((await bench.ship()).code).toBe(0);
   }
   expect((await bench.ship('--verify')).stdout).not.toContain('mended');
+});
+
+test('calls of a walk that are counted just after its end arrive, too', async () => {
+  const bench = await setupShipped();
+  const mirror = new Database(bench.file);
+  mirror.exec('UPDATE walks SET api_calls = api_calls + 1').close();
+  expect((await bench.ship()).stdout).toMatch(/^ai-signals: nothing new/m);
+  expect(await bench.ship('--check')).toMatchObject({ code: 0 });
 });
 
 test('where changes were forgotten before they came there, all is loaded anew', async () => {
