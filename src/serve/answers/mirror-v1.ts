@@ -603,7 +603,7 @@ function pointOf(
 ): { seq: number; at: string | null } {
   if (at === null) return { seq: state.seq, at: null };
   const wanted = 'seq' in at ? at.seq : Date.parse(at.time);
-  if ('seq' in at && wanted > state.seq)
+  if ('seq' in at && wanted > state.lastNamed)
     throw badParameter('seq is no X-Mirror-Seq of this dataset', 'No change has that number yet.');
   // A time after the latest change shows the rows as that change left them.
   const seq = Math.min(wanted, state.seq);

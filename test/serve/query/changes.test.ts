@@ -236,6 +236,20 @@ describe('the change feed', () => {
     expect(feed.map(({ seq, dataset, key, change }) => ({ seq, dataset, key, change }))).toEqual(told);
   });
 
+  test('goes on, as a question does, from what a list page of /api/v1 showed, whose order may be newer than any change', async () => {
+    const { bench, url, issue } = await setupServe({ rows: 9, settings: { query: true }, walked: ['news'] });
+    const ask = getter(url, issue({ scopes: ['news:read'] }).key);
+    const seq = String((await ask('/api/v1/news')).headers['x-mirror-seq']);
+    expect(Number(seq)).toBeGreaterThan(Number((await ask('/mirror/v1/news')).headers['x-mirror-seq']));
+    expect((await ask(`/mirror/v1/news?seq=${seq}`)).json).toEqual((await ask('/mirror/v1/news')).json);
+    for (const changes of [0, 1]) {
+      expect(((await ask(`/mirror/v1/changes?since=${seq}`)).json as Feed).changes).toHaveLength(changes);
+      bench.clock.advance(MINUTE);
+      Object.assign(bench.upstream('news').rows[3] ?? {}, { headline: 'changed' });
+      await bench.mirror('news');
+    }
+  });
+
   test('tells who cannot go on where to begin: another mirror, other datasets, a dropped past', async () => {
     const { next } = (await get('/mirror/v1/changes?limit=1')).json as Feed;
     const parts = JSON.parse(Buffer.from(next, 'base64url').toString()) as unknown[];

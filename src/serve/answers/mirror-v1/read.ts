@@ -38,6 +38,8 @@ export type RowsAnswer = {
 export type DatasetState = {
   /** Of its latest change. */
   readonly seq: number;
+  /** Of that, or of its latest order: the greatest that `/api/v1` has named it by. */
+  readonly lastNamed: number;
   /** Grows with changes that no `seq` counts: of volatile values, and of what is held. */
   readonly volatileSeq: number | null;
   /** Up to here history was dropped; null where nothing was. */
@@ -61,6 +63,7 @@ export const MAX_BYTES = 8_000_000;
 type StateRow = {
   keysSeq: number | null;
   lastSeq: number | null;
+  orderSeq: number | null;
   volatileSeq: number | null;
   historyFrom: string | null;
   readSeq: number | null;
@@ -74,9 +77,9 @@ export function stateOf(
 ): DatasetState {
   const end = at !== null && ('seq' in at ? endOfMoment(connection, name, at.seq) : at.time);
   const until = end || '9999';
-  const { lastSeq, volatileSeq, historyFrom, keysSeq, readSeq } = prepared(
+  const { lastSeq, orderSeq, volatileSeq, historyFrom, keysSeq, readSeq } = prepared(
     connection,
-    `SELECT last_seq AS lastSeq, volatile_seq AS volatileSeq, history_from AS historyFrom, keys_seq AS keysSeq,
+    `SELECT last_seq AS lastSeq, reordered_seq AS orderSeq, volatile_seq AS volatileSeq, history_from AS historyFrom, keys_seq AS keysSeq,
        (SELECT coalesce(last_seq, 0) FROM walks
         WHERE job = :job AND kind = 'walk' AND status = 'complete' AND renewal_of IS NULL ORDER BY id LIMIT 1) AS readSeq
      FROM (SELECT 1) LEFT JOIN _datasets ON job = :job`,
@@ -90,8 +93,18 @@ export function stateOf(
     connection,
     `SELECT count(*) AS held FROM "${rows}" WHERE _held_since IS NOT NULL AND _held_since <= :until`,
   ).get({ until }) as { held: number };
+  const seq = Math.trunc(lastSeq ?? 0);
   return {
-    ...{ seq: Math.trunc(lastSeq ?? 0), volatileSeq, historyFrom, keysSeq, readSeq, held, end: end || null },
+    ...{
+      seq,
+      lastNamed: Math.max(seq, orderSeq ?? 0),
+      volatileSeq,
+      historyFrom,
+      keysSeq,
+      readSeq,
+      held,
+      end: end || null,
+    },
     ...(proof ?? { verdict: 'union', completeAsOf: null }),
   };
 }
