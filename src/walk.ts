@@ -95,7 +95,7 @@ export function takeStep(
 }
 
 /** Ends a walk to which no page leads on, behind the last one that came. */
-export const endWithGap = (at: Checkpoint, why: string): WalkEnd => ({
+export const gapEnd = (at: Checkpoint, why: string): WalkEnd => ({
   verdict: 'union',
   doubts: describeAnomalies(at),
   gaps: [describeGaps(at), why].filter(Boolean).join('; '),

@@ -85,7 +85,7 @@ function reasonToHold({ verdict, met, hasUnkeyed }: Proof, before: number): Held
 /** A mass removal is more than this part of the rows, and at least so many; or all. */
 const MUCH = { part: 0.2, rows: 10 };
 
-/** Replaced rows make a list no shorter. */
+/** Replaced rows make a list no shorter, nor do rows that came and went since: it may be a window of the latest ones. */
 export function isMuchShorter(before: number, now: number): boolean {
   const lost = before - now;
   return lost > 0 && (now === 0 || (lost >= MUCH.rows && lost > before * MUCH.part));

@@ -1,24 +1,26 @@
 /**
  * A walk from its opening to its end. One transaction saves what has arrived, a page or a window. Page by page: its drift and new fields,
- * its rows, its refused rows, which rows of both kinds the walk had not met (`_walk_pages`; a page that makes the walk restart leaves its
- * rows, but none of them is met), and the call. Then, once: what was found out about the list (`_datasets`), and the walk's own row, with the
+ * its rows, its refused rows, which rows of both kinds the walk had not met (`_walk_pages`; a look at the head moves those met before to
+ * the front; a page that makes the walk restart leaves its rows, but none of them is met), and the call. Then, once: what was found out about the list (`_datasets`), and the walk's own row, with the
  * checkpoint and all else that it needs to go on (`Memory`). Where another key of the list was found, all stored rows get theirs anew
  * (`keys.ts`). The rows of a page are compared with the table as the page before it left it. Aged rows and repeated drift are staged in RAM
  * until the walk ends, restarts or is paused; a kill loses them.
  *
- * A walk ends in one of four ways. Its rows stay in each.
- * - After its last page, in the transaction of that page (`endWalk`). A walk that has read the list learns its key and its ages. If it is
- *   also a proof, rows that it lacks go or are held, and its pages become the order of the rows (`pages.ts`). If it has passed over a gap,
- *   or its pages do not add up, it is a `union`, and its pages go. A renewal has the verdict of the proof that it renews, and does nothing
- *   else. A glance has no verdict; one that turns out to have read the whole list ends as a walk, unless an unfinished walk stands beside
- *   it. A dataset that is one response ends with it: nothing goes, and there is no order.
- * - With a gap at its end (`endWithGap`), where the next page never comes, in a transaction of its own: a `union`, too.
- * - Given up (`giveUp`), where its pages lead nowhere, no row of its first page fits, or its clock was wrong; a glance, also where the next
- *   page never comes. It has failed; its pages go, and the next walk is compared with what it read.
- * - Discarded (`discardWalk` in `walks.ts`): a glance by a walk that opens, either by a command. It has failed; the next walk is compared
- *   with nothing.
+ * A walk ends in one of four ways. What it has written of rows stays in each.
+ * - After its last page, in the transaction of that page (`endWalk`). It learns the key and the ages of the list. If it is a proof, rows that
+ *   it lacks go or are held, and its pages become the order of the rows (`pages.ts`). If it has passed over a gap, or its pages do not add
+ *   up, it is a `union`, and its pages go. A renewal has the verdict of the proof that it renews, and does nothing else. A dataset that is
+ *   one response ends with it: nothing goes, and there is no order.
+ * - With a gap at its end (`endWithGap`), where the next page never comes, in a transaction of its own: a `union`, which learns as well.
+ * - Given up (`giveUp`), where its pages lead nowhere, no row of the first page of a pass fits, or its clock was wrong. It has failed; its
+ *   pages go, and the next walk is compared with what it read.
+ * - Discarded (`discardWalk` in `walks.ts`) by a command. It has failed; its pages go, and the next walk is compared with nothing.
  *
- * A pause or a kill ends no walk: the next run resumes it behind its last transaction.
+ * A glance has no verdict, learns nothing, and no walk is compared with it; one that turns out to have read the whole list is a walk. It is given
+ * up where its next page never comes, too, and discarded by a walk that opens. While an unfinished walk stands beside it, it stays a
+ * glance in any case, and its pages stay for that walk.
+ *
+ * A pause or a kill ends no walk: the next run resumes it after its last transaction.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -38,7 +40,7 @@ import { describeBreach, type Hints, type KnownOfList } from '../validate.ts';
 import { beginning, type Checkpoint, type PageFacts, requestOf } from '../walk/checkpoint.ts';
 import {
   beginWalk,
-  endWithGap,
+  gapEnd,
   type Previous,
   takeStep,
   type WalkEnd,
@@ -319,14 +321,14 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const verdict = walk.isBesideWalk ? null : found;
     // A glance that read everything is a walk.
     const kind = verdict === null ? 'glance' : 'walk';
-    const isFull = kind === 'walk' && !isRenewal && job.reading === 'list';
-    const proof = isFull && isProof(verdict) ? (verdict as 'snapshot' | 'verified') : undefined;
+    const isOfList = kind === 'walk' && !isRenewal && job.reading === 'list';
+    const proof = isOfList && isProof(verdict) ? (verdict as 'snapshot' | 'verified') : undefined;
     table.writeStaged();
-    if (isFull) learnOfList(proof !== undefined);
+    if (isOfList) learnOfList(proof !== undefined);
     const order = proof ? prove(proof) : {};
     walkRow.distinctKeys = pages.size;
     // What was not read may have them.
-    if (isFull && !gaps) count('drifted', fields?.noteVanished() ?? 0);
+    if (isOfList && !gaps) count('drifted', fields?.noteVanished() ?? 0);
     driftLog.flush();
     if (proof) resolveGone(connection, job.name, walkRow.id, isoTime(now()));
     end({
@@ -338,7 +340,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     });
   }
 
-  /** What a whole walk says of the list: which fields are ages and, without a contract, where its rows are, and its key. */
+  /** What a walk says of the list: which fields are ages and, without a contract, where its rows are, and its key. */
   function learnOfList(isProven: boolean): void {
     const origin: Origin = { job: job.name, walkId: walkRow.id, requestId: null, now: isoTime(now()) };
     const { shape } = findings;
@@ -464,7 +466,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
         });
       },
       /** Ends a walk, no glance, as a `union`, since the next page never comes: what came is kept, nothing is proved. */
-      endWithGap: (why: string) => commit(() => endWalk(endWithGap(memory.checkpoint, why))),
+      endWithGap: (why: string) => commit(() => endWalk(gapEnd(memory.checkpoint, why))),
       /** Notes that the rows are no longer where they were: missing in two runs in a row, they are looked for elsewhere. */
       missPlace(): void {
         commit(() => {
@@ -529,7 +531,7 @@ function isOfSameSnapshot(at: Checkpoint, { generatedAt }: CheckedPage): boolean
 
 /** @returns the failure of a walk that no request leads on, or whose first page is of another contract. */
 function whyItFails({ name }: Job, page: CheckedPage, { checkpoint, end }: WalkStep): Failure | undefined {
-  // Looks at the head do not count: before those, the list was read whole.
+  // No page of a look at the head is one: before those, the list was read.
   const breach = checkpoint.pagesOfPass === 1 ? describeBreach(page) : undefined;
   if (breach) return new Failure('contract', `${name}: ${breach}`);
   if (!end?.stuck) return undefined;

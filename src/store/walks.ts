@@ -116,6 +116,8 @@ function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind
  * nothing.
  */
 function discardWalk(connection: Connection, { id, job, kind }: WalkRow, why: string, now: number): void {
+  const compared = kind === 'walk' ? walkToCompare(connection, job) : undefined;
+  if (compared) updateWalk(connection, compared.id, withoutCheckpoint);
   const ending = { status: 'failed', error: why, errorKind: 'incomplete' } as const;
   updateWalk(connection, id, { ...ending, finishedAt: isoTime(now), ...notWaiting, ...withoutCheckpoint });
   // What a glance beside a walk has met is not absent for that.
@@ -162,9 +164,9 @@ function readSinceComplete(connection: Connection, { name: job }: Job): Set<numb
 const withoutCheckpoint = { memory: '{}' };
 
 /**
- * Writes how a walk has ended, unless it is discarded. Its row stays, with the checkpoint that the next walk is compared with; its pages stay where they are the
- * order of a proof. The pages of a glance stay until the unfinished walk beside it has ended, too.
- * @param before the full walk that this one was compared with; after a renewal the next one is, too.
+ * Writes how a walk or glance has ended that is not discarded. Its row stays, with the checkpoint that the next walk is compared with; its
+ * pages stay where they are the order of a proof. The pages of a glance stay until the unfinished walk beside it has ended, too.
+ * @param before the walk that this one was compared with; after a renewal the next one is, too.
  */
 export function writeEnd(
   connection: Connection,
