@@ -123,6 +123,7 @@ type StoredRow = KeyedRow & {
   number: number;
   key: string;
   changedAt: string;
+  isHeld: 0 | 1;
   /** By the walk that has ended. `again`: first where rows were read again. */
   shown: 'never' | 'once' | 'again';
   /** The page that showed it, and its place in the order of all; below 0 where none did. */
@@ -244,8 +245,9 @@ function readStoredRows(connection: Connection, job: Job, walk: RowsOfWalk | und
     for (const number of numbers) places.set(number, { page, at: places.size });
   const nowhere = { page: -1, at: -1 };
   return connection
-    .prepare<[], { number: number; key: string; changedAt: string; body: string }>(
-      `SELECT number, _key AS key, _changed_at AS changedAt, _body AS body FROM ${quoted(job.rows)}`,
+    .prepare<[], Pick<StoredRow, 'number' | 'key' | 'changedAt' | 'isHeld' | 'body'>>(
+      `SELECT number, _key AS key, _changed_at AS changedAt, _held_since IS NOT NULL AS isHeld, _body AS body
+       FROM ${quoted(job.rows)}`,
     )
     .all()
     .map(({ body, ...stored }) => ({
@@ -270,6 +272,7 @@ function uniteSame(
   const [last, ...earlier] = rows.toSorted(
     (one, other) =>
       timesShown[other.shown] - timesShown[one.shown] ||
+      one.isHeld - other.isHeld ||
       changedAt(other) - changedAt(one) ||
       other.number - one.number,
   );
@@ -286,7 +289,7 @@ function uniteSame(
 }
 
 /**
- * Returns what makes one row of two: the earlier becomes a version of the later. Mostly their first number stays.
+ * Returns what makes one row of two: the earlier becomes a version of the later. Mostly their first number stays. It is held as the later is.
  * @param united gets the other.
  */
 function createUniter(
@@ -297,8 +300,9 @@ function createUniter(
 ) {
   const table = quoted(job.rows);
   const history = quoted(job.versions ?? '');
-  const find = connection.prepare<[number], { changedAt: string; walkId: number }>(
-    `SELECT _changed_at AS changedAt, _walk_id AS walkId FROM ${table} WHERE number = ?`,
+  type Content = { changedAt: string; walkId: number; heldSince: string | null; heldReason: string | null };
+  const find = connection.prepare<[number], Content>(
+    `SELECT _changed_at AS changedAt, _walk_id AS walkId, _held_since AS heldSince, _held_reason AS heldReason FROM ${table} WHERE number = ?`,
   );
   const remove = connection.prepare<[number]>(`DELETE FROM ${table} WHERE number = ?`);
   const removal = `_row = ? AND _ended_by = 'delete'`;
@@ -307,6 +311,9 @@ function createUniter(
     `UPDATE ${history} SET _ended_by = 'update', _valid_to = max(_valid_from, ?) WHERE ${removal}`,
   );
   const respell = connection.prepare<[string, number]>(`UPDATE ${table} SET _body = ? WHERE number = ?`);
+  const hold = connection.prepare<[string | null, string | null, number]>(
+    `UPDATE ${table} SET _held_since = ?, _held_reason = ? WHERE number = ?`,
+  );
   // The trigger keeps the version before.
   const change = connection.prepare<[string, string, number, number]>(
     `UPDATE ${table} SET _body = ?, _changed_at = ?, _walk_id = ? WHERE number = ?`,
@@ -324,6 +331,7 @@ function createUniter(
     if (isSame) respell.run(later.body, kept.number);
     else if (gone === later && content)
       change.run(later.body, content.changedAt, content.walkId, kept.number);
+    if (gone === later && content) hold.run(content.heldSince, content.heldReason, kept.number);
     united.set(gone.number, kept.number);
     return { ...later, number: kept.number, key: kept.key };
   };

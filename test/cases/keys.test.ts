@@ -104,6 +104,16 @@ describe('a key is found over a whole walk', () => {
       ],
     },
     {
+      it: 'and is held no longer, where its earlier version was',
+      steps: [
+        ...[upstream(pages(15)), syncs(0)],
+        ...[upstream(pages(15, (at) => (at === 4 ? { title: 'changed' } : {}))), syncs(0)],
+        finds('SELECT title FROM LIST WHERE _held_since IS NOT NULL', 'Title 4'),
+        ...[upstream((rows) => [...rows, ...pages(30).slice(15)]), syncs(0), keyIs('[["slug"]]')],
+        ...[mirrorsAll, versions(1), finds('SELECT count(*) FROM LIST', 30)],
+      ],
+    },
+    {
       it: 'and a row of another list that has its number is there all the same',
       steps: [
         ...[upstream([...pages(150), { slug: 's3', title: 'another' }]), syncs(0), keyIs(null)],
