@@ -292,7 +292,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       withNew: memory.places.withNew + unread.filter(isNew).length,
     };
     const again = new Set(isLookAtHead ? numbers : numbers.slice(0, reread));
-    memory.newWhereReread.push(...fresh.filter((number) => number > 0 && again.has(number)));
+    memory.newWhereReread.push(...fresh.filter((number) => number > memory.newAbove && again.has(number)));
   }
 
   const isNew = ({ number, isDoubled }: PageRow) => number > memory.newAbove && !isDoubled;

@@ -114,6 +114,14 @@ describe('a key is found over a whole walk', () => {
       ],
     },
     {
+      it: 'and no row that was there before, and moved to the head while it was read, is another one, changed',
+      steps: [
+        ...[upstream([...pages(250), { slug: 's3', title: 'another' }]), syncs(0), mirrorsAll],
+        before(50, (rows) => [...rows.slice(-1), ...rows.slice(0, -1)]),
+        ...[syncs(0), finds('SELECT DISTINCT verdict FROM walks', 'verified'), mirrorsAll, keyIs(null)],
+      ],
+    },
+    {
       it: 'and a row of another list that has its number is there all the same',
       steps: [
         ...[upstream([...pages(150), { slug: 's3', title: 'another' }]), syncs(0), keyIs(null)],
