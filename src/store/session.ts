@@ -129,7 +129,12 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const previous = compared && whatItLeaves(connection, job, compared, now());
   const memory = readMemory(walkRow) ?? newMemory(connection, job, previous);
   let keptFindings = readFindings(connection, job.name);
-  let findings = atomically(() => openFindings(connection, job, hints, memory.checkpoint, now())) as Findings;
+  let findings = keptFindings;
+  atomically(() => {
+    findings = openFindings(connection, job, hints, memory.checkpoint, now());
+    // The rows have these keys from now on, whether a page comes or not.
+    if (!isDeepStrictEqual(keysOf(findings), keysOf(keptFindings))) keepKnown();
+  });
   const pages = openWalkPages(connection, walkRow.id);
   const ages = agesOf(findings);
   const table = openTable(connection, job, ages);
@@ -537,6 +542,9 @@ function openFindings(connection: Connection, job: Job, hints: Hints, at: Checkp
   const wanted = { ...shape, place: isKept ? shape.place : null, ...told };
   return { ...findings, shape: ensureKeys(connection, job, shape, wanted, agesOf(findings), takeSeq) };
 }
+
+/** What the keys of the rows are made of. */
+const keysOf = ({ shape: { key, ages, leftOut } }: Findings) => [key, ages, leftOut];
 
 function newMemory(connection: Connection, job: Job, previous: Previous | undefined): Memory {
   return {

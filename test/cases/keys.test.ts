@@ -3,6 +3,7 @@
 import { describe } from 'vitest';
 import {
   after,
+  answers,
   before,
   envelope,
   finds,
@@ -342,6 +343,20 @@ describe('MIRROR_KEY_…', () => {
         finds(`SELECT _key FROM LIST WHERE slug = 's3'`, 'Title 3'),
       ],
     },
+    ...(
+      [
+        ['MIRROR_KEY_NEWS', 'slug'],
+        ['MIRROR_VOLATILE_NEWS', 'title'],
+      ] as const
+    ).map(([setting, value]) => ({
+      it: `takes back ${setting} where that goes before any page has come`,
+      steps: [
+        ...[upstream(pages(15)), syncs(0), answers(() => ({ status: 503 }))],
+        runs('sync news --no-wait', 75, '', { [setting]: value }),
+        ...[answers(), after(HOUR_MS), syncs(0), mirrorsAll, versions(0)],
+        finds('SELECT count(*) FROM LIST', 15),
+      ],
+    })),
     {
       it: 'keeps both rows that share it, and stays',
       settings: { MIRROR_KEY_NEWS: 'title' },
