@@ -317,6 +317,14 @@ describe('a number and a text alike', () => {
         finds(`SELECT _key FROM LIST WHERE _key LIKE '%"%' ORDER BY _key`, '"1"', '"2"'),
       ],
     },
+    {
+      it: 'are three rows where another one has the same text, and a key is found that tells these apart',
+      steps: [
+        ...[upstream([...rows(1), { id: '1', a: 3 }]), syncs(0)],
+        ...[upstream((all) => [...all, { id: '1', a: 4 }]), syncs(0, { times: 3 }), mirrorsAll, versions(0)],
+        drifts('contradicted-key', 'new-key'),
+      ],
+    },
   ]);
 });
 
