@@ -126,7 +126,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const file = connection.name;
   const atomically = connection.transaction((work: () => unknown) => work()).immediate;
   const compared = walkToCompare(connection, job.name);
-  const previous = compared && whatItLeaves(connection, job, compared, now());
+  const previous = compared && whatItLeaves(connection, walkRow, job, compared, now());
   const memory = readMemory(walkRow) ?? newMemory(connection, job, previous);
   let keptFindings = readFindings(connection, job.name);
   let findings = keptFindings;
@@ -606,7 +606,13 @@ const savedColumns = [
 export const FULL_WALK_EVERY_MS = 23 * HOUR_MS;
 
 /** What the next walk may use of the last full one. While rows are held, only a full walk can prove that they are gone. */
-function whatItLeaves(connection: Connection, job: Job, last: WalkRow, now: number): Previous {
+function whatItLeaves(
+  connection: Connection,
+  walk: WalkRow,
+  job: Job,
+  last: WalkRow,
+  now: number,
+): Previous {
   const ageMs = ageOf(Date.parse(last.startedAt), now);
   const isComplete = last.status === 'complete';
   const isRecent = ageMs !== null && ageMs < FULL_WALK_EVERY_MS;
@@ -617,7 +623,13 @@ function whatItLeaves(connection: Connection, job: Job, last: WalkRow, now: numb
     isRecent &&
     last.pages > 1 &&
     countHeld(connection, job) === 0;
-  return { checkpoint: readMemory(last)?.checkpoint ?? beginning, allowsRenewal, isComplete };
+  // No glance runs beside this session.
+  const brought = `SELECT sum(inserted + quarantined) FROM walks WHERE job = ? AND kind = 'glance' AND id > ?`;
+  const glancedSince = valueIn<number>(connection, brought, job.name, walk.id) ?? 0;
+  return {
+    checkpoint: readMemory(last)?.checkpoint ?? beginning,
+    ...{ allowsRenewal, isComplete, glancedSince },
+  };
 }
 
 /** How many rows glances have brought since the last complete walk. */
