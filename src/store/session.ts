@@ -43,7 +43,7 @@ import { watchFields } from './fields.ts';
 import { ensureKeys, keyOfWalk } from './keys.ts';
 import type { Twins } from './matching.ts';
 import { keepOrder, openWalkPages } from './pages.ts';
-import { resolveGone } from './quarantine.ts';
+import { refusedBy, resolveGone, type TimesRefused } from './quarantine.ts';
 import { countHeld, heldRows, retireRows } from './retire.ts';
 import { openTable } from './rows.ts';
 import type { WalkRow } from './schema.ts';
@@ -87,6 +87,8 @@ type Memory = {
   places: { to: number; withNew: number };
   twins: Twins;
   motion: MotionOfWalk;
+  /** Rows that were refused before the walk began anew. */
+  refusedBefore: TimesRefused;
 };
 
 export type WalkSession = ReturnType<typeof createSession>;
@@ -284,6 +286,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     if (metRows === 'clear') {
       pages.clear(job.name);
       [memory.newWhereReread, memory.withoutKeyField, memory.places] = [[], 0, { to: 0, withNew: 0 }];
+      memory.refusedBefore = refusedBy(connection, job.name, walkRow.id);
     }
     // No response ever goes, and responses have no order.
     if (metRows !== 'add' || job.reading === 'response') return;
@@ -317,7 +320,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const order = proof ? keepOrder(connection, job, walkRow, proof, now()) : {};
     if (isFull) count('drifted', fields?.noteVanished() ?? 0);
     driftLog.flush();
-    if (proof) resolveGone(connection, job.name, walkRow.id, isoTime(now()));
+    if (proof) resolveGone(connection, walkRow, memory.refusedBefore, isoTime(now()));
     end({
       ...{ kind, verdict, status: 'complete', errorKind: null },
       error: [gaps, doubts && `the pages do not add up: ${doubts}`].filter(Boolean).join('; ') || null,
@@ -555,6 +558,7 @@ function newMemory(connection: Connection, job: Job, previous: Previous | undefi
     places: { to: 0, withNew: 0 },
     twins: new Map(),
     motion: noMotion(),
+    refusedBefore: [],
   };
 }
 
