@@ -59,6 +59,7 @@ export function createMatcher(
     if (stored?.change !== 'changed') return found(key, stored);
     const apart = `${key}#${digest()}`;
     const other = table.compare(row, apart);
+    if (other?.change === 'aged' && isOther(other.number)) return matchNth(row, apart, shape);
     if (other) return found(apart, other);
     if (!isBeside && !hasMet(stored.number)) return found(key, stored);
 

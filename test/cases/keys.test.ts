@@ -267,6 +267,18 @@ describe('a key that was believed or found, and that two rows share', () => {
       ],
     },
     {
+      it: 'and of three rows that share it, two differ in their age alone: all are kept',
+      steps: [
+        upstream(rowsOf(120, (at) => ({ id: at, title: `Title ${at}`, age: 5 }))),
+        ...[1, 2, 3, 4].flatMap((walk) => [
+          upstream((rows) => rows.map((row) => ({ ...row, age: 60 * walk }))),
+          syncs(0),
+        ]),
+        upstream((rows) => [...rows, ...[300, 200].map((age) => ({ id: 110, title: 'another', age }))]),
+        ...[syncs(0, { times: 2 }), mirrorsAll, drifts('contradicted-key', 'new-key')],
+      ],
+    },
+    {
       it: 'and ids that are believed on the first page are found anew, too',
       steps: [
         ...[
