@@ -156,10 +156,13 @@ export function ensureKeys(
   // A row that came several times while a field told its times apart is one row.
   const told = isDeepStrictEqual(shape.leftOut, before.leftOut) ? ages : [...ages, ...shape.leftOut];
   const hasChanged = giveKeys(connection, job, keyed, told, walk);
-  if (hasChanged) {
-    connection.prepare('UPDATE _datasets SET keys_seq = ? WHERE job = ?').run(takeSeq(), job.name);
-  }
+  if (hasChanged) keepKeysSeq(connection, job, takeSeq());
   return keyed;
+}
+
+/** Notes from which `seq` on the rows have their present keys: who has followed them begins anew. */
+export function keepKeysSeq(connection: Connection, { name }: Job, seq: number): void {
+  connection.prepare('UPDATE _datasets SET keys_seq = ? WHERE job = ?').run(seq, name);
 }
 
 /**

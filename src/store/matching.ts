@@ -28,12 +28,12 @@ export const nthKey = (key: string, nth: number) => (nth === 1 ? key : `${key}#$
 /** A list that repeats so many of its keys has none. */
 const MAX_TWINS = 1_000;
 
-/** @param hasMet whether this pass of the walk has met the row of a number. */
+/** @param hasMet whether this pass of the walk has met the row of a number. `rekeyed`: called where a stored row gets another key. */
 export function createMatcher(
   connection: Connection,
   job: Job,
   table: Table,
-  { twins, hasMet }: { twins: Twins; hasMet: (number: number) => boolean },
+  { twins, hasMet, rekeyed }: { twins: Twins; hasMet: (number: number) => boolean; rekeyed: () => void },
 ) {
   const rename = connection.prepare<[string, number]>(
     `UPDATE ${quoted(job.rows)} SET _key = ? WHERE number = ?`,
@@ -70,6 +70,7 @@ export function createMatcher(
     if (storedText && !textKey) {
       rename.run(storedText, stored.number);
       renameVersions?.run(storedText, stored.number);
+      rekeyed();
       return found(key, undefined);
     }
     const digests = [digestOf(before, shape.ages), digest()];

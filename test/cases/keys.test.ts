@@ -330,6 +330,14 @@ describe('a number and a text alike', () => {
       ],
     },
     {
+      it: 'and who follows the list has all of it anew, once the text, which was there first, has another key',
+      steps: [
+        ...[upstream(rows('1')), syncs(0), upstream((all) => [...all, { id: 1, a: 3 }]), syncs(75)],
+        ...[syncs(0), mirrorsAll, finds('SELECT _key FROM LIST ORDER BY _key', '"1"', '1', '2')],
+        runs('export news --since 2m --format ndjson', 64, 'have got other keys'),
+      ],
+    },
+    {
       it: 'are three rows where another one has the same text, and a key is found that tells these apart',
       steps: [
         ...[upstream([...rows(1), { id: '1', a: 3 }]), syncs(0)],
