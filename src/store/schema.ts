@@ -279,7 +279,7 @@ export const walkPages = sqliteTable(
     id: integer().primaryKey(),
     /** How many of its numbers are rows of the table. */
     rows: integer().notNull(),
-    /** JSON: the numbers of its rows that no earlier page has; a refused row that is not in the table stands as minus its id in `quarantine`. */
+    /** JSON: the numbers of its rows that no page before it lists; a refused row that is not in the table stands as minus its id in `quarantine`. */
     numbers: text().notNull(),
   },
   // With one null among them, no row would ever seem to be gone. Where a migration rebuilds the table, a name in front of the column

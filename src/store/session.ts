@@ -1,14 +1,19 @@
 /**
- * A walk from its opening to its end. One transaction saves what has arrived, a page or a window: page by page its drift, its rows, its
- * refused rows, which rows these are (`_walk_pages`) and the call; then the walk's own row, with the checkpoint and all else that it needs
- * to go on (`Memory`). The rows of a page are compared with what the page before it has written. Aged rows and repeated drift are staged
- * in RAM until the walk ends or is paused; a kill loses them.
+ * A walk from its opening to its end. One transaction saves what has arrived, a page or a window. Page by page: its drift and new fields,
+ * its rows, its refused rows, which of them the walk had not met (`_walk_pages`; a page that makes the walk restart leaves its rows, but
+ * none of them is met), and the call. Then, once: what was found out about the list (`_datasets`), and the walk's own row, with the
+ * checkpoint and all else that it needs to go on (`Memory`). The rows of a page are compared with the table as the page before it left it.
+ * Aged rows and repeated drift are staged in RAM until the walk ends or is paused; a kill loses them.
  *
- * A walk ends in one of four ways. The transaction of its last page ends it (`endWalk`): the key of a list is found, rows that a proof
- * lacks go or are held, the pages become the order of the rows (`pages.ts`), and the verdict is written. Where a page never comes, it ends
- * as a `union`, in a transaction of its own (`endWithGap`). Where the pages that come lead nowhere or break the contract, or its clock was
- * wrong, it is given up (`giveUp`). Where another command takes its place, it is discarded (`walks.ts`, which also says what is kept of
- * an ended walk). A walk that is killed stands before a transaction or after it.
+ * A walk ends in one of four ways.
+ * - After its last page, in the transaction of that page (`endWalk`). A full walk, one that has read the list, learns its key and its
+ *   ages. Only if it is a proof, too, rows that it lacks go or are held, and its pages become the order of the rows (`pages.ts`); where
+ *   they do not add up, it is a `union`. A glance has no verdict; a renewal has that of the proof that it renews, and does nothing else.
+ * - With a gap, where the next page never comes, in a transaction of its own: a walk as a `union`, a glance without a verdict.
+ * - Given up (`giveUp`), where its pages lead nowhere or break the contract, or its clock was wrong.
+ * - Discarded (`walks.ts`), where another run or command takes its place.
+ *
+ * What is kept of it then, says `writeEnd` in `walks.ts`. A walk that is killed stands before a transaction or after it.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -133,9 +138,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   let keptFindings = readFindings(connection, job.name);
   let findings = keptFindings;
   atomically(() => {
-    findings = openFindings(connection, job, hints, memory.checkpoint, now());
-    // The rows have these keys from now on, whether a page comes or not.
-    if (!isDeepStrictEqual(keysOf(findings), keysOf(keptFindings))) keepKnown();
+    findings = openFindings(connection, job, findings, hints, memory.checkpoint, now());
+    keepFound();
   });
   const pages = openWalkPages(connection, walkRow.id);
   const ages = agesOf(findings);
@@ -262,8 +266,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     };
   }
 
-  function keepKnown(): void {
-    if (findings === keptFindings) return;
+  function keepFound(): void {
+    if (findings === keptFindings || isDeepStrictEqual(findings, keptFindings)) return;
     keepFindings(connection, job.name, findings);
     // Changes of ages are no lines of `<table>_changes`.
     if (!isDeepStrictEqual(agesOf(findings), agesOf(keptFindings))) ensureAnalystViews(connection, job);
@@ -285,6 +289,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   ) {
     if (metRows === 'clear') {
       pages.clear(job.name);
+      // The next pass compares with what this one has read last.
+      table.writeStaged();
       [memory.newWhereReread, memory.withoutKeyField, memory.places] = [[], 0, { to: 0, withNew: 0 }];
       memory.refusedBefore = refusedBy(connection, job.name, walkRow.id);
     }
@@ -307,7 +313,6 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
 
   /** Ends the walk: in the transaction of its last page or, with a gap, in one of its own. */
   function endWalk({ verdict: found, doubts, gaps, isRenewal }: WalkEnd): void {
-    check();
     // Beside an unfinished walk, a glance that read everything proves nothing: only that walk may hold or remove rows.
     const verdict = walk.isBesideWalk ? null : found;
     // A glance that read everything is a walk.
@@ -316,8 +321,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const proof = isFull && isProof(verdict) ? (verdict as 'snapshot' | 'verified') : undefined;
     table.writeStaged();
     if (isFull) learnOfList(proof !== undefined);
-    if (proof) retire(proof);
-    const order = proof ? keepOrder(connection, job, walkRow, proof, now()) : {};
+    const order = proof ? prove(proof) : {};
     if (isFull) count('drifted', fields?.noteVanished() ?? 0);
     driftLog.flush();
     if (proof) resolveGone(connection, walkRow, memory.refusedBefore, isoTime(now()));
@@ -340,7 +344,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       if (!ages.some((age) => age.join('.') === path.join('.')))
         note('moving-field', path.join('.'), 'kept current, makes no version', origin);
     findings = { shape: job.contract ? shape : shapeOfWalk(shape, agesNow, isProven, origin), motions };
-    keepKnown();
+    keepFound();
   }
 
   function shapeOfWalk(
@@ -368,8 +372,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     return ensureKeys(connection, job, shape, found, agesNow, takeAnotherSeq, met);
   }
 
-  /** Removes or holds the rows that the proof lacks. Its pages list all that is left then. */
-  function retire(verdict: 'snapshot' | 'verified'): void {
+  /** Removes or holds the rows that the proof lacks, lists the held ones, too, and makes its pages the order of the rows. */
+  function prove(verdict: 'snapshot' | 'verified'): Partial<WalkRow> {
     pages.addGlanced(job.name);
     const proof = {
       ...{ walkId: walkRow.id, verdict, met: pages.size },
@@ -379,6 +383,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     walkRow.deleted += deleted;
     walkRow.held = held;
     pages.addHeld(heldRows(connection, job));
+    return keepOrder(connection, job, walkRow, verdict, now());
   }
 
   /** When it ends. The last change may be ahead of a clock that stands still or goes back; no two walks end at once. */
@@ -388,6 +393,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   }
 
   function end(ending: Partial<WalkRow>): void {
+    check();
     walkRow.memory = keptMemory(memory);
     Object.assign(walkRow, { finishedAt: endTime() }, ending);
     writeEnd(connection, walk, { ...walkRow, ...ending }, compared);
@@ -434,7 +440,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
             else if (step.end) endWalk(step.end);
           }
           // What a page looked like that breaks the contract is not believed.
-          if (!givenUp) keepKnown();
+          if (givenUp?.kind !== 'contract') keepFound();
           return { counts, pages: used, isEnded: walkRow.finishedAt !== null };
         });
         if (givenUp) throw givenUp;
@@ -450,20 +456,17 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
         });
       },
       /** Ends the walk as a `union`, since the next page never comes: what came is kept, nothing is proved. */
-      endWithGap: (why: string) => commit(() => endWalk(endWithGap(memory.checkpoint, why))),
+      endWithGap: (why: string) => commit(() => endWalk(endWithGap(memory.checkpoint, walkRow.kind, why))),
       /** Notes that the rows are no longer where they were: missing in two runs in a row, they are looked for elsewhere. */
       missPlace(): void {
         commit(() => {
           const { shape } = findings;
           findings = { ...findings, shape: { ...shape, runsWithoutPlace: shape.runsWithoutPlace + 1 } };
-          keepKnown();
+          keepFound();
         });
       },
       giveUp(errorKind: FailureKind, error: string): void {
-        commit(() => {
-          check();
-          giveUp(errorKind, error);
-        });
+        commit(() => giveUp(errorKind, error));
       },
     }),
     /**
@@ -533,8 +536,14 @@ function whyItFails({ name }: Job, page: CheckedPage, { checkpoint, end }: WalkS
 }
 
 /** What is known of a list as a walk begins or goes on. Its rows get the key that the user says. */
-function openFindings(connection: Connection, job: Job, hints: Hints, at: Checkpoint, now: number): Findings {
-  const before = readFindings(connection, job.name);
+function openFindings(
+  connection: Connection,
+  job: Job,
+  before: Findings,
+  hints: Hints,
+  at: Checkpoint,
+  now: number,
+): Findings {
   const shape = { ...before.shape, told: hints };
   const findings = { ...before, shape };
   if (job.contract || job.reading === 'response') return findings;
@@ -545,9 +554,6 @@ function openFindings(connection: Connection, job: Job, hints: Hints, at: Checkp
   const wanted = { ...shape, place: isKept ? shape.place : null, ...told };
   return { ...findings, shape: ensureKeys(connection, job, shape, wanted, agesOf(findings), takeSeq) };
 }
-
-/** What the keys of the rows are made of. */
-const keysOf = ({ shape: { key, ages, leftOut } }: Findings) => [key, ages, leftOut];
 
 function newMemory(connection: Connection, job: Job, previous: Previous | undefined): Memory {
   return {
@@ -610,13 +616,7 @@ const savedColumns = [
 export const FULL_WALK_EVERY_MS = 23 * HOUR_MS;
 
 /** What the next walk may use of the last full one. While rows are held, only a full walk can prove that they are gone. */
-function whatItLeaves(
-  connection: Connection,
-  walk: WalkRow,
-  job: Job,
-  last: WalkRow,
-  now: number,
-): Previous {
+function whatItLeaves(connection: Connection, walk: WalkRow, job: Job, last: WalkRow, now: number): Previous {
   const ageMs = ageOf(Date.parse(last.startedAt), now);
   const isComplete = last.status === 'complete';
   const isRecent = ageMs !== null && ageMs < FULL_WALK_EVERY_MS;
@@ -638,9 +638,10 @@ function whatItLeaves(
 
 /** How many rows glances have brought since the last complete walk. */
 function rowsGlanced(connection: Connection, { job, id }: WalkRow): number {
-  const before = lastWalk(connection, job, `status = 'complete' AND id < ${id}`)?.id ?? 0;
-  const sum = `SELECT sum(inserted) FROM walks WHERE job = ? AND kind = 'glance' AND id > ? AND id < ?`;
-  return valueIn(connection, sum, job, before, id) ?? 0;
+  const before = lastWalk(connection, job, `status = 'complete' AND id < ${id}`);
+  // A glance beside a walk has the greater id, but ends before it.
+  const sum = `SELECT sum(inserted) FROM walks WHERE job = ? AND kind = 'glance' AND id > ? AND finished_at > ?`;
+  return valueIn(connection, sum, job, before?.id ?? 0, before?.finishedAt ?? '') ?? 0;
 }
 
 function failureOf(work: () => void): Error | undefined {

@@ -70,7 +70,7 @@ export type OpenWalk = {
 };
 
 /**
- * Resumes the job's unfinished walk or glance, or begins one. A walk discards an unfinished glance, whose pages it reads itself.
+ * Resumes the job's unfinished walk or glance, or begins one. A walk discards an unfinished glance: it reads the head itself.
  * @throws Failure `incomplete` where another process is walking this job.
  */
 export function openWalk(
@@ -81,7 +81,7 @@ export function openWalk(
   now: number,
 ): OpenWalk {
   const lock = lockJob(dir, job, 'is mirroring it already; try again later');
-  try {
+  const open = connection.transaction((): OpenWalk => {
     const unfinished = {
       walk: unfinishedOf(connection, job, 'walk'),
       glance: unfinishedOf(connection, job, 'glance'),
@@ -94,6 +94,9 @@ export function openWalk(
     // That walk reads what is behind its rows: for the glance they are known.
     if (beside) sinceComplete.delete(beside.id);
     return { job, row, sinceComplete, isBesideWalk: beside !== undefined, lock };
+  }).immediate;
+  try {
+    return open();
   } catch (thrown) {
     lock.release();
     throw thrown;
@@ -108,7 +111,10 @@ function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind
   return last?.finishedAt === null ? last : undefined;
 }
 
-/** Ends a walk or glance whose place another run or command takes: its pages and its checkpoint go, so that the next walk is compared with nothing. */
+/**
+ * Ends a walk or glance whose place another run or command takes: its pages and its checkpoint go, so that the next walk is compared with
+ * nothing.
+ */
 function discardWalk(connection: Connection, { id, job, kind }: WalkRow, why: string, now: number): void {
   const ending = { status: 'failed', error: why, errorKind: 'incomplete' } as const;
   updateWalk(connection, id, { ...ending, finishedAt: isoTime(now), ...notWaiting, ...withoutCheckpoint });

@@ -134,7 +134,12 @@ describe('a refused row that has changed in the snapshot that takes the place of
       it: 'goes with it, where that one lacks it: a retry mirrors it no more',
       job: 'ai-signals',
       steps: [
-        ...[publishes(0), upstream(signals(250)), change(5, { confidence: 'high' }), change(7, { action: 1 })],
+        ...[
+          publishes(0),
+          upstream(signals(250)),
+          change(5, { confidence: 'high' }),
+          change(7, { action: 1 }),
+        ],
         (bench) => {
           bench.state.before = ({ nth }) => {
             if (nth === 2) for (const step of [publishes(1), goes(5)]) step(bench);
