@@ -147,7 +147,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const driftLog = createDriftLog(connection, job.name);
   const fields = job.contract ? undefined : watchFields(connection, job, walkRow.id, driftLog);
   const recordCall = callRecorder(connection);
-  const readTrouble = troubleReader(connection, job.path, walkRow.id, isoTime(now()));
+  const readTrouble = troubleReader(connection, job.path, walkRow.id);
   const nextSeq = createSequence(connection);
   const saveWalk = prepareWalkUpdate(connection, savedColumns);
   // Apart, so that a walk that changes nothing does not write the index of `last_seq`.
