@@ -292,7 +292,7 @@ function uniteSame(
 }
 
 /**
- * Returns what makes one row of two: the earlier becomes a version of the later. Mostly their first number stays. It is held as the later is.
+ * Returns what makes one row of two: the earlier becomes a version of the later. Mostly their first number stays.
  * @param united gets the other.
  */
 function createUniter(
@@ -303,9 +303,11 @@ function createUniter(
 ) {
   const table = quoted(job.rows);
   const history = quoted(job.versions ?? '');
-  type Content = { changedAt: string; walkId: number; heldSince: string | null; heldReason: string | null };
-  const find = connection.prepare<[number], Content>(
-    `SELECT _changed_at AS changedAt, _walk_id AS walkId, _held_since AS heldSince, _held_reason AS heldReason FROM ${table} WHERE number = ?`,
+  const find = connection.prepare<[number], { changedAt: string; walkId: number }>(
+    `SELECT _changed_at AS changedAt, _walk_id AS walkId FROM ${table} WHERE number = ?`,
+  );
+  const endHold = connection.prepare<[number]>(
+    `UPDATE ${table} SET _held_since = NULL, _held_reason = NULL WHERE number = ?`,
   );
   const remove = connection.prepare<[number]>(`DELETE FROM ${table} WHERE number = ?`);
   const removal = `_row = ? AND _ended_by = 'delete'`;
@@ -314,9 +316,6 @@ function createUniter(
     `UPDATE ${history} SET _ended_by = 'update', _valid_to = max(_valid_from, ?) WHERE ${removal}`,
   );
   const respell = connection.prepare<[string, number]>(`UPDATE ${table} SET _body = ? WHERE number = ?`);
-  const hold = connection.prepare<[string | null, string | null, number]>(
-    `UPDATE ${table} SET _held_since = ?, _held_reason = ? WHERE number = ?`,
-  );
   // The trigger keeps the version before.
   const change = connection.prepare<[string, string, number, number]>(
     `UPDATE ${table} SET _body = ?, _changed_at = ?, _walk_id = ? WHERE number = ?`,
@@ -334,7 +333,8 @@ function createUniter(
     if (isSame) respell.run(later.body, kept.number);
     else if (gone === later && content)
       change.run(later.body, content.changedAt, content.walkId, kept.number);
-    if (gone === later && content) hold.run(content.heldSince, content.heldReason, kept.number);
+    // A row is missing only where it is so as both.
+    if (!(earlier.isHeld && later.isHeld)) endHold.run(kept.number);
     united.set(gone.number, kept.number);
     return { ...later, number: kept.number, key: kept.key };
   };
