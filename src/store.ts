@@ -16,6 +16,7 @@ import { ensureColumns } from './store/fields.ts';
 import {
   ensureIdentity,
   hasMirror,
+  identityOf,
   journalFile,
   mirrorFile,
   nameOf,
@@ -227,7 +228,7 @@ function createStore(connection: Connection, dir: string, now: () => number, los
   return {
     file,
     /** The mirror's name, which stays wherever its folder moves. */
-    name: nameOf(dir),
+    name: nameOf(dir, identityOf(connection)?.name),
     /** Why the mirror's path no longer leads to the opened file; undefined where it does. */
     lost,
     governor: openGovernorState(connection, now),

@@ -63,6 +63,8 @@ export type Previous = {
   allowsRenewal: boolean;
   /** Whether it read the whole dataset: a row that the mirror does not know has come since. */
   isComplete: boolean;
+  /** How many rows glances have brought since this walk began: known to the mirror, though they need not have been there then. */
+  glancedSince: number;
 };
 
 /** Where a walk begins. Only anchors can prove anything of a list whose snapshot was replaced from one page to the next. */
@@ -113,7 +115,9 @@ function advance(before: Checkpoint, page: PageFacts, previous: Previous | undef
   const isFirst = before.pagesOfPass === 0;
   const at = isFirst && !isOfSnapshot(page) ? anchored(before) : before;
   // After an incomplete walk, an unknown row need not be a new row.
-  const mayBeNew = previous?.isComplete ? at.newAtTail + at.newElsewhere : Number.POSITIVE_INFINITY;
+  const mayBeNew = previous?.isComplete
+    ? at.newAtTail + at.newElsewhere + previous.glancedSince
+    : Number.POSITIVE_INFINITY;
   const step = at.mode === 'snapshot' ? advanceSnapshot(at, page) : advanceAnchored(at, page, mayBeNew);
   // The next pass begins anew, without this page.
   if (step.metRows === 'clear') return step;

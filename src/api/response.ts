@@ -282,13 +282,22 @@ export function readError(json: unknown, hide: (text: string) => string): ErrorB
   const isSpecified =
     typeof error === 'string' && typeof message === 'string' && Object.keys(others).length === 0;
   const texts = [error, message].filter((text) => typeof text === 'string' && text.trim() !== '') as string[];
-  const said = texts.length > 0 || json === undefined || json === null ? texts : [JSON.stringify(json)];
+  const said = texts.length > 0 || json === undefined || json === null ? texts : jsonOf(json);
   return {
     isSpecified,
     error: typeof error === 'string' ? error : '',
     code: typeof error === 'string' && /^[\w.:-]{1,64}$/.test(error) ? hide(error) : null,
     quote: said.length === 0 ? '' : ` (${said.map((text) => shortened(hide(text))).join(': ')})`,
   };
+}
+
+/** None where it is nested too deep to be written. */
+function jsonOf(json: unknown): string[] {
+  try {
+    return [JSON.stringify(json)];
+  } catch {
+    return [];
+  }
 }
 
 function parseOrNothing(body: Buffer | null): unknown {

@@ -114,7 +114,10 @@ export function openWindow(
       const result = await collect(window);
       inFlight = [];
       last = result.arrived.at(-1);
-      const isWhole = result.arrived.length === window.length && result.arrived.every(isOfSnapshot);
+      const { generatedAt } = session.checkpoint;
+      const isWhole =
+        result.arrived.length === window.length &&
+        result.arrived.every((one) => isOfSnapshot(one) && one.page.generatedAt === generatedAt);
       // Behind a single page nobody knows yet whether the walk goes on.
       if (window.length > 1 && !isWhole) isOneByOne = true;
       if (window.length > 1 && isWhole && last && !isOneByOne && !signal.aborted && hasAmpleCalls(last))

@@ -5,7 +5,7 @@ import { urlOf } from '../api.ts';
 import { isoTime } from '../base/clock.ts';
 import { PAGE_ROWS } from '../walk/checkpoint.ts';
 import { obstacleOf, type Trouble } from '../walk/obstacles.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, valueIn } from './connection.ts';
 import { guarded } from './failure.ts';
 import { ERROR_OF_NO_ANSWER, NO_ANSWER, NOT_STOPPED_BY_US } from './sql.ts';
 
@@ -21,14 +21,12 @@ export function callRecorder(connection: Connection): (call: Call) => void {
 /** SQL over `requests`. */
 const BROUGHT_A_PAGE = 'coalesce(status = 200 AND error_code IS NULL, 0)';
 
-/**
- * Returns what reads why the next page of a walk has not come.
- * @param since when this run began, ISO 8601 UTC.
- */
-export function troubleReader(connection: Connection, path: string, walkId: number, since: string) {
+/** Returns what reads why the next page of a walk has not come, in the run that begins now. */
+export function troubleReader(connection: Connection, path: string, walkId: number) {
   type Last = Pick<Call, 'status' | 'errorCode'> & { id: number };
-  const last = connection.prepare<[number, string, string], Last>(
-    `SELECT id, status, error_code AS errorCode FROM requests WHERE walk_id = ? AND url = ? AND at >= ? ORDER BY id DESC LIMIT 1`,
+  const before = valueIn<number>(connection, 'SELECT max(id) FROM requests') ?? 0;
+  const last = connection.prepare<[number, string, number], Last>(
+    `SELECT id, status, error_code AS errorCode FROM requests WHERE walk_id = ? AND url = ? AND id > ? ORDER BY id DESC LIMIT 1`,
   );
   const countSlow = connection
     .prepare<[number, string], number>(
@@ -36,19 +34,19 @@ export function troubleReader(connection: Connection, path: string, walkId: numb
     )
     .pluck();
   const answered = connection
-    .prepare<[string, number], 0 | 1>(
+    .prepare<[string, number, number], 0 | 1>(
       `SELECT EXISTS (SELECT 1 FROM requests WHERE url = ? AND ${BROUGHT_A_PAGE} AND id >
-         (SELECT max(id) FROM requests WHERE walk_id = ? AND ${BROUGHT_A_PAGE}))`,
+         (SELECT max(id) FROM requests WHERE walk_id = ? AND id <= ?))`,
     )
     .pluck();
   const head = urlOf(path, { offset: 0, limit: PAGE_ROWS });
   return (query: { offset: number; limit: number }): Trouble => {
     const url = urlOf(path, query);
-    const call = last.get(walkId, url, since);
+    const call = last.get(walkId, url, before);
     return {
       obstacle: call ? obstacleOf(call) : 'other',
       timesSlow: countSlow.get(walkId, url) ?? 0,
-      answersHead: answered.get(head, walkId) === 1,
+      answersHead: answered.get(head, walkId, before) === 1,
     };
   };
 }

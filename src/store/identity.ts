@@ -46,15 +46,22 @@ export function hasMirror(dir: string): boolean {
   );
 }
 
-/** The mirror's name, which the first call makes. */
-export function nameOf(dir: string): string {
+/**
+ * The name of the mirror's folder, which the first call makes.
+ * @param own what it is, where nothing says it.
+ */
+export function nameOf(dir: string, own: string = randomUUID()): string {
   const file = nameFile(dir);
+  const write = (flag: string) => writeFileSync(file, `${own}\n`, { flag, mode: 0o600, flush: true });
+  const read = () => readFileSync(file, 'utf8').trim();
   try {
-    writeFileSync(file, `${randomUUID()}\n`, { flag: 'wx', mode: 0o600 });
+    write('wx');
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
   }
-  return readFileSync(file, 'utf8').trim();
+  // A kill before it was written, or a power cut, has left it empty: such mirrors would share one name.
+  if (read() === '') write('w');
+  return read();
 }
 
 /** Which mirror it is; its epoch changes when it is restored from a backup. */

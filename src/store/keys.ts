@@ -123,6 +123,7 @@ type StoredRow = KeyedRow & {
   number: number;
   key: string;
   changedAt: string;
+  isHeld: 0 | 1;
   /** By the walk that has ended. `again`: first where rows were read again. */
   shown: 'never' | 'once' | 'again';
   /** The page that showed it, and its place in the order of all; below 0 where none did. */
@@ -155,10 +156,13 @@ export function ensureKeys(
   // A row that came several times while a field told its times apart is one row.
   const told = isDeepStrictEqual(shape.leftOut, before.leftOut) ? ages : [...ages, ...shape.leftOut];
   const hasChanged = giveKeys(connection, job, keyed, told, walk);
-  if (hasChanged) {
-    connection.prepare('UPDATE _datasets SET keys_seq = ? WHERE job = ?').run(takeSeq(), job.name);
-  }
+  if (hasChanged) keepKeysSeq(connection, job, takeSeq());
   return keyed;
+}
+
+/** Notes from which `seq` on the rows have their present keys: who has followed them begins anew. */
+export function keepKeysSeq(connection: Connection, { name }: Job, seq: number): void {
+  connection.prepare('UPDATE _datasets SET keys_seq = ? WHERE job = ?').run(seq, name);
 }
 
 /**
@@ -244,8 +248,9 @@ function readStoredRows(connection: Connection, job: Job, walk: RowsOfWalk | und
     for (const number of numbers) places.set(number, { page, at: places.size });
   const nowhere = { page: -1, at: -1 };
   return connection
-    .prepare<[], { number: number; key: string; changedAt: string; body: string }>(
-      `SELECT number, _key AS key, _changed_at AS changedAt, _body AS body FROM ${quoted(job.rows)}`,
+    .prepare<[], Pick<StoredRow, 'number' | 'key' | 'changedAt' | 'isHeld' | 'body'>>(
+      `SELECT number, _key AS key, _changed_at AS changedAt, _held_since IS NOT NULL AS isHeld, _body AS body
+       FROM ${quoted(job.rows)}`,
     )
     .all()
     .map(({ body, ...stored }) => ({
@@ -270,6 +275,7 @@ function uniteSame(
   const [last, ...earlier] = rows.toSorted(
     (one, other) =>
       timesShown[other.shown] - timesShown[one.shown] ||
+      one.isHeld - other.isHeld ||
       changedAt(other) - changedAt(one) ||
       other.number - one.number,
   );
@@ -297,8 +303,8 @@ function createUniter(
 ) {
   const table = quoted(job.rows);
   const history = quoted(job.versions ?? '');
-  const find = connection.prepare<[number], { changedAt: string; walkId: number; isHeld: 0 | 1 }>(
-    `SELECT _changed_at AS changedAt, _walk_id AS walkId, _held_since IS NOT NULL AS isHeld FROM ${table} WHERE number = ?`,
+  const find = connection.prepare<[number], { changedAt: string; walkId: number }>(
+    `SELECT _changed_at AS changedAt, _walk_id AS walkId FROM ${table} WHERE number = ?`,
   );
   const endHold = connection.prepare<[number]>(
     `UPDATE ${table} SET _held_since = NULL, _held_reason = NULL WHERE number = ?`,
@@ -319,7 +325,7 @@ function createUniter(
     // A change to the time of the row before would make no version of it.
     const isFirstKept = isSame || Date.parse(earlier.changedAt) < Date.parse(later.changedAt);
     const [kept, gone] = isFirstKept && earlier.number < later.number ? [earlier, later] : [later, earlier];
-    const [before, content] = [find.get(earlier.number), find.get(later.number)];
+    const content = find.get(later.number);
     // The trigger takes that for the end of a row.
     remove.run(gone.number);
     if (isSame || gone === later) forgetRemoval.run(gone.number);
@@ -328,7 +334,7 @@ function createUniter(
     else if (gone === later && content)
       change.run(later.body, content.changedAt, content.walkId, kept.number);
     // A row is missing only where it is so as both.
-    if (!(before?.isHeld && content?.isHeld)) endHold.run(kept.number);
+    if (!(earlier.isHeld && later.isHeld)) endHold.run(kept.number);
     united.set(gone.number, kept.number);
     return { ...later, number: kept.number, key: kept.key };
   };

@@ -28,12 +28,12 @@ export const nthKey = (key: string, nth: number) => (nth === 1 ? key : `${key}#$
 /** A list that repeats so many of its keys has none. */
 const MAX_TWINS = 1_000;
 
-/** @param hasMet whether this pass of the walk has met the row of a number. */
+/** @param hasMet whether this pass of the walk has met the row of a number. `rekeyed`: called where a stored row gets another key. */
 export function createMatcher(
   connection: Connection,
   job: Job,
   table: Table,
-  { twins, hasMet }: { twins: Twins; hasMet: (number: number) => boolean },
+  { twins, hasMet, rekeyed }: { twins: Twins; hasMet: (number: number) => boolean; rekeyed: () => void },
 ) {
   const rename = connection.prepare<[string, number]>(
     `UPDATE ${quoted(job.rows)} SET _key = ? WHERE number = ?`,
@@ -52,16 +52,16 @@ export function createMatcher(
       isContradiction: false,
     });
     const asText = textKey && table.compare(row, textKey);
-    if (textKey && asText) return found(textKey, asText);
-    const stored = table.compare(row, row.key);
+    const [key, stored] = asText ? [textKey, asText] : [row.key, table.compare(row, row.key)];
     const isBeside = stored !== undefined && isOther(stored.number);
     if (isBeside && stored.change !== 'none' && (stored.change === 'aged' || shape.key === null))
-      return matchNth(row, shape);
-    if (stored?.change !== 'changed') return found(row.key, stored);
-    const apart = `${row.key}#${digest()}`;
+      return matchNth(row, key, shape);
+    if (stored?.change !== 'changed') return found(key, stored);
+    const apart = `${key}#${digest()}`;
     const other = table.compare(row, apart);
+    if (other?.change === 'aged' && isOther(other.number)) return matchNth(row, apart, shape);
     if (other) return found(apart, other);
-    if (!isBeside && !hasMet(stored.number)) return found(row.key, stored);
+    if (!isBeside && !hasMet(stored.number)) return found(key, stored);
 
     // This pass has met another row under the key.
     const before = keyedRow(stored.unspecified ?? '{}');
@@ -70,24 +70,25 @@ export function createMatcher(
     if (storedText && !textKey) {
       rename.run(storedText, stored.number);
       renameVersions?.run(storedText, stored.number);
-      return found(row.key, undefined);
+      rekeyed();
+      return found(key, undefined);
     }
     const digests = [digestOf(before, shape.ages), digest()];
-    if (isBeside || wereTwins(shape, row.key, digests))
+    if (isBeside || wereTwins(shape, key, digests))
       return { key: apart, stored: undefined, isContradiction: true };
     // On another page of a list that changes meanwhile, it may be the same row, changed since.
-    if (twins.size < MAX_TWINS || twins.has(row.key))
-      twins.set(row.key, [...new Set([...(twins.get(row.key) ?? []), ...digests])]);
-    return found(row.key, stored);
+    if (twins.size < MAX_TWINS || twins.has(key))
+      twins.set(key, [...new Set([...(twins.get(key) ?? []), ...digests])]);
+    return found(key, stored);
   }
 
   /** Whether a row of this number stands beside the one that came, in the same moment. */
   const isOther = (number: number) => onPage.has(number) || (isPublished && hasMet(number));
 
   /** Nothing but its place tells this row from another one: of those on its page, it is the next that is not the very same. */
-  function matchNth(row: Row, shape: DiscoveredShape): Match {
+  function matchNth(row: Row, first: string, shape: DiscoveredShape): Match {
     for (let nth = 2; ; nth += 1) {
-      const key = nthKey(row.key, nth);
+      const key = nthKey(first, nth);
       const stored = table.compare(row, key);
       const isItsOwn = stored?.change === 'changed' && shape.key !== null;
       if (stored && (isItsOwn || (isOther(stored.number) && stored.change !== 'none'))) continue;

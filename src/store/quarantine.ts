@@ -24,7 +24,7 @@ import { watchFields } from './fields.ts';
 import { lockJob } from './lock.ts';
 import { acceptRefused } from './pages.ts';
 import { openTable } from './rows.ts';
-import type { quarantine } from './schema.ts';
+import type { quarantine, WalkRow } from './schema.ts';
 import { createSequence } from './sequence.ts';
 import { agesOf, readFindings } from './shapes.ts';
 import { FULL_PROOF } from './sql.ts';
@@ -86,13 +86,33 @@ function contentOf({ body }: RefusedRow, ages: readonly FieldPath[]): string {
     : createHash('sha256').update(body).digest('hex');
 }
 
-/** Resolves the refused rows that a walk over the whole dataset did not meet: they are gone upstream. */
-export function resolveGone(connection: Connection, job: string, walkId: number, now: string): void {
+/** Refused rows, each with how often it was refused until then. */
+export type TimesRefused = readonly { id: number; times: number }[];
+
+/** The unresolved rows that a walk has refused, before it begins anew. */
+export const refusedBy = (connection: Connection, job: string, walkId: number): TimesRefused =>
   connection
-    .prepare<[string, string, number]>(
-      'UPDATE quarantine SET resolved_at = ? WHERE job = ? AND resolved_at IS NULL AND walk_id < ?',
+    .prepare<[string, number], TimesRefused[number]>(
+      'SELECT id, times FROM quarantine WHERE job = ? AND walk_id = ? AND resolved_at IS NULL',
     )
-    .run(now, job, walkId);
+    .all(job, walkId);
+
+/**
+ * Resolves the refused rows that a walk over the whole dataset did not meet: they are gone upstream.
+ * @param before those that it refused before it began anew: not met since, if they were refused no more often.
+ */
+export function resolveGone(
+  connection: Connection,
+  { job, id }: Pick<WalkRow, 'job' | 'id'>,
+  before: TimesRefused,
+  now: string,
+): void {
+  connection
+    .prepare<[string, string, number, string]>(
+      `UPDATE quarantine SET resolved_at = ? WHERE job = ? AND resolved_at IS NULL AND (walk_id < ? OR (id, times) IN
+         (SELECT value ->> 'id', value ->> 'times' FROM json_each(?)))`,
+    )
+    .run(now, job, id, JSON.stringify(before));
 }
 
 const countUnresolved = (connection: Connection, job: string): number =>

@@ -55,7 +55,7 @@ import { watchFields } from './fields.ts';
 import { ensureKeys, keyOfWalk } from './keys.ts';
 import type { Twins } from './matching.ts';
 import { keepOrder, openWalkPages } from './pages.ts';
-import { resolveGone } from './quarantine.ts';
+import { refusedBy, resolveGone, type TimesRefused } from './quarantine.ts';
 import { countHeld, heldRows, retireRows } from './retire.ts';
 import { openTable } from './rows.ts';
 import type { WalkRow } from './schema.ts';
@@ -99,6 +99,8 @@ type Memory = {
   places: { to: number; withNew: number };
   twins: Twins;
   motion: MotionOfWalk;
+  /** Rows that were refused before the walk began anew. */
+  refusedBefore: TimesRefused;
 };
 
 export type WalkSession = ReturnType<typeof createSession>;
@@ -138,7 +140,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const file = connection.name;
   const atomically = connection.transaction((work: () => unknown) => work()).immediate;
   const compared = walkToCompare(connection, job.name);
-  const previous = compared && whatItLeaves(connection, job, compared, now());
+  const previous = compared && whatItLeaves(connection, walkRow, job, compared, now());
   const memory = readMemory(walkRow) ?? newMemory(connection, job, previous);
   let keptFindings = readFindings(connection, job.name);
   let findings = keptFindings;
@@ -152,7 +154,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const driftLog = createDriftLog(connection, job.name);
   const fields = job.contract ? undefined : watchFields(connection, job, walkRow.id, driftLog);
   const recordCall = callRecorder(connection);
-  const readTrouble = troubleReader(connection, job.path, walkRow.id, isoTime(now()));
+  const readTrouble = troubleReader(connection, job.path, walkRow.id);
   const nextSeq = createSequence(connection);
   const saveWalk = prepareWalkUpdate(connection, savedColumns);
   // Apart, so that a walk that changes nothing does not write the index of `last_seq`.
@@ -297,6 +299,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       // The next pass compares with what this one has read last.
       writeStaged();
       [memory.newWhereReread, memory.withoutKeyField, memory.places] = [[], 0, { to: 0, withNew: 0 }];
+      memory.refusedBefore = refusedBy(connection, job.name, walkRow.id);
     }
     // No response ever goes, and responses have no order.
     if (metRows !== 'add' || job.reading === 'response') return;
@@ -310,7 +313,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       withNew: memory.places.withNew + unread.filter(isNew).length,
     };
     const again = new Set(isLookAtHead ? numbers : numbers.slice(0, reread));
-    memory.newWhereReread.push(...fresh.filter((number) => number > 0 && again.has(number)));
+    memory.newWhereReread.push(...fresh.filter((number) => number > memory.newAbove && again.has(number)));
   }
 
   const isNew = ({ number, isDoubled }: PageRow) => number > memory.newAbove && !isDoubled;
@@ -330,7 +333,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     // What was not read may have them.
     if (isOfList && !gaps) count('drifted', fields?.noteVanished() ?? 0);
     driftLog.flush();
-    if (proof) resolveGone(connection, job.name, walkRow.id, isoTime(now()));
+    if (proof) resolveGone(connection, walkRow, memory.refusedBefore, isoTime(now()));
     end({
       ...{ kind, verdict, status: 'complete', errorKind: null },
       error: [gaps, doubts && `the pages do not add up: ${doubts}`].filter(Boolean).join('; ') || null,
@@ -568,6 +571,7 @@ function newMemory(connection: Connection, job: Job, previous: Previous | undefi
     places: { to: 0, withNew: 0 },
     twins: new Map(),
     motion: noMotion(),
+    refusedBefore: [],
   };
 }
 
@@ -619,7 +623,7 @@ const savedColumns = [
 export const FULL_WALK_EVERY_MS = 23 * HOUR_MS;
 
 /** What the next walk may use of the last full one. While rows are held, only a full walk can prove that they are gone. */
-function whatItLeaves(connection: Connection, job: Job, last: WalkRow, now: number): Previous {
+function whatItLeaves(connection: Connection, walk: WalkRow, job: Job, last: WalkRow, now: number): Previous {
   const ageMs = ageOf(Date.parse(last.startedAt), now);
   const isComplete = last.status === 'complete';
   const isRecent = ageMs !== null && ageMs < FULL_WALK_EVERY_MS;
@@ -630,7 +634,13 @@ function whatItLeaves(connection: Connection, job: Job, last: WalkRow, now: numb
     isRecent &&
     last.pages > 1 &&
     countHeld(connection, job) === 0;
-  return { checkpoint: readMemory(last)?.checkpoint ?? beginning, allowsRenewal, isComplete };
+  // No glance runs beside this session.
+  const brought = `SELECT sum(inserted + quarantined) FROM walks WHERE job = ? AND kind = 'glance' AND id > ?`;
+  const glancedSince = valueIn<number>(connection, brought, job.name, walk.id) ?? 0;
+  return {
+    checkpoint: readMemory(last)?.checkpoint ?? beginning,
+    ...{ allowsRenewal, isComplete, glancedSince },
+  };
 }
 
 /** How many rows glances have brought since the last complete walk. */

@@ -9,6 +9,7 @@ import { keyedRow } from '../validate/keys.ts';
 import { type Change, type MotionOfWalk, observe } from '../validate/motion.ts';
 import type { Connection } from './connection.ts';
 import type { Origin } from './drift.ts';
+import { keepKeysSeq } from './keys.ts';
 import { createMatcher, type Match, type Twins } from './matching.ts';
 import type { WalkPages } from './pages.ts';
 import { openQuarantine } from './quarantine.ts';
@@ -68,7 +69,11 @@ export function rowTaker(
   { table, pages, leftOut }: { table: Table; pages: WalkPages; leftOut: readonly FieldPath[] },
   { count, takeSeq, changed }: Bookkeeping,
 ) {
-  const matcher = createMatcher(connection, job, table, { twins: walk.memory.twins, hasMet: pages.has });
+  const matcher = createMatcher(connection, job, table, {
+    twins: walk.memory.twins,
+    hasMet: pages.has,
+    rekeyed: () => keepKeysSeq(connection, job, Date.parse(takeSeq())),
+  });
   const quarantine = openQuarantine(connection, job, leftOut);
 
   function writeRow({ key, stored }: Match, { values }: Row, cameBefore: boolean): number {

@@ -34,7 +34,7 @@ export type Trouble = {
   obstacle: Obstacle;
   /** How often the API has taken too long for this page. */
   timesSlow: number;
-  /** Whether the first page of the list has come since the last page of this walk. */
+  /** Whether the first page of the list has come since this walk was at work before. */
   answersHead: boolean;
 };
 
@@ -60,7 +60,11 @@ export function findDetour(at: Checkpoint, { obstacle, timesSlow, answersHead }:
   if (obstacle === 'other') return wait(at);
   if (obstacle === 'refused')
     return requestOf(at).offset > 0 ? { checkpoint: withAnomalies(at, 'refused'), next: 'end' } : wait(at);
-  if (obstacle === 'silent') return wait(at.skipping ? withoutSkip(at) : at);
+  // Where the first page comes, it is this one that no response comes for; else the API is down, for however many runs.
+  if (obstacle === 'silent')
+    return at.failedRuns === 0 || answersHead
+      ? waitForRuns(withoutSkip(at), answersHead)
+      : wait(withoutSkip(at));
   // The page behind the gap does not come either: then it is no gap.
   if (at.skipping) return waitForRuns(withoutSkip(at), answersHead);
   const wasNoGap = obstacle === 'unreadable' && at.failedRuns % RUNS_BETWEEN_GAPS !== 0;

@@ -114,6 +114,14 @@ describe('a key is found over a whole walk', () => {
       ],
     },
     {
+      it: 'and no row that was there before, and moved to the head while it was read, is another one, changed',
+      steps: [
+        ...[upstream([...pages(250), { slug: 's3', title: 'another' }]), syncs(0), mirrorsAll],
+        before(50, (rows) => [...rows.slice(-1), ...rows.slice(0, -1)]),
+        ...[syncs(0), finds('SELECT DISTINCT verdict FROM walks', 'verified'), mirrorsAll, keyIs(null)],
+      ],
+    },
+    {
       it: 'and a row of another list that has its number is there all the same',
       steps: [
         ...[upstream([...pages(150), { slug: 's3', title: 'another' }]), syncs(0), keyIs(null)],
@@ -267,6 +275,18 @@ describe('a key that was believed or found, and that two rows share', () => {
       ],
     },
     {
+      it: 'and of three rows that share it, two differ in their age alone: all are kept',
+      steps: [
+        upstream(rowsOf(120, (at) => ({ id: at, title: `Title ${at}`, age: 5 }))),
+        ...[1, 2, 3, 4].flatMap((walk) => [
+          upstream((rows) => rows.map((row) => ({ ...row, age: 60 * walk }))),
+          syncs(0),
+        ]),
+        upstream((rows) => [...rows, ...[300, 200].map((age) => ({ id: 110, title: 'another', age }))]),
+        ...[syncs(0, { times: 2 }), mirrorsAll, drifts('contradicted-key', 'new-key')],
+      ],
+    },
+    {
       it: 'and ids that are believed on the first page are found anew, too',
       steps: [
         ...[
@@ -317,6 +337,22 @@ describe('a number and a text alike', () => {
         finds(`SELECT _key FROM LIST WHERE _key LIKE '%"%' ORDER BY _key`, '"1"', '"2"'),
       ],
     },
+    {
+      it: 'and who follows the list has all of it anew, once the text, which was there first, has another key',
+      steps: [
+        ...[upstream(rows('1')), syncs(0), upstream((all) => [...all, { id: 1, a: 3 }]), syncs(75)],
+        ...[syncs(0), mirrorsAll, finds('SELECT _key FROM LIST ORDER BY _key', '"1"', '1', '2')],
+        runs('export news --since 2m --format ndjson', 64, 'have got other keys'),
+      ],
+    },
+    {
+      it: 'are three rows where another one has the same text, and a key is found that tells these apart',
+      steps: [
+        ...[upstream([...rows(1), { id: '1', a: 3 }]), syncs(0)],
+        ...[upstream((all) => [...all, { id: '1', a: 4 }]), syncs(0, { times: 3 }), mirrorsAll, versions(0)],
+        drifts('contradicted-key', 'new-key'),
+      ],
+    },
   ]);
 });
 
@@ -355,6 +391,16 @@ describe('MIRROR_KEY_…', () => {
           versions(0),
         ],
         ...[keyIs('[["title"]]'), finds(`SELECT _key FROM LIST WHERE slug = 's3'`, 'Title 3')],
+      ],
+    },
+    {
+      it: 'makes a version that is held an earlier one of the row that stands, though it came later',
+      steps: [
+        ...[upstream(pages(15)), syncs(0)],
+        ...[upstream(pages(15, (at) => (at === 4 ? { title: 'changed' } : {}))), syncs(0)],
+        ...[upstream(pages(15)), syncs(0), answers(() => ({ status: 503 }))],
+        runs('sync news --no-wait', 75, '', { MIRROR_KEY_NEWS: 'slug' }),
+        ...[mirrorsAll, finds('SELECT count(*) FROM LIST', 15)],
       ],
     },
     {

@@ -200,6 +200,10 @@ describe('an offset at which the API fails', () => {
         ['with 410', { status: 410, text: '' }],
         ['with 204', { status: 204, text: '' }],
         ['with 501', { status: 501, text: '' }],
+        [
+          'by a response that breaks off',
+          { text: '{"rows":[', headers: { 'content-length': '5000', connection: 'close' } },
+        ],
       ] as [string, Reply][]
     ).map(([what, reply]) => ({
       it: `may fail ${what}`,

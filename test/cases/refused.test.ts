@@ -130,6 +130,25 @@ describe('a refused row that has changed in the snapshot that takes the place of
         finds(`SELECT body ->> '$.confidence', times FROM quarantine WHERE resolved_at IS NULL`, ['low', 2]),
       ],
     },
+    {
+      it: 'goes with it, where that one lacks it: a retry mirrors it no more',
+      job: 'ai-signals',
+      steps: [
+        ...[
+          publishes(0),
+          upstream(signals(250)),
+          change(5, { confidence: 'high' }),
+          change(7, { action: 1 }),
+        ],
+        (bench) => {
+          bench.state.before = ({ nth }) => {
+            if (nth === 2) for (const step of [publishes(1), goes(5)]) step(bench);
+          };
+        },
+        ...[syncs(0), finds('SELECT verdict, restarts FROM walks', ['snapshot', 1])],
+        finds('SELECT key FROM quarantine WHERE resolved_at IS NULL', 's-7'),
+      ],
+    },
   ]);
 });
 

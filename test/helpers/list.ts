@@ -113,7 +113,7 @@ export function openList(name: string, { faults = [], renews = false, ...options
       if (end.verdict === 'snapshot') known.clear();
       for (const key of received) known.add(key);
       const allowsRenewal = renews && end.verdict === 'snapshot';
-      previous = { checkpoint, allowsRenewal, isComplete: !end.stuck };
+      previous = { checkpoint, allowsRenewal, isComplete: !end.stuck, glancedSince: 0 };
       const missing = keysNow().filter((key) => !received.has(key));
       const missed = missing.filter((key) => first.has(key));
       const { anomalies } = checkpoint;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-import { both, change, type Edit, editBefore, insert, publish, remove } from '../helpers/edits.ts';
+import { both, change, type Edit, editBefore, insert, move, publish, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { provenIn } from '../helpers/proven.ts';
 import { setup } from '../helpers/setup.ts';
@@ -196,6 +196,14 @@ describe('beside an unfinished walk', () => {
     edit(bench, remove(0));
     expect(await bench.mirror(job)).toMatchObject({ verdict: 'verified' });
     expect(bench.sql('SELECT * FROM news WHERE _held_since IS NOT NULL')).toEqual([]);
+  });
+
+  it('what a glance has brought is no row that was there as it began: one that moved up unread is missed', async () => {
+    const bench = await setupKnown();
+    await broken(bench, 'mirror', 4);
+    edit(bench, insert(0), move(420, 350));
+    expect(await bench.glance(job)).toMatchObject({ kind: 'glance', inserted: 1 });
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'union', anomalies: '{"unfound":1}' });
   });
 
   it('what a glance met before it began anew may be gone with the snapshot that is published since', async () => {

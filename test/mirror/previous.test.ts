@@ -111,3 +111,10 @@ describe('a dataset without generatedAt', () => {
     expect(await bench.mirror(name)).toMatchObject({ verdict: 'verified', apiCalls: 5, renewalOf: null });
   });
 });
+
+it('a snapshot that is replaced within a window costs no call behind that', async () => {
+  const bench = await setup({ rows: 1_300 });
+  editBefore(bench, job, { 4: publish('2026-01-02T03:04:05Z') });
+  expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', restarts: 1 });
+  expect(bench.sql('SELECT count(*) AS calls FROM requests')).toEqual([{ calls: 1 + 4 + 13 }]);
+});

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { faults, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/base/clock.ts';
 import { Snooze } from '../../src/base/errors.ts';
 import { mirror } from '../../src/mirror.ts';
@@ -110,6 +111,18 @@ describe('a walk that has to wait', () => {
     expect(await bench.mirror('news')).toMatchObject({ id: 1, verdict: 'verified' });
     expect(noted()).toEqual([{ status: 'complete', error: null, waits_until: null, waits_for: null }]);
   });
+});
+
+it('a walk at whose next page nothing answers waits through any outage, though a glance came before it', async () => {
+  const bench = await setup({ rows: ROWS });
+  const stop = new AbortController();
+  await expect(bench.mirror('news', () => stop.abort(new Error('stop')), stop.signal)).rejects.toThrow();
+  await bench.glance('news');
+  bench.model.faults = [when({}, faults.resetBeforeHeaders())];
+  for (let run = 0; run < 5; run += 1)
+    await expect(bench.mirror('news')).rejects.toMatchObject({ kind: 'unreachable' });
+  bench.model.faults = [];
+  expect(await bench.mirror('news')).toMatchObject({ id: 1, verdict: 'verified', pages: 5 });
 });
 
 it('a walk that began under a clock that was ahead is not gone on with: the next one begins anew, and proves something of now', async () => {

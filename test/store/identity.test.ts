@@ -56,6 +56,14 @@ describe.each(Object.entries(losses))('a mirror that is %s while it is open', (_
   });
 });
 
+test('a mirror.id that a kill or a power cut has left empty gets the name of its mirror again', async () => {
+  const bench = await setup();
+  const { name } = bench.store;
+  bench.reopen(() => writeFileSync(join(bench.dir, 'mirror.id'), ''));
+  expect([name, readFileSync(join(bench.dir, 'mirror.id'), 'utf8')]).toEqual([bench.store.name, `${name}\n`]);
+  expect(name).toMatch(/^[\da-f-]{36}$/);
+});
+
 describe('where mirror.id tells that there was a mirror', () => {
   /** Every command that opens the mirror. */
   const commands = [

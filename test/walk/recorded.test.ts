@@ -139,6 +139,7 @@ function walkOver(
         checkpoint,
         allowsRenewal: end.verdict === 'snapshot',
         isComplete: kind === 'walk' && !end.stuck && end.verdict !== 'union',
+        glancedSince: 0,
       },
     };
   }

@@ -66,6 +66,10 @@ describe('what the API says', () => {
     expect(line.length).toBeLessThan(600);
   });
 
+  test.each([400, 500])('is left out where it is nested too deep to be shown: a %i', async (status) => {
+    expect(await lineOf('['.repeat(60_000) + ']'.repeat(60_000), status)).toContain(`answered ${status};`);
+  });
+
   test('never holds the key', async () => {
     const line = await lineOf(error(CANARY, `no such key: ${CANARY}`));
     expect(line).toContain('[key]');
