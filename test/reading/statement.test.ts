@@ -33,6 +33,7 @@ it('a statement that only reads is taken', () => {
       '/* why */ SELECT 1 -- because',
       'VALUES (1), (2)',
       'EXPLAIN SELECT 1',
+      '; SELECT 1;',
     ],
     ...['WITH a AS (SELECT 1) SELECT * FROM a', 'EXPLAIN QUERY PLAN SELECT * FROM news'],
     ...['PRAGMA table_info(news)', "SELECT 'DELETE FROM news; DROP TABLE news'"],
@@ -59,7 +60,10 @@ describe('a statement that would write, or reach beyond the mirror, is refused',
     ['EXPLAIN PRAGMA query_only = 0', /EXPLAIN is not allowed/],
     ['EXPLAIN QUERY PLAN DELETE FROM news', /EXPLAIN is not allowed/],
     ['SELECT 1; PRAGMA query_only = 0', /more than one statement/],
+    ['; PRAGMA hard_heap_limit = 1', /PRAGMA is not allowed/],
     ['-- nothing', /no SQL was given/],
+    [' ;; -- nothing', /no SQL was given/],
+    ['\0SELECT 1', /no SQL was given/],
   ])('%s', (sql, why) => {
     expect(refusalOf(sql)).toMatch(why);
   });

@@ -30,7 +30,7 @@ const harmlessPragmas = [
  * @throws Failure `usage` that points at the place.
  */
 export function prepareReading(connection: Connection, sql: string, params: Params) {
-  const tokens = tokenize(sql);
+  const tokens = withoutEmptyBefore(tokenize(sql));
   refuseOtherThanReading(tokens);
   refuseExtensions(tokens);
   const statement = prepareOne(connection, sql, tokens);
@@ -42,10 +42,16 @@ export function prepareReading(connection: Connection, sql: string, params: Para
   };
 }
 
+/** SQLite passes over empty statements before the first one. */
+function withoutEmptyBefore(tokens: readonly Token[]): readonly Token[] {
+  const first = tokens.findIndex(({ text }) => text !== ';');
+  return first < 0 ? [] : tokens.slice(first);
+}
+
 // Before SQLite sees it: some pragmas act while they are prepared.
 function refuseOtherThanReading(tokens: readonly Token[]): void {
   const [first, second, third] = tokens.map(word);
-  if (first === undefined) throw refusal('no SQL was given, such as "SELECT * FROM freshness"');
+  if (first === undefined) throw nothingGiven();
   if (readingWords.includes(first)) return;
   const explained = first === 'EXPLAIN' && (second === 'QUERY' ? word(tokens[3]) : second);
   if (explained && readingWords.includes(explained)) return;
@@ -77,8 +83,10 @@ function prepareOne(connection: Connection, sql: string, tokens: readonly Token[
   try {
     return connection.prepare<[Params], unknown[]>(sql);
   } catch (thrown) {
-    if (thrown instanceof RangeError && thrown.message.includes('more than one statement'))
-      throw refusal('there is more than one statement: query runs one');
+    if (thrown instanceof RangeError)
+      throw thrown.message.includes('more than one statement')
+        ? refusal('there is more than one statement: query runs one')
+        : nothingGiven();
     const mistake = statementError(thrown);
     // The names of datasets are views.
     if (mistake?.startsWith('cannot modify ')) throw wouldWrite();
@@ -103,6 +111,8 @@ export const wouldWrite = () =>
 
 const word = (token: Token | undefined): string =>
   token?.kind === 'name' ? token.text.toUpperCase() : (token?.text ?? '');
+
+const nothingGiven = () => refusal('no SQL was given, such as "SELECT * FROM freshness"');
 
 const refusal = (message: string) => new Failure('usage', message);
 
