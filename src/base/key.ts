@@ -78,7 +78,10 @@ function attempt<T>(file: string, read: () => T): T {
     return read();
   } catch (thrown) {
     const code = (thrown as NodeJS.ErrnoException).code;
-    throw new Failure('config', `MARKET_API_KEY_FILE: ${shown(file)} cannot be read (${code})`);
+    throw new Failure(
+      'config',
+      `MARKET_API_KEY_FILE: ${shown(file)} cannot be read (${code}): name a file that this user may read`,
+    );
   }
 }
 
