@@ -194,7 +194,9 @@ async function write(
     const told = rows.told();
     const isTold = tell === 'always' || (tell === 'rows' && told.newRows > 0);
     const seq = answer.seq;
-    const id = isTold ? digestOf(name, report.watch.length > 0 ? told.keys : at, seq) : null;
+    // The same rows are the same message; that there are none is one of each run.
+    const isOfRows = report.watch.length > 0 && told.newRows > 0;
+    const id = isTold ? digestOf(name, isOfRows ? told.keys : at, seq) : null;
     const error = told.nulls === 0 ? null : describeNulls(report, told.nulls);
     state.finish({
       ...{ report: name, sql: report.sql, reads: jobsOf(answer), seq, ranAt, rows: exported.rows },

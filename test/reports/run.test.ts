@@ -55,6 +55,17 @@ test('an alert tells all rows in its first message, and then each new row once',
   expect(read<{ n: number }>(file, 'SELECT count(*) AS n FROM _report_keys')).toEqual([{ n: 62 }]);
 });
 
+test('an alert that always tells does so after each run, though nothing has changed', async () => {
+  const { report, hook, clock } = await setupReports({
+    beat: '-- watch: id\n-- tell: always\nSELECT id FROM news LIMIT 1\n',
+  });
+  for (const newRows of [1, 0, 0]) {
+    clock.advance(MINUTE);
+    expect(await report('beat')).toMatchObject({ code: 0, stdout: `beat: 1 row, ${newRows} new; told\n` });
+  }
+  expect(new Set(hook.messages.map(({ id }) => id)).size).toBe(3);
+});
+
 test('a key is forgotten 90 days after its row left the result, not earlier', async () => {
   const bench = await setupReports({ news: '-- watch: id\nSELECT id FROM news_current\n' }, 30);
   const { report, hook, model, clock, sync } = bench;
