@@ -1,6 +1,6 @@
 /** Reports of `start`: after commits, by their schedules, with Redis and without; one that fails rests. */
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { expect, onTestFinished, test } from 'vitest';
@@ -63,6 +63,17 @@ test('after each commit that changed what they read, and by their schedules, in 
   ]);
   await stop();
   expect(new Set(hook.messages.map((message) => message.id)).size).toBe(hook.messages.length);
+});
+
+test('a command that hangs holds up no message to others', async () => {
+  const { hook, folder, settings } = await setup({
+    'hangs.sql': '-- command: touch began && sleep 300\nSELECT 1 AS one\n',
+  });
+  const { stop } = daemonHere(settings);
+  await expect.poll(() => existsSync(join(folder, 'began'))).toBe(true);
+  writeFileSync(join(folder, 'told.sql'), '-- tell: always\nSELECT 1 AS one\n', { mode: 0o644 });
+  await expect.poll(() => hook.messages.map(({ report }) => report)).toEqual(['told']);
+  await stop();
 });
 
 test('while Redis is away, the timer of the daemon runs them', async () => {
