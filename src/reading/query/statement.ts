@@ -30,7 +30,7 @@ const harmlessPragmas = [
  * @throws Failure `usage` that points at the place.
  */
 export function prepareReading(connection: Connection, sql: string, params: Params) {
-  const tokens = withoutEmptyBefore(tokenize(sql));
+  const tokens = tokenize(sql);
   refuseOtherThanReading(tokens);
   refuseExtensions(tokens);
   const statement = prepareOne(connection, sql, tokens);
@@ -42,16 +42,12 @@ export function prepareReading(connection: Connection, sql: string, params: Para
   };
 }
 
-/** SQLite passes over empty statements before the first one. */
-function withoutEmptyBefore(tokens: readonly Token[]): readonly Token[] {
-  const first = tokens.findIndex(({ text }) => text !== ';');
-  return first < 0 ? [] : tokens.slice(first);
-}
-
 // Before SQLite sees it: some pragmas act while they are prepared.
 function refuseOtherThanReading(tokens: readonly Token[]): void {
   const [first, second, third] = tokens.map(word);
-  if (first === undefined) throw nothingGiven();
+  if (first === undefined || tokens.every(({ text }) => text === ';')) throw nothingGiven();
+  // SQLite would pass over it, to a statement at which nobody looks.
+  if (first === ';') throw refusal('it begins with a semicolon, an empty statement: leave that out');
   if (readingWords.includes(first)) return;
   const explained = first === 'EXPLAIN' && (second === 'QUERY' ? word(tokens[3]) : second);
   if (explained && readingWords.includes(explained)) return;
