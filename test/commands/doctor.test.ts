@@ -68,6 +68,7 @@ describe('settings', () => {
     '%s that is a folder is a problem: 78',
     async (name) => {
       const { doctor, cwd } = await setup();
+      chmodSync(cwd, 0o755);
       const { code, stdout } = await doctor(['--offline'], { MARKET_API_KEY: '', [name]: cwd });
       expect([code, stdout]).toEqual([78, expect.stringContaining(`${cwd} cannot be read (EISDIR)`)]);
     },
