@@ -1,9 +1,12 @@
 /**
- * The pages of walks (`_walk_pages`): which rows a walk has met, and in what order. A page lists the numbers of its rows that no earlier
- * page has. As a full proof ends, its pages become the order in which `serve` shows the rows: those that only a glance beside it has met,
- * its looks at the head, its pages as it read them, the held rows; each row once (`keepOrder`). Where the proof before had the same order,
- * the later one keeps the pages, and the earlier points to it (`pages_of`). An order stays until another one takes its place, and a day longer
- * for who reads the past (`pruneOrders`). Pages of walks that prove nothing go as they end, and a renewal has none.
+ * The pages of walks (`_walk_pages`): which rows a walk has met, and in what order. Each row stands once, on the page that is shown first,
+ * by its number.
+ *
+ * The pages of the last full proof are the order in which `serve` shows the rows. As such a walk ends, its pages are, from the top: rows that
+ * only a glance beside it has met (`addGlanced`), its looks at the head (`addLook`), its pages as it read them (`add`), the held rows
+ * (`addHeld`); `keepOrder` says from when on readers see them. Rows that come after the proof are shown in front of them. Where the proof
+ * before had the same order, the later one keeps the pages, and the earlier points to it (`pages_of`). An order stays until another one
+ * takes its place, and a day longer for who reads the past (`prune.ts`). Pages of walks that prove nothing go as they end, those of a glance with the walk beside it; a renewal has none.
  */
 
 import type { Job } from '../job.ts';
@@ -106,10 +109,10 @@ export function openWalkPages(connection: Connection, walkId: number) {
       nextLook += 1;
       return fresh;
     },
-    /** Some rows turned out to be others. */
+    /** Where the key of the list is found (`keys.ts`), some rows turn out to be others. */
     unite(job: string, numbers: Iterable<number>, intoOf: IntoOf): void {
       uniteNumbers(connection, job, intoOf);
-      for (const number of numbers) if (met.has(number)) met.add(intoOf(number));
+      for (const number of numbers) if (met.delete(number)) met.add(intoOf(number));
     },
     /** The walk restarts at the first page: what a glance beside it has met until now may be gone. */
     clear(job: string): void {
@@ -126,7 +129,8 @@ export function openWalkPages(connection: Connection, walkId: number) {
     addGlanced(job: string): void {
       const numbers = connection
         .prepare<[string, number], number>(
-          `SELECT DISTINCT value FROM _walk_pages, json_each(numbers) WHERE ${OF_GLANCES_BESIDE} AND value > 0`,
+          `SELECT value FROM _walk_pages, json_each(numbers) WHERE ${OF_GLANCES_BESIDE} AND value > 0
+           ORDER BY ${WALK_OF_PAGE} DESC, _walk_pages.id, json_each.key`,
         )
         .pluck()
         .all(job, walkId);
@@ -157,6 +161,15 @@ class NumberSet {
     return number < 0
       ? this.#refused.has(number)
       : ((this.#bits[number >> 3] ?? 0) & (1 << (number & 7))) !== 0;
+  }
+
+  /** Returns false where it was not there. */
+  delete(number: number): boolean {
+    if (!this.has(number)) return false;
+    this.#size -= 1;
+    if (number < 0) this.#refused.delete(number);
+    else this.#bits[number >> 3] = (this.#bits[number >> 3] ?? 0) & ~(1 << (number & 7));
+    return true;
   }
 
   /** Returns false where it was there already. */
@@ -212,7 +225,10 @@ function replaceNumbers(connection: Connection, intoOf: IntoOf, ofWalks: string,
   }
 }
 
-/** A refused row is in the table now: walks that met it have met the row. A proof's order stays: the row is shown as one that has come since. */
+/**
+ * A refused row is in the table now: walks that met it have met the row. A proof's order stays: the row is shown in front, as one that has
+ * come since.
+ */
 export function acceptRefused(connection: Connection, refusedId: number, number: number): void {
   const intoOf = (one: number) => (one === -refusedId ? number : one);
   replaceNumbers(connection, intoOf, '(SELECT order_seq FROM walks WHERE id = walk) IS NULL');
@@ -230,7 +246,7 @@ export function forgetGlances(connection: Connection, job: string, walkId: numbe
 /** SQL for the rows of a table that no page of a walk lists, and its parameters. */
 export const absentFrom = (walkId: number) => ({ sql: `number NOT IN (${NUMBERS})`, range: rangeOf(walkId) });
 
-/** What the order of a proof lists: how many rows, and a part of their numbers. */
+/** What the pages of a walk list: how many rows, and a part of their numbers. Ask for those of `pages_of`, where a later proof has them. */
 export function orderReader(connection: Connection) {
   // The sizes of the pages say where a row stands: SQL that sums them up takes five times as long.
   const sizes = connection
@@ -319,7 +335,7 @@ const listOf = (connection: Connection, walkId: number) =>
     .pluck()
     .get(rangeOf(walkId));
 
-/** Forgets the orders of a dataset whose place another proof has taken by this `seq`. */
+/** Forgets the orders of a dataset whose place another one has taken by this `seq`: that of a day ago. */
 export function pruneOrders(connection: Connection, job: string, until: number): void {
   const superseded = connection
     .prepare<[string, number], { id: number; next: number }>(

@@ -29,7 +29,7 @@ export const walks = sqliteTable(
     verdict: text({ enum: ['snapshot', 'verified', 'union'] }),
     /** When the first page that it has saved was asked for; until then, when it began. What it read is as of then, or later. */
     startedAt: text('started_at').notNull(),
-    /** When it ended, complete or given up. Null while it can still continue. */
+    /** When it ended, complete or not. Null while it can still continue. */
     finishedAt: text('finished_at'),
     /** The offset of the next page to ask for. */
     nextOffset: integer('next_offset').notNull().default(0),
@@ -279,7 +279,7 @@ export const walkPages = sqliteTable(
     id: integer().primaryKey(),
     /** How many of its numbers are rows of the table. */
     rows: integer().notNull(),
-    /** JSON: the numbers of its rows that no earlier page has; a refused row that is not in the table stands as minus its id in `quarantine`. */
+    /** JSON: the numbers of its rows that no page before it lists; a refused row that is not in the table stands as minus its id in `quarantine`. */
     numbers: text().notNull(),
   },
   // With one null among them, no row would ever seem to be gone. Where a migration rebuilds the table, a name in front of the column

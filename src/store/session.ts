@@ -1,14 +1,22 @@
 /**
- * A walk from its opening to its end. One transaction saves what has arrived, a page or a window: page by page its drift, its rows, its
- * refused rows, which rows these are (`_walk_pages`) and the call; then the walk's own row, with the checkpoint and all else that it needs
- * to go on (`Memory`). The rows of a page are compared with what the page before it has written. Aged rows and repeated drift are staged
- * in RAM until the walk ends or is paused; a kill loses them.
+ * A walk from its opening to its end. One transaction saves what has arrived, a page or a window. Page by page: its drift and new fields,
+ * its rows, its refused rows, which rows of both kinds the walk had not met (`_walk_pages`; a page that makes the walk restart leaves its
+ * rows, but none of them is met), and the call. Then, once: what was found out about the list (`_datasets`), and the walk's own row, with the
+ * checkpoint and all else that it needs to go on (`Memory`). Where another key of the list was found, all stored rows get theirs anew
+ * (`keys.ts`). The rows of a page are compared with the table as the page before it left it. Aged rows and repeated drift are staged in RAM
+ * until the walk ends, restarts or is paused; a kill loses them.
  *
- * A walk ends in one of four ways. The transaction of its last page ends it (`endWalk`): the key of a list is found, rows that a proof
- * lacks go or are held, the pages become the order of the rows (`pages.ts`), and the verdict is written. Where a page never comes, it ends
- * as a `union`, in a transaction of its own (`endWithGap`). Where the pages that come lead nowhere or break the contract, or its clock was
- * wrong, it is given up (`giveUp`). Where another command takes its place, it is discarded (`walks.ts`, which also says what is kept of
- * an ended walk). A walk that is killed stands before a transaction or after it.
+ * A walk ends in one of four ways.
+ * - After its last page, in the transaction of that page (`endWalk`). A walk that has read the list learns its key and its ages. If it is
+ *   also a proof, rows that it lacks go or are held, and its pages become the order of the rows (`pages.ts`); if its pages do not add up,
+ *   it is a `union`. A renewal has the verdict of the proof that it renews, and does nothing else. A glance has no verdict; one that turns
+ *   out to have read the whole list ends as a walk, unless an unfinished walk stands beside it.
+ * - With a gap at its end, where the next page never comes, in a transaction of its own: as a `union`, which learns from what came.
+ * - Given up (`giveUp`), where its pages lead nowhere or break the contract, or its clock was wrong; a glance, also where the next page never
+ *   comes.
+ * - Discarded (`discardWalk` in `walks.ts`), where another run or command takes its place.
+ *
+ * What is kept of an ended walk, `walks.ts` says. A walk that is killed stands before a transaction or after it.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -129,7 +137,11 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const previous = compared && whatItLeaves(connection, job, compared, now());
   const memory = readMemory(walkRow) ?? newMemory(connection, job, previous);
   let keptFindings = readFindings(connection, job.name);
-  let findings = atomically(() => openFindings(connection, job, hints, memory.checkpoint, now())) as Findings;
+  let findings = keptFindings;
+  atomically(() => {
+    findings = openFindings(connection, job, findings, hints, memory.checkpoint, now());
+    keepFound();
+  });
   const pages = openWalkPages(connection, walkRow.id);
   const ages = agesOf(findings);
   const table = openTable(connection, job, ages);
@@ -255,8 +267,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     };
   }
 
-  function keepKnown(): void {
-    if (findings === keptFindings) return;
+  function keepFound(): void {
+    if (findings === keptFindings || isDeepStrictEqual(findings, keptFindings)) return;
     keepFindings(connection, job.name, findings);
     // Changes of ages are no lines of `<table>_changes`.
     if (!isDeepStrictEqual(agesOf(findings), agesOf(keptFindings))) ensureAnalystViews(connection, job);
@@ -278,6 +290,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   ) {
     if (metRows === 'clear') {
       pages.clear(job.name);
+      // The next pass compares with what this one has read last.
+      table.writeStaged();
       [memory.newWhereReread, memory.withoutKeyField, memory.places] = [[], 0, { to: 0, withNew: 0 }];
     }
     // No response ever goes, and responses have no order.
@@ -299,7 +313,6 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
 
   /** Ends the walk: in the transaction of its last page or, with a gap, in one of its own. */
   function endWalk({ verdict: found, doubts, gaps, isRenewal }: WalkEnd): void {
-    check();
     // Beside an unfinished walk, a glance that read everything proves nothing: only that walk may hold or remove rows.
     const verdict = walk.isBesideWalk ? null : found;
     // A glance that read everything is a walk.
@@ -308,9 +321,10 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const proof = isFull && isProof(verdict) ? (verdict as 'snapshot' | 'verified') : undefined;
     table.writeStaged();
     if (isFull) learnOfList(proof !== undefined);
-    if (proof) retire(proof);
-    const order = proof ? keepOrder(connection, job, walkRow, proof, now()) : {};
-    if (isFull) count('drifted', fields?.noteVanished() ?? 0);
+    walkRow.distinctKeys = pages.size;
+    const order = proof ? prove(proof) : {};
+    // What was not read may have them.
+    if (isFull && !gaps) count('drifted', fields?.noteVanished() ?? 0);
     driftLog.flush();
     if (proof) resolveGone(connection, job.name, walkRow.id, isoTime(now()));
     end({
@@ -332,7 +346,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       if (!ages.some((age) => age.join('.') === path.join('.')))
         note('moving-field', path.join('.'), 'kept current, makes no version', origin);
     findings = { shape: job.contract ? shape : shapeOfWalk(shape, agesNow, isProven, origin), motions };
-    keepKnown();
+    keepFound();
   }
 
   function shapeOfWalk(
@@ -360,8 +374,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     return ensureKeys(connection, job, shape, found, agesNow, takeAnotherSeq, met);
   }
 
-  /** Removes or holds the rows that the proof lacks. Its pages list all that is left then. */
-  function retire(verdict: 'snapshot' | 'verified'): void {
+  /** Removes or holds the rows that the proof lacks, lists the held ones, too, and makes its pages the order of the rows. */
+  function prove(verdict: 'snapshot' | 'verified'): Partial<WalkRow> {
     pages.addGlanced(job.name);
     const proof = {
       ...{ walkId: walkRow.id, verdict, met: pages.size },
@@ -371,6 +385,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     walkRow.deleted += deleted;
     walkRow.held = held;
     pages.addHeld(heldRows(connection, job));
+    return keepOrder(connection, job, walkRow, verdict, now());
   }
 
   /** When it ends. The last change may be ahead of a clock that stands still or goes back; no two walks end at once. */
@@ -380,6 +395,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   }
 
   function end(ending: Partial<WalkRow>): void {
+    check();
     walkRow.memory = keptMemory(memory);
     Object.assign(walkRow, { finishedAt: endTime() }, ending);
     writeEnd(connection, walk, { ...walkRow, ...ending }, compared);
@@ -426,7 +442,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
             else if (step.end) endWalk(step.end);
           }
           // What a page looked like that breaks the contract is not believed.
-          if (!givenUp) keepKnown();
+          if (givenUp?.kind !== 'contract') keepFound();
           return { counts, pages: used, isEnded: walkRow.finishedAt !== null };
         });
         if (givenUp) throw givenUp;
@@ -441,21 +457,18 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
           Object.assign(walkRow, columnsOf(checkpoint, walkRow));
         });
       },
-      /** Ends the walk as a `union`, since the next page never comes: what came is kept, nothing is proved. */
+      /** Ends a walk, no glance, as a `union`, since the next page never comes: what came is kept, nothing is proved. */
       endWithGap: (why: string) => commit(() => endWalk(endWithGap(memory.checkpoint, why))),
       /** Notes that the rows are no longer where they were: missing in two runs in a row, they are looked for elsewhere. */
       missPlace(): void {
         commit(() => {
           const { shape } = findings;
           findings = { ...findings, shape: { ...shape, runsWithoutPlace: shape.runsWithoutPlace + 1 } };
-          keepKnown();
+          keepFound();
         });
       },
       giveUp(errorKind: FailureKind, error: string): void {
-        commit(() => {
-          check();
-          giveUp(errorKind, error);
-        });
+        commit(() => giveUp(errorKind, error));
       },
     }),
     /**
@@ -525,8 +538,14 @@ function whyItFails({ name }: Job, page: CheckedPage, { checkpoint, end }: WalkS
 }
 
 /** What is known of a list as a walk begins or goes on. Its rows get the key that the user says. */
-function openFindings(connection: Connection, job: Job, hints: Hints, at: Checkpoint, now: number): Findings {
-  const before = readFindings(connection, job.name);
+function openFindings(
+  connection: Connection,
+  job: Job,
+  before: Findings,
+  hints: Hints,
+  at: Checkpoint,
+  now: number,
+): Findings {
   const shape = { ...before.shape, told: hints };
   const findings = { ...before, shape };
   if (job.contract || job.reading === 'response') return findings;
@@ -614,9 +633,10 @@ function whatItLeaves(connection: Connection, job: Job, last: WalkRow, now: numb
 
 /** How many rows glances have brought since the last complete walk. */
 function rowsGlanced(connection: Connection, { job, id }: WalkRow): number {
-  const before = lastWalk(connection, job, `status = 'complete' AND id < ${id}`)?.id ?? 0;
-  const sum = `SELECT sum(inserted) FROM walks WHERE job = ? AND kind = 'glance' AND id > ? AND id < ?`;
-  return valueIn(connection, sum, job, before, id) ?? 0;
+  const before = lastWalk(connection, job, `status = 'complete' AND id < ${id}`);
+  // A glance beside a walk has the greater id, but ends before it.
+  const sum = `SELECT sum(inserted) FROM walks WHERE job = ? AND kind = 'glance' AND id > ? AND finished_at > ?`;
+  return valueIn(connection, sum, job, before?.id ?? 0, before?.finishedAt ?? '') ?? 0;
 }
 
 function failureOf(work: () => void): Error | undefined {

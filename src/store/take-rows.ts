@@ -71,7 +71,7 @@ export function rowTaker(
   const matcher = createMatcher(connection, job, table, { twins: walk.memory.twins, hasMet: pages.has });
   const quarantine = openQuarantine(connection, job, leftOut);
 
-  function writeRow({ key, stored }: Match, { values }: Row, isMet: boolean): number {
+  function writeRow({ key, stored }: Match, { values }: Row, cameBefore: boolean): number {
     if (!stored) {
       count('inserted');
       const number = table.insert(key, values, walk.id, takeSeq());
@@ -85,7 +85,7 @@ export function rowTaker(
       table.update(number, values, walk.id, takeSeq(number));
       changed(number);
     } else if (change === 'aged') table.keepCurrent(stored, values);
-    else if (isMet) table.replaceStaged(number, values);
+    else if (cameBefore) table.replaceStaged(number, values);
     return number;
   }
 
@@ -154,7 +154,7 @@ export function rowTaker(
       if (stored && !isMet && !shared.has(came.key))
         texts.push([stored.unspecified, unspecifiedOf(job, came)]);
       const isDoubled = stored !== undefined && matcher.isOnPage(stored.number);
-      const number = writeRow(match, came, isMet);
+      const number = writeRow(match, came, isMet || isDoubled);
       matcher.wrote(number);
       quarantine.resolve(key, origin.now);
       pageRows[at] = {

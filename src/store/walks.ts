@@ -70,7 +70,7 @@ export type OpenWalk = {
 };
 
 /**
- * Resumes the job's unfinished walk or glance, or begins one. A walk discards an unfinished glance, whose pages it reads itself.
+ * Resumes the job's unfinished walk or glance, or begins one. A walk discards an unfinished glance: it reads the head itself.
  * @throws Failure `incomplete` where another process is walking this job.
  */
 export function openWalk(
@@ -81,7 +81,7 @@ export function openWalk(
   now: number,
 ): OpenWalk {
   const lock = lockJob(dir, job, 'is mirroring it already; try again later');
-  try {
+  const open = connection.transaction((): OpenWalk => {
     const unfinished = {
       walk: unfinishedOf(connection, job, 'walk'),
       glance: unfinishedOf(connection, job, 'glance'),
@@ -94,6 +94,9 @@ export function openWalk(
     // That walk reads what is behind its rows: for the glance they are known.
     if (beside) sinceComplete.delete(beside.id);
     return { job, row, sinceComplete, isBesideWalk: beside !== undefined, lock };
+  }).immediate;
+  try {
+    return open();
   } catch (thrown) {
     lock.release();
     throw thrown;
@@ -108,11 +111,16 @@ function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind
   return last?.finishedAt === null ? last : undefined;
 }
 
-/** Ends a walk or glance whose place another run or command takes: its pages and its checkpoint go, so that the next walk is compared with nothing. */
+/**
+ * Ends a walk or glance whose place another run or command takes: its pages and its checkpoint go, so that the next walk is compared with
+ * nothing.
+ */
 function discardWalk(connection: Connection, { id, job, kind }: WalkRow, why: string, now: number): void {
   const ending = { status: 'failed', error: why, errorKind: 'incomplete' } as const;
   updateWalk(connection, id, { ...ending, finishedAt: isoTime(now), ...notWaiting, ...withoutCheckpoint });
-  forgetWalkPages(connection, id);
+  // What a glance beside a walk has met is not absent for that.
+  const isBesideWalk = kind === 'glance' && lastWalk(connection, job)?.finishedAt === null;
+  if (!isBesideWalk) forgetWalkPages(connection, id);
   if (kind === 'walk') forgetGlances(connection, job, id);
 }
 
@@ -154,7 +162,7 @@ function readSinceComplete(connection: Connection, { name: job }: Job): Set<numb
 const withoutCheckpoint = { memory: '{}' };
 
 /**
- * Writes how a walk has ended. Its row stays, with the checkpoint that the next walk is compared with; its pages stay where they are the
+ * Writes how a walk has ended, unless it is discarded. Its row stays, with the checkpoint that the next walk is compared with; its pages stay where they are the
  * order of a proof. The pages of a glance stay until the unfinished walk beside it has ended, too.
  * @param before the full walk that this one was compared with; after a renewal the next one is, too.
  */
