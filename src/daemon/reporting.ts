@@ -110,10 +110,13 @@ export function keepReporting(parts: ReportingParts): Reporting {
     queue.scheduleReports(Object.fromEntries(schedules));
   }
 
-  const factsNow = () => ({
-    ...{ now: clock.now(), known: state.all() },
-    ...{ latestChanges: state.latestChanges(), completeAsOf: store.completeAsOf },
-  });
+  // No constant: the first look is taken before this line is reached.
+  function factsNow() {
+    return {
+      ...{ now: clock.now(), known: state.all() },
+      ...{ latestChanges: state.latestChanges(), completeAsOf: store.completeAsOf },
+    };
+  }
 
   /** @param early by how much of its interval it may run before that is over. */
   function isDue(report: Report, facts: ReturnType<typeof factsNow>, early = 0): boolean {
