@@ -1,5 +1,6 @@
 /** Sends what reports tell: to the webhook, or to the command of the report. A message is marked as sent once it has arrived. */
 
+import { setMaxListeners } from 'node:events';
 import { codeOf, openConnections, readHeaders } from '../api.ts';
 import { runCommand, type Write } from '../app/on-change.ts';
 import { backoffMs } from '../base/backoff.ts';
@@ -46,6 +47,8 @@ type Outcome = { sent: string[]; refused: Map<string, string> };
 /** A command that hangs for minutes holds up no other receiver. @returns nothing of a receiver to which another call, or process, sends. */
 export async function sendMessages(parts: SendParts, signal: AbortSignal): Promise<Outcome> {
   const { state, again = false } = parts;
+  // Each receiver listens to it.
+  setMaxListeners(0, signal);
   const outcome: Outcome = { sent: [], refused: new Map() };
   const idsByLock = new Map<string, string[]>();
   for (const { id, report, receiver } of state.unsent(again ? 0 : LONGEST_RETRY_AFTER_MS)) {
