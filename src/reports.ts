@@ -406,6 +406,8 @@ function dueAt(
   if (!known || ranAt === null || ageOf(ranAt, now) === null || known.sql !== sql) return now;
   const again = known.error === null ? Number.POSITIVE_INFINITY : ranAt + doubledMs(known.failures, rests);
   if (run !== 'on change') return Math.min(again, nextDue(run, ranAt, ranAt) ?? Number.POSITIVE_INFINITY);
-  const isChanged = known.reads.some((job) => (latestChanges.get(job) ?? 0) > (known.seq ?? 0));
+  // What it reads is known once it could run: a column may come with the first walk.
+  const reads = known.error !== null && known.reads.length === 0 ? [...latestChanges.keys()] : known.reads;
+  const isChanged = reads.some((job) => (latestChanges.get(job) ?? 0) > (known.seq ?? 0));
   return isChanged ? now : again;
 }

@@ -113,6 +113,17 @@ test.each([
   );
 });
 
+test('one that never could run is due with the next change, since nobody knows what it reads', () => {
+  const now = Date.parse(failed.ranAt) + 1;
+  const report = { run: 'on change', sql: failed.sql } as Report;
+  const dueAt = (reads: string[], error: string | null) => {
+    const facts = { now, latestChanges: new Map([['news', 2]]), completeAsOf: () => null };
+    return reportDue(report, { ...known, failures: 1, reads, error }, facts).at;
+  };
+  expect([dueAt([], 'no'), dueAt(['usage'], 'no')]).toEqual([now, now - 1 + 60_000]);
+  expect(dueAt([], null)).toBe(Number.POSITIVE_INFINITY);
+});
+
 test('one that fails rests twice as long each time, and is run at once when its file changes', async () => {
   const { folder, put, environment } = await setupReports({ wrong: `-- to: wrong.csv\nSELECT json('{')\n` });
   const dir = environment.MIRROR_DIR;
