@@ -59,10 +59,11 @@ export function gapAfter(
 }
 
 /**
- * Whether the mirror has a change of that number: mostly the last one of a walk, else one with which a row or version began or ended. A
- * sink that has come to another one has followed another mirror.
+ * Whether the mirror has a change of that number: mostly the last one of a walk, else the one with which its rows got their keys, or one with
+ * which a row or version began or ended. A sink that has come to another one has followed another mirror.
  */
 export function isChange(connection: Connection, dataset: Dataset, seq: number): boolean {
+  if (seq === positionOf(connection, dataset).keysFrom) return true;
   const ofWalk = connection
     .prepare('SELECT 1 FROM walks WHERE last_seq = ? AND job = ? LIMIT 1')
     .get(seq, dataset.name);

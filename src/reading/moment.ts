@@ -1,5 +1,6 @@
 /** *The* rows of a dataset as they were at a moment: a version holds from `_valid_from` until just before `_valid_to`, the present one from `_changed_at`. */
 
+import { isoTime } from '../base/clock.ts';
 import { storedName } from '../base/properties.ts';
 import type { ListedJob } from '../job/list.ts';
 import { type Connection, quoted } from '../store/read.ts';
@@ -28,6 +29,19 @@ export function rowsAt(
   );
   return `${standing}
 UNION ALL SELECT ${past.join(', ')} FROM ${history} WHERE ${stoodAt(at)}`;
+}
+
+/** Until when the rows stood as a change left them, ISO 8601: just before the next one, as far as walks tell of it; null where they still do. */
+export function endOfMoment(connection: Connection, job: string, seq: number): string | null {
+  const next = connection
+    .prepare<[{ job: string; seq: number }], number | null>(
+      `SELECT min(seq) FROM (
+         SELECT max(first_seq, :seq + 1) AS seq FROM walks WHERE +job = :job AND last_seq > :seq
+         UNION ALL SELECT last_seq FROM _datasets WHERE job = :job AND last_seq > :seq)`,
+    )
+    .pluck()
+    .get({ job, seq });
+  return next == null ? null : isoTime(next - 1);
 }
 
 /** Of the versions of a row at most one. */

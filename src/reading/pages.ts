@@ -2,8 +2,8 @@
 
 import { isoTime } from '../base/clock.ts';
 import type { ListedJob } from '../job/list.ts';
-import { type Connection, orderReader, PROOF, quoted, seqOf } from '../store/read.ts';
-import { type Frame, openPastRows, type PastRows } from './moment.ts';
+import { type Connection, isBeforeRestore, orderReader, PROOF, quoted, seqOf } from '../store/read.ts';
+import { endOfMoment, type Frame, openPastRows, type PastRows } from './moment.ts';
 
 export type { Frame } from './moment.ts';
 
@@ -33,7 +33,7 @@ export type Moment = {
   at: ChangeTime & { top: number; listed: number | null };
 };
 
-/** `future`: no change has that number yet. `gone`: orders or history do not reach back. `unread`: the first full walk has not ended. */
+/** `future`: no change has that number yet. `gone`: orders or history do not reach back, or a restore took it back. `unread`: the first full walk has not ended. */
 export type Missing = 'future' | 'gone' | 'unread';
 
 /** A change by its number, and as the time that stands in the rows. */
@@ -149,9 +149,9 @@ function openMoments(
     );
   const orderAt = orderWhere('order_seq <= ? ORDER BY order_seq DESC, id DESC');
   const orderAfter = orderWhere('order_seq > ? ORDER BY order_seq, id');
-  const lastProof = connection.prepare<[string, number], Proof & { id: number }>(
-    `SELECT id, verdict, started_at AS completeAsOf FROM walks
-     WHERE job = ? AND id < ? AND ${PROOF} ORDER BY id DESC LIMIT 1`,
+  const lastProof = connection.prepare<[string, number, string], Proof>(
+    `SELECT verdict, started_at AS completeAsOf FROM walks
+     WHERE job = ? AND id < ? AND finished_at <= ? AND ${PROOF} ORDER BY id DESC LIMIT 1`,
   );
   const firstRead = connection.prepare<[string], { id: number; lastSeq: number | null }>(
     `SELECT id, last_seq AS lastSeq FROM walks
@@ -173,9 +173,10 @@ function openMoments(
     const listed = countListed(order.pagesOf);
     // Rows that came since are no part of a snapshot.
     const came = isSnapshot ? 0 : rows.cameAbove(top, then.at, true).length;
-    // Later walks tell of proofs of the same order.
-    const latest = lastProof.get(name, next?.walkId ?? MAX_WALK_ID);
-    const { verdict, completeAsOf } = latest && latest.id > order.walkId ? latest : order;
+    // Later walks tell of proofs of the same order; unless that is of a snapshot, rows may have changed since.
+    const until = isSnapshot ? null : endOfMoment(connection, name, seq);
+    const latest = lastProof.get(name, next?.walkId ?? MAX_WALK_ID, until ?? '9999');
+    const { verdict, completeAsOf } = latest ?? order;
     return {
       job: name,
       seq: then.seq,
@@ -217,6 +218,8 @@ function openMoments(
   return (wanted?: number): Moment | Missing => {
     const { lastChange, keptFrom } = dataset.get(name) ?? nothing;
     const seq = wanted ?? lastChange;
+    // Another moment has its number now.
+    if (wanted !== undefined && isBeforeRestore(connection, wanted)) return 'gone';
     if (seq > lastChange) return 'future';
     const order = orderAt.get(name, seq);
     const isSnapshot = order !== undefined && order.generatedAt !== null;

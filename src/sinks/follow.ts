@@ -78,7 +78,7 @@ export type MirrorPosition = {
   seq: number;
   /** What its volatile columns are as of, and which of its rows are held. */
   volatile: string;
-  /** The first walk that may change yet. */
+  /** The first walk that may change yet: of the latest one that has ended, calls without a page are counted last. */
   walksFrom: number;
   /** Up to which time its history was forgotten; empty where it was not. */
   historyFrom: string;
@@ -94,7 +94,8 @@ export function positionOf(connection: Connection, job: ListedJob): MirrorPositi
     volatile: String(unversioned),
     walksFrom:
       valueIn('SELECT min(id) FROM walks WHERE job = ? AND finished_at IS NULL') ??
-      (valueIn('SELECT max(id) FROM walks WHERE job = ?') ?? 0) + 1,
+      valueIn('SELECT max(id) FROM walks WHERE job = ?') ??
+      0,
     knows(change) {
       if (change === null || change > seq || gapAfter(connection, job, change)) return false;
       return change === seq || change === 0 || isChange(connection, job, change);
@@ -103,12 +104,14 @@ export function positionOf(connection: Connection, job: ListedJob): MirrorPositi
 }
 
 /**
- * Id and beginning of the latest walk of a job. With `known`, an earlier result: of the walk with that id. A result other than `known`
- * means that a restore has replaced the walk, or that the mirror has removed it. Empty where there is no such walk.
+ * Id and beginning of the latest walk of a job that has ended: one that waits for its first page begins with that. With `known`, an earlier
+ * result: of the walk with that id. A result other than `known` means that a restore has replaced the walk, or that the mirror has removed
+ * it. Empty where there is no such walk.
  */
 export function lastWalkOf(connection: Connection, job: string, known?: string): string {
+  if (known === '') return '';
   const [id] = known?.split(' ') ?? [];
-  const one = id ? 'AND id = ?' : 'ORDER BY id DESC LIMIT 1';
+  const one = id ? 'AND id = ?' : 'AND finished_at IS NOT NULL ORDER BY id DESC LIMIT 1';
   const found = connection
     .prepare<(string | number)[], string>(`SELECT id || ' ' || started_at FROM walks WHERE job = ? ${one}`)
     .pluck()

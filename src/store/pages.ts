@@ -1,6 +1,6 @@
 /**
- * The pages of walks (`_walk_pages`): which rows a walk has met, and in what order. Each row stands once, on the page that is shown first,
- * by its number.
+ * The pages of walks (`_walk_pages`): which rows a walk has met, and in what order. Each row stands once, by its number, on the uppermost
+ * page that showed it.
  *
  * The pages of the last full proof are the order in which `serve` shows the rows. As such a walk ends, its pages are, from the top: rows that
  * only a glance beside it has met (`addGlanced`), its looks at the head (`addLook`), its pages as it read them (`add`), the held rows
@@ -23,7 +23,7 @@ const PAGES_OF_A_WALK = 2 ** 20;
 const slots = {
   /** Rows that a glance met meanwhile, and the walk did not. */
   glanced: 0,
-  /** The looks at the head that a walk takes after its last page, since rows may have come: in the order in which it took them. */
+  /** The looks at the head that a walk takes after its last page, since rows may have come: from the top down. */
   firstLook: 1,
   /** The pages up to its last one, as it read them. */
   firstPage: 1 + MAX_HEAD_PAGES,

@@ -6,17 +6,19 @@
  * (`keys.ts`). The rows of a page are compared with the table as the page before it left it. Aged rows and repeated drift are staged in RAM
  * until the walk ends, restarts or is paused; a kill loses them.
  *
- * A walk ends in one of four ways.
+ * A walk ends in one of four ways. Its rows stay in each.
  * - After its last page, in the transaction of that page (`endWalk`). A walk that has read the list learns its key and its ages. If it is
- *   also a proof, rows that it lacks go or are held, and its pages become the order of the rows (`pages.ts`); if its pages do not add up,
- *   it is a `union`. A renewal has the verdict of the proof that it renews, and does nothing else. A glance has no verdict; one that turns
- *   out to have read the whole list ends as a walk, unless an unfinished walk stands beside it.
- * - With a gap at its end, where the next page never comes, in a transaction of its own: as a `union`, which learns from what came.
- * - Given up (`giveUp`), where its pages lead nowhere or break the contract, or its clock was wrong; a glance, also where the next page never
- *   comes.
- * - Discarded (`discardWalk` in `walks.ts`), where another run or command takes its place.
+ *   also a proof, rows that it lacks go or are held, and its pages become the order of the rows (`pages.ts`). If it has passed over a gap,
+ *   or its pages do not add up, it is a `union`, and its pages go. A renewal has the verdict of the proof that it renews, and does nothing
+ *   else. A glance has no verdict; one that turns out to have read the whole list ends as a walk, unless an unfinished walk stands beside
+ *   it. A dataset that is one response ends with it: nothing goes, and there is no order.
+ * - With a gap at its end (`endWithGap`), where the next page never comes, in a transaction of its own: a `union`, too.
+ * - Given up (`giveUp`), where its pages lead nowhere, no row of its first page fits, or its clock was wrong; a glance, also where the next
+ *   page never comes. It has failed; its pages go, and the next walk is compared with what it read.
+ * - Discarded (`discardWalk` in `walks.ts`): a glance by a walk that opens, either by a command. It has failed; the next walk is compared
+ *   with nothing.
  *
- * What is kept of an ended walk, `walks.ts` says. A walk that is killed stands before a transaction or after it.
+ * A pause or a kill ends no walk: the next run resumes it behind its last transaction.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -291,7 +293,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     if (metRows === 'clear') {
       pages.clear(job.name);
       // The next pass compares with what this one has read last.
-      table.writeStaged();
+      writeStaged();
       [memory.newWhereReread, memory.withoutKeyField, memory.places] = [[], 0, { to: 0, withNew: 0 }];
     }
     // No response ever goes, and responses have no order.
@@ -321,8 +323,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const proof = isFull && isProof(verdict) ? (verdict as 'snapshot' | 'verified') : undefined;
     table.writeStaged();
     if (isFull) learnOfList(proof !== undefined);
-    walkRow.distinctKeys = pages.size;
     const order = proof ? prove(proof) : {};
+    walkRow.distinctKeys = pages.size;
     // What was not read may have them.
     if (isFull && !gaps) count('drifted', fields?.noteVanished() ?? 0);
     driftLog.flush();
@@ -401,10 +403,14 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     writeEnd(connection, walk, { ...walkRow, ...ending }, compared);
   }
 
-  /** Gives the walk up: the next run begins a new one, which is compared with what this one read. */
-  function giveUp(errorKind: FailureKind, error: string): void {
+  function writeStaged(): void {
     table.writeStaged();
     driftLog.flush();
+  }
+
+  /** Gives the walk up: the next run begins a new one, which is compared with what this one read. */
+  function giveUp(errorKind: FailureKind, error: string): void {
+    writeStaged();
     end({ status: 'failed', errorKind, error });
   }
 
@@ -478,13 +484,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
      */
     pause(thrown: Error, stopped: boolean): Error {
       const lost = failureOf(() => {
-        if (walkRow.finishedAt === null)
-          guarded(file, () =>
-            commit(() => {
-              table.writeStaged();
-              driftLog.flush();
-            }),
-          );
+        if (walkRow.finishedAt === null) guarded(file, () => commit(writeStaged));
       });
       failureOf(() => guarded(file, () => pauseWalk(connection, walk, lost ?? thrown, stopped && !lost)));
       return lost ?? thrown;

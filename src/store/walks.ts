@@ -62,7 +62,7 @@ function updateWalk(connection: Connection, id: number, { id: _, ...values }: Pa
 export type OpenWalk = {
   job: Job;
   row: WalkRow;
-  /** The ids of this walk and of those since the last complete one: rows that they changed may have a gap behind them. */
+  /** The ids of this walk and of those since the last complete one that are not complete: rows that they changed may have a gap behind them. */
   sinceComplete: ReadonlySet<number>;
   /** Of a glance: whether there is an unfinished walk, which it leaves alone. */
   isBesideWalk: boolean;

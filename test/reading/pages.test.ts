@@ -188,6 +188,36 @@ describe('a moment', () => {
     expect(now().total).toBe(ROWS);
   });
 
+  it('tells no proof of what its rows have become since', async () => {
+    const { bench, dataset, pages, now } = await setupRead('news');
+    const first = now();
+    for (const headline of ['changed', 'changed', 'changed again']) {
+      bench.clock.advance(3_600_000);
+      change(10, { headline })(dataset);
+      const { startedAt } = await bench.mirror('news');
+      expect(now().completeAsOf).toBe(startedAt);
+    }
+    expect(momentOf(pages, 'news', first.seq)).toMatchObject({ completeAsOf: first.completeAsOf });
+  });
+
+  it('is gone where a restore took it back', async () => {
+    const { bench, pages, dataset, now } = await setupRead('news');
+    const { seq } = now();
+    bench.tamper(`INSERT INTO _restores (backup_seq, restored_seq) VALUES (${seq}, ${seq + 1_000})`);
+    for (let round = 0; round < 2; round += 1) {
+      expect([seq, seq + 1, seq + 1_000].map((one) => typeof pages.momentOf('news', one))).toEqual([
+        'object',
+        'string',
+        'string',
+      ]);
+      expect(pages.momentOf('news', seq + 1)).toBe('gone');
+      change(10, { headline: 'changed' })(dataset);
+      bench.clock.advance(60_000);
+      await bench.mirror('news');
+    }
+    expect(now().seq).toBeGreaterThan(seq + 1_000);
+  });
+
   it.each([
     ['rows', both(insert(0), remove(200))],
     ['what is in them', () => undefined],

@@ -6,6 +6,7 @@ import { eachDataset, followResponse, type Outcome } from '../../src/sinks/follo
 import { Database } from '../../src/store/sqlite.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
+import { edit } from './edit.ts';
 import { setup as setupLake } from './lake/bench.ts';
 import { setup as setupShip } from './postgres/bench.ts';
 
@@ -85,6 +86,25 @@ describe('a mirror that is damaged where one dataset lies is named with what to 
     expect(lines.filter((line) => line.includes('mirror.db'))).toEqual([
       expect.stringMatching(/^news: \S*mirror\.db: the database is damaged: restore a backup/),
     ]);
+  });
+});
+
+describe('a walk that waited for its first page, and so began later than it said, leaves them to go on with what changed:', () => {
+  test.each([
+    ['ship', '3 changes sent'],
+    ['lake', '1 file with 2 changes'],
+  ])('%s', async (command, done) => {
+    const bench = await (command === 'ship' ? setupShip(12) : setupLake());
+    const bring = () => bench.run([command, 'ai-signals'], targetOf(bench.there));
+    await bench.sync();
+    bench.key.active = false;
+    expect((await bench.sync('ai-signals')).code).toBe(77);
+    expect((await bring()).code).toBe(0);
+    bench.key.active = true;
+    await bench.clock.sleep(3_600_000);
+    edit(bench, 1);
+    await bench.sync('ai-signals');
+    expect((await bring()).stdout).toContain(`ai-signals: ${done}, `);
   });
 });
 

@@ -8,7 +8,7 @@ import { isoTime, isTooOld } from '../../base/clock.ts';
 import { Failure } from '../../base/errors.ts';
 import { describeBeginning } from '../../base/time.ts';
 import { isHeldColumn } from '../../reading/columns.ts';
-import { analystViewsOf, type Connection, quoted } from '../../store/read.ts';
+import { analystViewsOf, type Connection, isBeforeRestore, quoted } from '../../store/read.ts';
 import { accountOwner, type Caller } from '../access/admission.ts';
 import { BUSY_SECONDS, finished, type Plan, type PlannedResponse, UNREADY_SECONDS } from '../answers.ts';
 import type { Call, Route } from '../http/handler.ts';
@@ -160,8 +160,7 @@ export function openQuery(parts: SurfaceParts): QuerySurface {
     const request = parseRequest(call.query, clock.now());
     const form = formOf(call.headers.accept);
     const isCounted = countPreference(call) !== undefined;
-    const present = presentState(open, job);
-    const point = pointOf(job, request, present);
+    const { point, state } = stateAsked(open, job, request);
     const wanted = call.params['dataset'] ?? '';
     const isView = wanted !== job.name && wanted !== job.table;
     if (isView && request.at !== null)
@@ -174,12 +173,12 @@ export function openQuery(parts: SurfaceParts): QuerySurface {
     const question = (asked: DatasetQuestion, effort: Effort) =>
       ask<RowsAnswer>(abortSignalOf(call), caller.account, asked, effort);
     const read = rowsReader({ job, request, point }, question, (at) => ({
-      ...{ form, maxRows, isCounted, at, encoding: encodingFor(call) },
+      ...{ form, maxRows, isCounted, at: request.at, encoding: encodingFor(call) },
       rows: rowsSql(sourceAt(at), request, maxRows === null ? limit : limit + 1),
     }));
     const count = isView ? undefined : () => countRows(open, job, point.at, limit, call.params['key']);
     const calls = mostCalls(caller, limit, count);
-    return planAnswer(open, call, { ...present, seq: point.seq }, form, calls, async (effort) =>
+    return planAnswer(open, call, state, form, calls, async (effort) =>
       rowsResponse(await read(effort), request, form, call),
     );
   }
@@ -190,17 +189,16 @@ export function openQuery(parts: SurfaceParts): QuerySurface {
     const request = parseRequest(call.query, clock.now());
     const accepted = formOf(call.headers.accept);
     const key = call.params['key'] ?? '';
-    const present = presentState(open, job);
-    const point = pointOf(job, request, present);
+    const { point, state } = stateAsked(open, job, request);
     const sourceAt = sourceFinder(open, job);
     const quickly = (asked: DatasetQuestion, effort: Effort) =>
       answerOf<RowsAnswer>(() => pool.quick(asked, questionMs), effort);
     const read = rowsReader({ job, request, point }, quickly, (at) => ({
-      ...{ form: accepted === 'json' ? 'object' : accepted, maxRows: null, isCounted: false, at },
-      encoding: encodingFor(call),
+      ...{ form: accepted === 'json' ? 'object' : accepted, maxRows: null, isCounted: false },
+      ...{ at: request.at, encoding: encodingFor(call) },
       rows: rowsSql(rowOf(sourceAt(at), key), request, 1),
     }));
-    return planAnswer(open, call, { ...present, seq: point.seq }, accepted, 1, async (effort) => {
+    return planAnswer(open, call, state, accepted, 1, async (effort) => {
       const answer = await read(effort);
       if (answer.returned === 0)
         throw new QueryError(
@@ -241,11 +239,18 @@ export function openQuery(parts: SurfaceParts): QuerySurface {
     };
   }
 
-  function presentState(open: OpenMirror, job: ListDataset): DatasetState {
-    const state = stateOf(open.connection, job, null);
-    if (state.readSeq === null) throw unready(job);
-    refuseTooOld(job, state);
-    return state;
+  /** The point in time that is asked for, and the state of the dataset then. */
+  function stateAsked({ connection }: OpenMirror, job: ListDataset, request: ReadRequest) {
+    const present = stateOf(connection, job, null);
+    if (present.readSeq === null) throw unready(job);
+    refuseTooOld(job, present);
+    const { at } = request;
+    // Another moment has its number now.
+    if (at !== null && 'seq' in at && isBeforeRestore(connection, at.seq))
+      throw gone('A restore of the mirror took it back.');
+    const state = at === null ? present : stateOf(connection, job, at);
+    const point = pointOf(job, request, state);
+    return { point, state: { ...state, seq: point.seq } };
   }
 
   function refuseTooOld(job: ListDataset, state: DatasetState): void {
@@ -585,33 +590,32 @@ function responseTo(thrown: unknown) {
   return errorResponse(error, retryAfter(BUSY_SECONDS));
 }
 
-/** @returns the point in time that is shown, and `at`, by which its rows are read: null for those of the table as it is. */
+const gone = (details: string) => new QueryError(410, 'MIRROR410', 'That moment is no longer kept.', details);
+
+/**
+ * @param state of the dataset then.
+ * @returns the point in time that is shown, and `at`, by which its rows are read: null for those of the table as it is.
+ */
 function pointOf(
   job: ListDataset,
   { at }: ReadRequest,
-  present: DatasetState,
+  state: DatasetState,
 ): { seq: number; at: string | null } {
-  if (at === null) return { seq: present.seq, at: null };
+  if (at === null) return { seq: state.seq, at: null };
   const wanted = 'seq' in at ? at.seq : Date.parse(at.time);
-  if ('seq' in at && wanted > present.seq)
+  if ('seq' in at && wanted > state.lastNamed)
     throw badParameter('seq is no X-Mirror-Seq of this dataset', 'No change has that number yet.');
   // A time after the latest change shows the rows as that change left them.
-  const seq = Math.min(wanted, present.seq);
-  const time = isoTime(wanted);
-  if (seq < (present.readSeq ?? 0))
+  const seq = Math.min(wanted, state.seq);
+  if (seq < (state.readSeq ?? 0))
     throw new QueryError(
       410,
       'MIRROR410',
-      describeBeginning(`The copy of ${job.name}`, isoTime(present.readSeq ?? 0)),
+      describeBeginning(`The copy of ${job.name}`, isoTime(state.readSeq ?? 0)),
     );
-  if (present.historyFrom !== null && time < present.historyFrom)
-    throw new QueryError(
-      410,
-      'MIRROR410',
-      'That moment is no longer kept.',
-      `Moments are kept from ${present.historyFrom} on.`,
-    );
-  return { seq, at: time };
+  if (state.historyFrom !== null && isoTime(wanted) < state.historyFrom)
+    throw gone(`Moments are kept from ${state.historyFrom} on.`);
+  return { seq, at: state.end };
 }
 
 const forms: readonly (readonly [type: string, form: Form])[] = [

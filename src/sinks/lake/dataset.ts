@@ -151,8 +151,12 @@ function changesSql(
 /** One a day: the first lake of the day makes it. */
 async function putSnapshot(parts: DatasetParts, load: LakeLoad): Promise<void> {
   const { folder, connection, job, now } = parts;
-  const path = `${snapshotsOf(job)}/date=${isoTime(now).slice(0, 10)}/${job.table}.parquet`;
-  if (existsSync(join(folder, path))) return void (await ensureReceipt(folder, path));
+  const isThere = (snapshot: string) => existsSync(join(folder, snapshot));
+  const path = snapshotOf(job, isoTime(now).slice(0, 10));
+  // A lake may have been killed before it on an earlier day.
+  const last = snapshotOf(job, daysOf(folder, job).at(-1) ?? '');
+  if (isThere(last)) await ensureReceipt(folder, last);
+  if (isThere(path)) return;
   connection.transaction(() => {
     const columns = lakeColumns(connection, job);
     const about = { ...aboutNow(parts, positionOf(connection, job).seq), changes: null };
@@ -176,12 +180,16 @@ function sourceOf(connection: Connection, { table, name }: ListedJob): Source {
 }
 
 const snapshotsOf = ({ table }: ListedJob) => `${table}/snapshots`;
+const snapshotOf = (job: ListedJob, day: string) => `${snapshotsOf(job)}/date=${day}/${job.table}.parquet`;
 
-/** The days of which there is a snapshot, the oldest first. */
-const daysOf = (folder: string, job: ListedJob): string[] =>
-  listFolder(join(folder, snapshotsOf(job))).folders.flatMap(
-    (name) => /^date=(\d{4}-\d\d-\d\d)$/.exec(name)?.[1] ?? [],
-  );
+/** The days of which there is a snapshot, the oldest first. A lake that was killed, or had no room, may leave an empty folder. */
+function daysOf(folder: string, job: ListedJob): string[] {
+  const all = join(folder, snapshotsOf(job));
+  return listFolder(all).folders.flatMap((name) => {
+    const [, day] = /^date=(\d{4}-\d\d-\d\d)$/.exec(name) ?? [];
+    return day !== undefined && listFolder(join(all, name)).files.length > 0 ? [day] : [];
+  });
+}
 
 /** Removes those that are older than they are to be kept; never the latest one. @returns their paths. */
 function forgetSnapshots({ folder, job, now, keepMs }: DatasetParts): string[] {
@@ -354,7 +362,7 @@ export function checkDataset({ folder, connection, job, identity }: DatasetParts
   const days = daysOf(folder, job);
   if (days.length === 0 && provenSeq(connection, job) !== undefined)
     differs(snapshotsOf(job), 'there is no snapshot yet');
-  for (const day of days) checkFile(folder, `${snapshotsOf(job)}/date=${day}/${job.table}.parquet`, check);
+  for (const day of days) checkFile(folder, snapshotOf(job, day), check);
   nameStrangers(
     folder,
     snapshotsOf(job),

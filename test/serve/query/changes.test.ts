@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isoTime } from '../../../src/base/clock.ts';
-import { openServeBench, type ServeBench } from '../../helpers/serve-bench.ts';
-import { type Get, getter } from '../client.ts';
+import { openServeBench, type ServeBench, setupServe } from '../../helpers/serve-bench.ts';
+import { type Get, type Got, getter } from '../client.ts';
 
 type Row = Record<string, unknown>;
 type Change = { seq: number; at: string; dataset: string; key: string; change: string; row: Row | null };
@@ -94,8 +94,40 @@ describe('a moment is shown again', () => {
     const filtered = await get(`/mirror/v1/news?headline=like.changed*&select=headline&as_of=${first?.at}`);
     expect(filtered.json).toEqual([{ headline: 'changed 1' }]);
     expect(await get('/mirror/v1/news?seq=99999999999999')).toMatchObject({ status: 400 });
-    expect(await get('/mirror/v1/news?seq=1')).toMatchObject({ status: 410, json: { code: 'MIRROR410' } });
+    const gone = { status: 410, json: { code: 'MIRROR410' } };
+    expect(await get('/mirror/v1/news?seq=1')).toMatchObject(gone);
+    write(`INSERT INTO _restores (backup_seq, restored_seq) VALUES (${first?.seq} - 1, ${first?.seq})`);
+    expect(await get(`/mirror/v1/news?seq=${first?.seq}`)).toMatchObject(gone);
+    write('DELETE FROM _restores');
   });
+});
+
+test('how proven a moment is, and what was held then, is said alike of the present, by seq, by time and in a 304', async () => {
+  const { bench, url, issue } = await setupServe({ rows: 30, settings: { query: true }, walked: ['news'] });
+  const ask = getter(url, issue().key);
+  const { rows } = bench.upstream('news');
+  bench.clock.advance(MINUTE);
+  rows.splice(3, 1);
+  await bench.mirror('news');
+  bench.clock.advance(MINUTE);
+  const path = '/mirror/v1/news?_held_since=not.is.null&select=_key';
+  const proofIn = ({ headers }: Got) => [headers['x-mirror-verdict'], headers['x-mirror-complete-as-of']];
+  const present = await ask(path);
+  const then = new Date(bench.clock.now()).toISOString();
+  expect(present.json).toHaveLength(1);
+  for (const held of [present.json as Row[], []]) {
+    for (const point of [`seq=${present.headers['x-mirror-seq']}`, `as_of=${then}`]) {
+      const again = await ask(`${path}&${point}`);
+      expect([proofIn(again), again.json]).toEqual([proofIn(present), held]);
+      expect(again.headers['x-mirror-held']).toBe(String(held.length));
+      const known = { 'if-none-match': String(again.headers['etag']) };
+      const unchanged = await ask(`${path}&${point}`, known);
+      expect([unchanged.status, proofIn(unchanged)]).toEqual([304, proofIn(present)]);
+    }
+    bench.clock.advance(10 * MINUTE);
+    Object.assign(rows[5] ?? {}, { headline: 'changed' });
+    await bench.mirror('news');
+  }
 });
 
 describe('the versions of a row', () => {
@@ -202,6 +234,20 @@ describe('the change feed', () => {
       from,
     );
     expect(feed.map(({ seq, dataset, key, change }) => ({ seq, dataset, key, change }))).toEqual(told);
+  });
+
+  test('goes on, as a question does, from what a list page of /api/v1 showed, whose order may be newer than any change', async () => {
+    const { bench, url, issue } = await setupServe({ rows: 9, settings: { query: true }, walked: ['news'] });
+    const ask = getter(url, issue({ scopes: ['news:read'] }).key);
+    const seq = String((await ask('/api/v1/news')).headers['x-mirror-seq']);
+    expect(Number(seq)).toBeGreaterThan(Number((await ask('/mirror/v1/news')).headers['x-mirror-seq']));
+    expect((await ask(`/mirror/v1/news?seq=${seq}`)).json).toEqual((await ask('/mirror/v1/news')).json);
+    for (const changes of [0, 1]) {
+      expect(((await ask(`/mirror/v1/changes?since=${seq}`)).json as Feed).changes).toHaveLength(changes);
+      bench.clock.advance(MINUTE);
+      Object.assign(bench.upstream('news').rows[3] ?? {}, { headline: 'changed' });
+      await bench.mirror('news');
+    }
   });
 
   test('begins page by page, also if rows got other keys in the latest commit of the mirror', async () => {

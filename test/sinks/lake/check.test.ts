@@ -75,3 +75,17 @@ test('what is damaged, missing, no file of the lake or not there yet is named, a
     [{ file: 'ai_signals/changes/epoch=1', message: expect.stringMatching(/are not there yet$/) }],
   ]);
 });
+
+test.each([
+  ['a folder without its snapshot', ['ai_signals.parquet', '_ai_signals.json']],
+  ['a snapshot without its receipt', ['_ai_signals.json']],
+])('%s, which a killed lake left, is whole or nothing on the next day', async (_, lacking) => {
+  const { sync, lake, there, clock } = await setup();
+  await sync('ai-signals');
+  await lake('ai-signals');
+  const [day = ''] = readdirSync(join(there, 'ai_signals/snapshots'));
+  for (const name of lacking) rmSync(join(there, 'ai_signals/snapshots', day, name));
+  clock.advance(24 * 3_600_000);
+  expect((await lake('ai-signals')).code).toBe(0);
+  expect((await lake('ai-signals', '--check')).code).toBe(0);
+});

@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Database } from '../../../src/store/sqlite.ts';
 import { cuttingProxy } from '../../helpers/postgres.ts';
 import { edit } from '../edit.ts';
 import { expectEqual, setup, setupMirrored, setupShipped } from './bench.ts';
@@ -111,6 +112,14 @@ test('a mirror whose file is put back, and whose rows stay as they were, sends t
   expect((await bench.ship('--verify')).stdout).not.toContain('mended');
 });
 
+test('calls of a walk that are counted just after its end arrive, too', async () => {
+  const bench = await setupShipped();
+  const mirror = new Database(bench.file);
+  mirror.exec('UPDATE walks SET api_calls = api_calls + 1').close();
+  expect((await bench.ship()).stdout).toMatch(/^ai-signals: nothing new/m);
+  expect(await bench.ship('--check')).toMatchObject({ code: 0 });
+});
+
 test('where changes were forgotten before they came there, all is loaded anew', async () => {
   const bench = await setupShipped();
   for (let round = 1; round <= 4; round += 1) {
@@ -119,6 +128,18 @@ test('where changes were forgotten before they came there, all is loaded anew', 
     await bench.run(['sync', 'ai-signals'], { MIRROR_KEEP_HISTORY: '1d', MIRROR_KEEP_RECORDS: '1d' });
   }
   expect((await bench.ship()).code).toBe(0);
+  await expectEqual(bench.file, bench.there);
+});
+
+test('where rows got other keys, all is loaded anew, once', async () => {
+  const bench = await setupShipped();
+  const { rows } = bench.model.data.news;
+  for (const said of ['loaded anew: 12 rows', '2 changes sent']) {
+    await bench.clock.sleep(200_000);
+    await bench.run(['sync', 'news'], { MIRROR_KEY_NEWS: 'url' });
+    expect((await bench.ship('news')).stdout).toContain(`news: ${said}, `);
+    Object.assign(rows[3] ?? {}, { headline: 'another' });
+  }
   await expectEqual(bench.file, bench.there);
 });
 

@@ -109,7 +109,8 @@ export function refusePosition(
     const gap = gapAfter(connection, dataset, from);
     if (gap) throw gone(lost[gap](states[at]?.historyFrom ?? ''));
   }
-  if (seq > lastSeqOf(states)) throw badParameter('since is no change of this mirror yet');
+  if (seq > Math.max(...states.map(({ lastNamed }) => lastNamed)))
+    throw badParameter('since is no change of this mirror yet');
 }
 
 const lost: Record<Gap, (historyFrom: string) => string> = {

@@ -21,7 +21,7 @@ export type ReadRequest = {
   readonly at: PointInTime | null;
 };
 
-type PointInTime = { readonly seq: number } | { readonly time: string };
+export type PointInTime = { readonly seq: number } | { readonly time: string };
 
 /** `column->a->0->>b`. */
 export type Field = {

@@ -5,9 +5,11 @@
 
 import type { Cell } from '../../../output/answer.ts';
 import { csv } from '../../../output/forms.ts';
+import { endOfMoment } from '../../../reading/moment.ts';
 import { type Connection, PROOF } from '../../../store/read.ts';
 import { type Encoding, type Packed, packed } from '../../http/response.ts';
 import { inReadTransaction, prepared } from '../mirror.ts';
+import type { PointInTime } from './parse.ts';
 import type { RowsSql, Shape, Sql } from './sql.ts';
 
 /** How rows are written: a list of JSON, lines of JSON, one object of JSON, or CSV. */
@@ -19,8 +21,7 @@ export type RowsQuestion = {
   /** Further rows are counted, and not shown; null where the question sets its own limit. */
   readonly maxRows: number | null;
   readonly isCounted: boolean;
-  /** The point in time as ISO 8601; null for the present. */
-  readonly at: string | null;
+  readonly at: PointInTime | null;
   readonly encoding: Encoding;
 };
 
@@ -37,6 +38,8 @@ export type RowsAnswer = {
 export type DatasetState = {
   /** Of its latest change. */
   readonly seq: number;
+  /** Of that, or of its latest order: the greatest that `/api/v1` has named it by. */
+  readonly lastNamed: number;
   /** Grows with changes that no `seq` counts: of volatile values, and of what is held. */
   readonly volatileSeq: number | null;
   /** Up to here history was dropped; null where nothing was. */
@@ -50,6 +53,8 @@ export type DatasetState = {
   /** When the walk began that had proved it complete, ISO 8601. */
   readonly completeAsOf: string | null;
   readonly held: number;
+  /** The last time at which it was so, ISO 8601; null where it still is. */
+  readonly end: string | null;
 };
 
 /** Of one answer. */
@@ -58,28 +63,23 @@ export const MAX_BYTES = 8_000_000;
 type StateRow = {
   keysSeq: number | null;
   lastSeq: number | null;
+  orderSeq: number | null;
   volatileSeq: number | null;
   historyFrom: string | null;
   readSeq: number | null;
 };
 
-/** @param rows the table in which its rows lie. @param at ISO 8601; null for the present. */
+/** @param rows the table in which its rows lie. @param at null for the present. */
 export function stateOf(
   connection: Connection,
-  dataset: { name: string; rows: string },
-  at: string | null,
-): DatasetState {
-  return readState(connection, dataset, at ?? '9999');
-}
-
-function readState(
-  connection: Connection,
   { name, rows }: { name: string; rows: string },
-  until: string,
+  at: PointInTime | null,
 ): DatasetState {
-  const { lastSeq, volatileSeq, historyFrom, keysSeq, readSeq } = prepared(
+  const end = at !== null && ('seq' in at ? endOfMoment(connection, name, at.seq) : at.time);
+  const until = end || '9999';
+  const { lastSeq, orderSeq, volatileSeq, historyFrom, keysSeq, readSeq } = prepared(
     connection,
-    `SELECT last_seq AS lastSeq, volatile_seq AS volatileSeq, history_from AS historyFrom, keys_seq AS keysSeq,
+    `SELECT last_seq AS lastSeq, reordered_seq AS orderSeq, volatile_seq AS volatileSeq, history_from AS historyFrom, keys_seq AS keysSeq,
        (SELECT coalesce(last_seq, 0) FROM walks
         WHERE job = :job AND kind = 'walk' AND status = 'complete' AND renewal_of IS NULL ORDER BY id LIMIT 1) AS readSeq
      FROM (SELECT 1) LEFT JOIN _datasets ON job = :job`,
@@ -93,8 +93,18 @@ function readState(
     connection,
     `SELECT count(*) AS held FROM "${rows}" WHERE _held_since IS NOT NULL AND _held_since <= :until`,
   ).get({ until }) as { held: number };
+  const seq = Math.trunc(lastSeq ?? 0);
   return {
-    ...{ seq: Math.trunc(lastSeq ?? 0), volatileSeq, historyFrom, keysSeq, readSeq, held },
+    ...{
+      seq,
+      lastNamed: Math.max(seq, orderSeq ?? 0),
+      volatileSeq,
+      historyFrom,
+      keysSeq,
+      readSeq,
+      held,
+      end: end || null,
+    },
     ...(proof ?? { verdict: 'union', completeAsOf: null }),
   };
 }
