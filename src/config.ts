@@ -338,7 +338,10 @@ function readIn<Value>(path: string, { name }: Setting, read: (text: string) => 
     if (thrown instanceof Failure)
       throw new Failure('config', `${name}: what ${path} holds ${thrown.message}`);
     const { code } = thrown as NodeJS.ErrnoException;
-    throw new Failure('config', `${name}: ${path} cannot be read (${code})`);
+    throw new Failure(
+      'config',
+      `${name}: ${path} cannot be read (${code}): name a file that this user may read`,
+    );
   }
 }
 

@@ -23,8 +23,8 @@ type MirrorParts = {
   callsLeft?: () => number | null;
 };
 
-/** `saved`: by this transaction. `callsLeft` of the quota, where that is known. */
-export type Progress = { job: string; walk: Readonly<WalkRow>; saved: Counts; callsLeft: number | null };
+/** `saved`: by this transaction. `callsLeft` of the quota, where that is known: it is counted when it is asked for. */
+export type Progress = { job: string; walk: Readonly<WalkRow>; saved: Counts; callsLeft(): number | null };
 
 /**
  * Mirrors one dataset from the checkpoint of its unfinished walk, or from the beginning, to its end. A glance reads the head
@@ -78,7 +78,7 @@ async function walkThrough(
         const { counts, pages, ...saved } = session.save(arrived);
         isEnded = saved.isEnded;
         isNext = pages === arrived.length;
-        progress?.({ job: job.name, walk: session.row, saved: counts, callsLeft: callsLeft() });
+        progress?.({ job: job.name, walk: session.row, saved: counts, callsLeft });
         signal.throwIfAborted();
       }
       if (failure && isNext && !isEnded) isEnded = takeDetour(job, session, failure, signal);
@@ -127,7 +127,7 @@ async function takeSnapshot(
   const checked = checkSnapshot(body.text(), json, `${call.at} ${session.row.id}`, call.at);
   const page = { ...checked, received: 1, pagination: noPaging, generatedAt: undefined, shape: undefined };
   const { counts } = session.save([{ page, offset: 0, digest: undefined, call }]);
-  progress?.({ job: job.name, walk: session.row, saved: counts, callsLeft: callsLeft() });
+  progress?.({ job: job.name, walk: session.row, saved: counts, callsLeft });
 }
 
 const noPaging = {

@@ -107,7 +107,8 @@ function callsOf(job: PlannedJob, interval: Interval): number {
 export function callsPerDay({ limit, remaining, asOf, reserve, resets }: Pool, now: number): number | null {
   const { everyMs, at } = resets;
   if (limit === null || remaining === null || everyMs === null) return null;
-  const usual = (Math.max(0, limit - reserve) * DAY_MS) / everyMs;
+  // One call a period looks whether more came.
+  const usual = (Math.max(1, limit - reserve) * DAY_MS) / everyMs;
   // What was said before the latest reset is over.
   const isOver = at !== null && asOf !== null && asOf < at - everyMs;
   const left = Math.max(0, (isOver ? limit : remaining) - reserve);

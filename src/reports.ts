@@ -194,7 +194,9 @@ async function write(
     const told = rows.told();
     const isTold = tell === 'always' || (tell === 'rows' && told.newRows > 0);
     const seq = answer.seq;
-    const id = isTold ? digestOf(name, report.watch.length > 0 ? told.keys : at, seq) : null;
+    // The same rows are the same message; that there are none is one of each run.
+    const isOfRows = report.watch.length > 0 && told.newRows > 0;
+    const id = isTold ? digestOf(name, isOfRows ? told.keys : at, seq) : null;
     const error = told.nulls === 0 ? null : describeNulls(report, told.nulls);
     state.finish({
       ...{ report: name, sql: report.sql, reads: jobsOf(answer), seq, ranAt, rows: exported.rows },
@@ -404,6 +406,8 @@ function dueAt(
   if (!known || ranAt === null || ageOf(ranAt, now) === null || known.sql !== sql) return now;
   const again = known.error === null ? Number.POSITIVE_INFINITY : ranAt + doubledMs(known.failures, rests);
   if (run !== 'on change') return Math.min(again, nextDue(run, ranAt, ranAt) ?? Number.POSITIVE_INFINITY);
-  const isChanged = known.reads.some((job) => (latestChanges.get(job) ?? 0) > (known.seq ?? 0));
+  // What it reads is known once it could run: a column may come with the first walk.
+  const reads = known.error !== null && known.reads.length === 0 ? [...latestChanges.keys()] : known.reads;
+  const isChanged = reads.some((job) => (latestChanges.get(job) ?? 0) > (known.seq ?? 0));
   return isChanged ? now : again;
 }

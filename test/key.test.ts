@@ -89,14 +89,14 @@ describe('a key file', () => {
 
   test('that is not there is named', () => {
     expect(refusal(() => keyFromFile(file)).message).toBe(
-      `MARKET_API_KEY_FILE: ${file} cannot be read (ENOENT)`,
+      `MARKET_API_KEY_FILE: ${file} cannot be read (ENOENT): name a file that this user may read`,
     );
   });
 
   test.each(['canary-1', 'canary/1+x=='])('that is the key itself, by mistake (%s), is not shown', (key) => {
     const { kind, message } = refusal(() => keyFromFile(key));
     expect(kind).toBe('config');
-    expect(message).toMatch(/^MARKET_API_KEY_FILE: what it names .* cannot be read \(ENOENT\)$/);
+    expect(message).toMatch(/^MARKET_API_KEY_FILE: what it names .* cannot be read \(ENOENT\): name a file/);
     expect(message).not.toContain(key);
   });
 });

@@ -397,7 +397,8 @@ export const listed = (value: string | string[] | undefined) => [value ?? []].fl
 function readQuota(headers: Headers): Pick<HeaderFacts, 'limit' | 'remaining'> {
   const limit = smallestCount(headers['x-ratelimit-limit']);
   const remaining = smallestCount(headers['x-ratelimit-remaining']);
-  const contradictory = limit !== null && remaining !== null && remaining > limit;
+  // Of a limit of no calls there is no call: it mostly means that there is none.
+  const contradictory = limit === 0 || (limit !== null && remaining !== null && remaining > limit);
   return contradictory ? { limit: null, remaining: null } : { limit, remaining };
 }
 

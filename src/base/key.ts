@@ -48,13 +48,11 @@ export function keyFromFile(file: string): KeySource {
 }
 
 function readKeyFile(file: string): Secret {
+  const bytes = attempt(file, () => readFileSync(file));
   const { mode } = attempt(file, () => statSync(file));
   if (mode & WORLD_PERMISSION_BITS)
     throw new Failure('config', `MARKET_API_KEY_FILE: ${file} can be used by every user: chmod 600 it`);
-  const text = textIn(
-    attempt(file, () => readFileSync(file)),
-    `MARKET_API_KEY_FILE: ${file}`,
-  );
+  const text = textIn(bytes, `MARKET_API_KEY_FILE: ${file}`);
   return checkKey(text.replace(/\r?\n$/, ''), 'MARKET_API_KEY_FILE');
 }
 
@@ -78,7 +76,10 @@ function attempt<T>(file: string, read: () => T): T {
     return read();
   } catch (thrown) {
     const code = (thrown as NodeJS.ErrnoException).code;
-    throw new Failure('config', `MARKET_API_KEY_FILE: ${shown(file)} cannot be read (${code})`);
+    throw new Failure(
+      'config',
+      `MARKET_API_KEY_FILE: ${shown(file)} cannot be read (${code}): name a file that this user may read`,
+    );
   }
 }
 

@@ -57,7 +57,7 @@ async function init(options: Options, context: Context, stdin: Input): Promise<v
       await writing(FILE, () => atomic.handle.writeFile(text));
       await atomic.commit();
     }
-    const fromEnvironment = Object.keys(known).filter((name) => name in added);
+    const fromEnvironment = Object.keys(known).filter((name) => name in added && !(name in wanted));
     stderr.write(hint(report({ added, isNew: !there, kept, fromEnvironment, given })));
   } finally {
     await atomic.discard();

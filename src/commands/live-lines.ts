@@ -68,8 +68,10 @@ function restartTeller(): (at: Progress) => string | undefined {
 const progressText = ({ walk }: Progress) => `${count(walk.pages, 'page')}, ${count(walk.rows, 'row')}`;
 
 /** Of the account, whichever job asked last. */
-const quotaText = ({ callsLeft }: Progress) =>
-  callsLeft === null ? undefined : `${number(callsLeft)} calls left`;
+function quotaText({ callsLeft }: Progress): string | undefined {
+  const left = callsLeft();
+  return left === null ? undefined : `${number(left)} calls left`;
+}
 
 const CLOCK_TIMES = /(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC/g;
 

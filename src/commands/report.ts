@@ -158,10 +158,12 @@ async function runAll(
     const due = isNamed ? reports : reports.filter((report) => isDue(store, report, clock.now()));
     const parts = { dir, to: settings.to, tables: tablesOf(await listJobs()), state, clock };
     const ran: (Line & { run?: ReportRun })[] = [];
-    for (const report of due) {
-      signal.throwIfAborted();
-      ran.push(await runOne(() => runReport(parts, report, ask, signal), report));
-    }
+    for (const report of due)
+      ran.push(
+        signal.aborted
+          ? { report: report.name, exitCode: exitCodes.incomplete, message: 'stopped' }
+          : await runOne(() => runReport(parts, report, ask, signal), report),
+      );
     const told = await sendMessages(
       {
         ...{
@@ -223,8 +225,8 @@ function withSent(
   ran: readonly (Line & { run?: ReportRun })[],
   told: Awaited<ReturnType<typeof sendMessages>>,
 ): Line[] {
-  const sent = new Set(told?.sent);
-  const refused = new Map(told?.refused);
+  const sent = new Set(told.sent);
+  const refused = new Map(told.refused);
   const lines = ran.map(({ run, ...line }): Line => {
     if (!run || run.messageId === null) return line;
     if (sent.has(run.messageId))
@@ -234,7 +236,7 @@ function withSent(
     return {
       ...line,
       exitCode: worstExitCode([line.exitCode, exitCodes.incomplete]),
-      message: `${line.message}; not told yet: ${why ?? 'other messages go first'}; it is tried again`,
+      message: `${line.message}; not told yet: ${why ?? 'it has to wait'}; it is tried again`,
       more: { ...line.more, told: false },
     };
   });

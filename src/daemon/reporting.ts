@@ -62,7 +62,7 @@ export function keepReporting(parts: ReportingParts): Reporting {
   const running = new Map<string, Promise<void>>();
   /** What was logged last of a report, of sending and of the folder: the same is not logged again. */
   const logged = new Map<string, string>();
-  let sending: Promise<void> | undefined;
+  const sending = new Set<Promise<void>>();
   let scheduled = '';
   let wake = () => {};
   let found: ReportFiles = readReportFiles(folder, webhook !== undefined);
@@ -110,10 +110,13 @@ export function keepReporting(parts: ReportingParts): Reporting {
     queue.scheduleReports(Object.fromEntries(schedules));
   }
 
-  const factsNow = () => ({
-    ...{ now: clock.now(), known: state.all() },
-    ...{ latestChanges: state.latestChanges(), completeAsOf: store.completeAsOf },
-  });
+  // No constant: the first look is taken before this line is reached.
+  function factsNow() {
+    return {
+      ...{ now: clock.now(), known: state.all() },
+      ...{ latestChanges: state.latestChanges(), completeAsOf: store.completeAsOf },
+    };
+  }
 
   /** @param early by how much of its interval it may run before that is over. */
   function isDue(report: Report, facts: ReturnType<typeof factsNow>, early = 0): boolean {
@@ -162,12 +165,11 @@ export function keepReporting(parts: ReportingParts): Reporting {
   }
 
   function send(): void {
-    if (sending || signal.aborted) return;
-    sending = sendAll()
+    if (signal.aborted) return;
+    const sent = sendAll()
       .catch((thrown) => warnOnce('sending', toError(thrown).message))
-      .finally(() => {
-        sending = undefined;
-      });
+      .finally(() => sending.delete(sent));
+    sending.add(sent);
   }
 
   async function sendAll(): Promise<void> {
@@ -179,9 +181,9 @@ export function keepReporting(parts: ReportingParts): Reporting {
       },
       signal,
     );
-    for (const [report, why] of outcome?.refused ?? [])
+    for (const [report, why] of outcome.refused)
       warnOnce(`${report} sends`, `not told yet: ${why}`, { report });
-    if (!outcome?.sent.length) return;
+    if (outcome.sent.length === 0) return;
     log.info({ messages: outcome.sent.length }, 'reports told');
     for (const key of [...logged.keys()]) if (key.endsWith(' sends')) logged.delete(key);
   }
@@ -199,7 +201,7 @@ export function keepReporting(parts: ReportingParts): Reporting {
     async end() {
       ending.abort();
       wake();
-      await Promise.allSettled([looking, sending, ...running.values()]);
+      await Promise.allSettled([looking, ...sending, ...running.values()]);
     },
   };
 }

@@ -32,7 +32,9 @@ function checkSecrets(environment: Environment): Check[] {
     ...checkEnvFile('.env'),
     ...files.flatMap(({ name, secretIn }) => {
       const file = environment[name] ?? '';
-      const secret = existsSync(file) && mayRead(file) ? secretIn(readFileSync(file, 'utf8')) : undefined;
+      // A container makes a folder of a file that is not there.
+      const isFile = existsSync(file) && statSync(file).isFile();
+      const secret = isFile && mayRead(file) ? secretIn(readFileSync(file, 'utf8')) : undefined;
       return secret === undefined ? [] : [checkSecret(file, [secret], `is ${name}`)];
     }),
   ];

@@ -1,5 +1,6 @@
 /** Sends what reports tell: to the webhook, or to the command of the report. A message is marked as sent once it has arrived. */
 
+import { setMaxListeners } from 'node:events';
 import { codeOf, openConnections, readHeaders } from '../api.ts';
 import { runCommand, type Write } from '../app/on-change.ts';
 import { backoffMs } from '../base/backoff.ts';
@@ -37,36 +38,58 @@ const ANSWER_MS = 10_000;
 /** Of the answer, which nobody reads. */
 const MAX_ANSWER_BYTES = 65_536;
 
-/** Why a message was not sent. `isOfAll`: no other message gets there now, either. `waitMs`: how long the webhook asks to wait. */
+/** Why a message was not sent. `isOfAll`: no other message to the webhook gets there now, either. `waitMs`: how long the webhook asks to wait. */
 type Refusal = { why: string; isOfAll: boolean; waitMs?: number };
 
-/** @returns how many messages were sent, and why others were not, by report. `undefined` where another process sends them. */
-export async function sendMessages(
+/** The ids of the messages that were sent, and why others were not, by report. */
+type Outcome = { sent: string[]; refused: Map<string, string> };
+
+/** A command that hangs for minutes holds up no other receiver. @returns nothing of a receiver to which another call, or process, sends. */
+export async function sendMessages(parts: SendParts, signal: AbortSignal): Promise<Outcome> {
+  const { state, again = false } = parts;
+  // Each receiver listens to it.
+  setMaxListeners(0, signal);
+  const outcome: Outcome = { sent: [], refused: new Map() };
+  const idsByLock = new Map<string, string[]>();
+  for (const { id, report, receiver } of state.unsent(again ? 0 : LONGEST_RETRY_AFTER_MS)) {
+    const lock = receiver === 'webhook' ? 'reports' : `reports-${report}`;
+    const ids = idsByLock.get(lock);
+    if (ids) ids.push(id);
+    else idsByLock.set(lock, [id]);
+  }
+  const sending = [...idsByLock].map(([lock, ids]) => sendInOrder(parts, lock, ids, outcome, signal));
+  for (const ended of await Promise.allSettled(sending)) if (ended.status === 'rejected') throw ended.reason;
+  return outcome;
+}
+
+/** Sends what one receiver is to get, and adds to `outcome`. */
+async function sendInOrder(
   parts: SendParts,
+  lockName: string,
+  ids: readonly string[],
+  outcome: Outcome,
   signal: AbortSignal,
-): Promise<{ sent: string[]; refused: Map<string, string> } | undefined> {
-  const { dir, state, random, again = false } = parts;
-  const lock = tryLock(dir, 'reports');
-  if (!isLock(lock)) return undefined;
+): Promise<void> {
+  const { dir, state, random } = parts;
+  const lock = tryLock(dir, lockName);
+  if (!isLock(lock)) return;
   try {
-    const outcome = { sent: [] as string[], refused: new Map<string, string>() };
-    let isWebhookDown = false;
-    for (const message of state.unsent(again ? 0 : LONGEST_RETRY_AFTER_MS)) {
-      if (message.receiver === 'webhook' && isWebhookDown) continue;
+    for (const id of ids) {
+      const message = state.messageToSend(id);
+      if (!message) continue;
       const refusal = await send(parts, message, signal);
-      if (signal.aborted) break;
+      if (signal.aborted) return;
       if (!refusal) {
         state.sent(message);
-        outcome.sent.push(message.id);
+        outcome.sent.push(id);
         continue;
       }
       outcome.refused.set(message.report, refusal.why);
-      isWebhookDown ||= refusal.isOfAll;
       const waitMs = Math.min(refusal.waitMs ?? 0, LONGEST_RETRY_AFTER_MS);
       const pauseMs = Math.max(waitMs, backoffMs(message.failures + 1, pauses, random()));
-      state.notSent(message, refusal.why, pauseMs, refusal.isOfAll && message.receiver === 'webhook');
+      state.notSent(message, refusal.why, pauseMs, refusal.isOfAll);
+      if (refusal.isOfAll) return;
     }
-    return outcome;
   } finally {
     lock.release();
   }

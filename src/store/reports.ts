@@ -184,16 +184,24 @@ export function openReportState(connection: Connection, now: () => number) {
       );
     },
     /**
-     * The messages that are to be sent, the oldest first.
+     * The messages that are to be sent, the oldest first; without their bodies, of which there may be days.
      * @param longestPauseMs a message that waits longer was put off by a clock that was ahead.
      */
-    unsent: (longestPauseMs: number): ReportMessage[] =>
+    unsent: (longestPauseMs: number): Pick<ReportMessage, 'id' | 'report' | 'receiver'>[] =>
       connection
         .prepare<[{ now: string; far: string }], ReportMessage>(
-          `SELECT id, report, at, receiver, body, failures, error, next_try_at AS nextTryAt FROM _report_messages
+          `SELECT id, report, receiver FROM _report_messages
            WHERE ${UNSENT} AND (next_try_at IS NULL OR next_try_at <= :now OR next_try_at > :far) ORDER BY at, rowid`,
         )
         .all({ now: isoTime(now()), far: isoTime(now() + longestPauseMs) }),
+    /** Undefined where it was sent meanwhile. */
+    messageToSend: (id: string): ReportMessage | undefined =>
+      connection
+        .prepare<[string], ReportMessage>(
+          `SELECT id, report, at, receiver, body, failures, error, next_try_at AS nextTryAt FROM _report_messages
+           WHERE id = ? AND ${UNSENT}`,
+        )
+        .get(id),
     hasUnsent: (): boolean => anyUnsent.get() !== undefined,
     /** Notes that a message has arrived, so that others may go to the same receiver at once. */
     sent({ id, receiver }: ReportMessage): void {

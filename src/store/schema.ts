@@ -363,7 +363,7 @@ export const reportKeys = sqliteTable(
 
 /** What reports tell: each message is written in the transaction that writes its keys, and sent afterwards. */
 export const reportMessages = sqliteTable('_report_messages', {
-  /** A digest of the report, the values of the watched columns, and `seq`: a message that is sent twice has the same. */
+  /** A digest of the report, the values of the watched columns (else the time), and `seq`: a message that is sent twice has the same. */
   id: text().primaryKey(),
   /** The name of the report. */
   report: text().notNull(),

@@ -23,6 +23,7 @@ describe('the quota that an answer tells', () => {
     ['is nonsense', pair('many', 'NaN'), [null, null]],
     ['is negative', pair('100', '-1'), [100, null]],
     ['contradicts itself', pair('100', '101'), [null, null]],
+    ['knows no call, not even this one', pair('0', '0'), [null, null]],
     ['is given twice', pair(['100', '90'], ['42', '40']), [90, 40]],
     ['is given twice in one line', pair('100', '42, 40'), [100, 40]],
     ['comes out of a cache', { ...pair('100', '42'), age: '3' }, [null, null]],

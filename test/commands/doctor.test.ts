@@ -64,6 +64,16 @@ describe('settings', () => {
     expect(model.calls).toEqual([]);
   });
 
+  test.each(['MARKET_API_KEY_FILE', 'MIRROR_SHIP_FILE', 'MIRROR_NOTIFY_FILE'])(
+    '%s that is a folder is a problem: 78',
+    async (name) => {
+      const { doctor, cwd } = await setup();
+      chmodSync(cwd, 0o755);
+      const { code, stdout } = await doctor(['--offline'], { MARKET_API_KEY: '', [name]: cwd });
+      expect([code, stdout]).toEqual([78, expect.stringContaining(`${cwd} cannot be read (EISDIR)`)]);
+    },
+  );
+
   test('show no password', async () => {
     const { doctor } = await setup();
     const { check } = await doctor(['--offline'], { REDIS_URL: `redis://user:${CANARY}@127.0.0.1:1/2` });

@@ -41,6 +41,7 @@ describe('without a terminal', () => {
   test('writes what the environment and the options say, for this user alone, and what comes next', async () => {
     inFolder();
     const { code, stderr } = await init(['--url', url], {
+      MARKET_API_URL: 'https://other.example',
       MARKET_API_KEY: CANARY,
       MIRROR_SCHEDULE_NEWS: 'every 10m',
       HOME: '/home/somebody',

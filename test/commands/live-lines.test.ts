@@ -20,7 +20,12 @@ function terminal(columns = 80) {
 describe('a sync shows', () => {
   const saved = { inserted: 100, updated: 0, quarantined: 0, drifted: 0 };
   const at = (job: string, walk: object, callsLeft: number | null = null) =>
-    ({ job, walk: { id: 1, restarts: 0, generatedAt: null, ...walk }, saved, callsLeft }) as Progress;
+    ({
+      job,
+      walk: { id: 1, restarts: 0, generatedAt: null, ...walk },
+      saved,
+      callsLeft: () => callsLeft,
+    }) as Progress;
 
   test('how far each dataset is, and at its end once what is left of the quota, which is of the account', () => {
     const clock = virtualClock();

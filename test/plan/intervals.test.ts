@@ -119,6 +119,7 @@ describe('the calls of a day', () => {
     ['all of it at the end of a month', { everyMs: 30 * DAY, at: now + DAY }, 500],
     ['as usual where nothing is left', { remaining: 0 }, 1_000],
     ['as usual of what slides', { at: null }, 1_000],
+    ['one a period at least', { limit: 1, remaining: 1, reserve: 1 }, 1],
     [
       'of a short period',
       { everyMs: 10 * MINUTE, at: now + 5 * MINUTE, limit: 60, remaining: 50 },

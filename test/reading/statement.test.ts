@@ -59,7 +59,10 @@ describe('a statement that would write, or reach beyond the mirror, is refused',
     ['EXPLAIN PRAGMA query_only = 0', /EXPLAIN is not allowed/],
     ['EXPLAIN QUERY PLAN DELETE FROM news', /EXPLAIN is not allowed/],
     ['SELECT 1; PRAGMA query_only = 0', /more than one statement/],
+    ['; PRAGMA hard_heap_limit = 1', /begins with a semicolon/],
     ['-- nothing', /no SQL was given/],
+    [' ;; -- nothing', /no SQL was given/],
+    ['\0SELECT 1', /no SQL was given/],
   ])('%s', (sql, why) => {
     expect(refusalOf(sql)).toMatch(why);
   });

@@ -6,6 +6,7 @@ import { parquetReadObjects } from 'hyparquet';
 import { expect, test } from 'vitest';
 import { Database } from '../../src/store/sqlite.ts';
 import { change, insert, remove } from '../helpers/edits.ts';
+import { runMain } from '../helpers/main.ts';
 import { read } from '../helpers/sync-bench.ts';
 import { SECRET, setupReports } from './support.ts';
 
@@ -53,6 +54,27 @@ test('an alert tells all rows in its first message, and then each new row once',
   );
   expect(hook.messages[1]).toMatchObject({ more: 0 });
   expect(read<{ n: number }>(file, 'SELECT count(*) AS n FROM _report_keys')).toEqual([{ n: 62 }]);
+});
+
+test('an alert that always tells does so after each run, though nothing has changed', async () => {
+  const { report, hook, clock } = await setupReports({
+    beat: '-- watch: id\n-- tell: always\nSELECT id FROM news LIMIT 1\n',
+  });
+  for (const newRows of [1, 0, 0]) {
+    clock.advance(MINUTE);
+    expect(await report('beat')).toMatchObject({ code: 0, stdout: `beat: 1 row, ${newRows} new; told\n` });
+  }
+  expect(new Set(hook.messages.map(({ id }) => id)).size).toBe(3);
+});
+
+test('one that is stopped ends with 75, and says so of each report', async () => {
+  const { settings, environment, clock } = await setupReports({
+    first: '-- command: cat\nSELECT 1 AS one\n',
+    second: '-- command: cat\nSELECT 1 AS one\n',
+  });
+  const stopped = AbortSignal.abort(new Error('stopped by SIGINT'));
+  const ended = await runMain(['report'], { ...environment, ...settings }, clock, stopped);
+  expect(ended).toMatchObject({ code: 75, stderr: 'first: stopped\nsecond: stopped\n' });
 });
 
 test('a key is forgotten 90 days after its row left the result, not earlier', async () => {

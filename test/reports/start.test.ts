@@ -1,6 +1,6 @@
 /** Reports of `start`: after commits, by their schedules, with Redis and without; one that fails rests. */
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { expect, onTestFinished, test } from 'vitest';
@@ -49,7 +49,9 @@ test('after each commit that changed what they read, and by their schedules, in 
   publish(new Date(clock.now()).toISOString())(model.data.aiSignals);
   const id = model.data.aiSignals.rows[0]?.['id'];
   await expect.poll(() => told('signals').at(-1)?.rows).toEqual([{ id }]);
-  expect(lines.filter(({ err }) => err?.startsWith('wrong.sql:1: run:'))).toHaveLength(1);
+  expect(lines.flatMap(({ msg, err }) => (msg === 'report failed' ? err : []))).toEqual([
+    expect.stringMatching(/^wrong\.sql:1: run:/),
+  ]);
 
   const { prefix, socket } = JSON.parse(readFileSync(join(environment.MIRROR_DIR, 'queue.json'), 'utf8'));
   const queue = new Queue('reports', { prefix, connection: { path: socket }, skipVersionCheck: true });
@@ -63,6 +65,17 @@ test('after each commit that changed what they read, and by their schedules, in 
   ]);
   await stop();
   expect(new Set(hook.messages.map((message) => message.id)).size).toBe(hook.messages.length);
+});
+
+test('a command that hangs holds up no message to others', async () => {
+  const { hook, folder, settings } = await setup({
+    'hangs.sql': '-- command: touch began && sleep 300\nSELECT 1 AS one\n',
+  });
+  const { stop } = daemonHere(settings);
+  await expect.poll(() => existsSync(join(folder, 'began'))).toBe(true);
+  writeFileSync(join(folder, 'told.sql'), '-- tell: always\nSELECT 1 AS one\n', { mode: 0o644 });
+  await expect.poll(() => hook.messages.map(({ report }) => report)).toEqual(['told']);
+  await stop();
 });
 
 test('while Redis is away, the timer of the daemon runs them', async () => {
@@ -98,6 +111,17 @@ test.each([
   expect(reportDue(report, { ...known, failures }, facts).at).toBe(
     Date.parse(failed.ranAt) + minutes * 60_000,
   );
+});
+
+test('one that never could run is due with the next change, since nobody knows what it reads', () => {
+  const now = Date.parse(failed.ranAt) + 1;
+  const report = { run: 'on change', sql: failed.sql } as Report;
+  const dueAt = (reads: string[], error: string | null) => {
+    const facts = { now, latestChanges: new Map([['news', 2]]), completeAsOf: () => null };
+    return reportDue(report, { ...known, failures: 1, reads, error }, facts).at;
+  };
+  expect([dueAt([], 'no'), dueAt(['usage'], 'no')]).toEqual([now, now - 1 + 60_000]);
+  expect(dueAt([], null)).toBe(Number.POSITIVE_INFINITY);
 });
 
 test('one that fails rests twice as long each time, and is run at once when its file changes', async () => {

@@ -45,7 +45,9 @@ export function prepareReading(connection: Connection, sql: string, params: Para
 // Before SQLite sees it: some pragmas act while they are prepared.
 function refuseOtherThanReading(tokens: readonly Token[]): void {
   const [first, second, third] = tokens.map(word);
-  if (first === undefined) throw refusal('no SQL was given, such as "SELECT * FROM freshness"');
+  if (first === undefined || tokens.every(({ text }) => text === ';')) throw nothingGiven();
+  // SQLite would pass over it, to a statement at which nobody looks.
+  if (first === ';') throw refusal('it begins with a semicolon, an empty statement: leave that out');
   if (readingWords.includes(first)) return;
   const explained = first === 'EXPLAIN' && (second === 'QUERY' ? word(tokens[3]) : second);
   if (explained && readingWords.includes(explained)) return;
@@ -77,8 +79,10 @@ function prepareOne(connection: Connection, sql: string, tokens: readonly Token[
   try {
     return connection.prepare<[Params], unknown[]>(sql);
   } catch (thrown) {
-    if (thrown instanceof RangeError && thrown.message.includes('more than one statement'))
-      throw refusal('there is more than one statement: query runs one');
+    if (thrown instanceof RangeError)
+      throw thrown.message.includes('more than one statement')
+        ? refusal('there is more than one statement: query runs one')
+        : nothingGiven();
     const mistake = statementError(thrown);
     // The names of datasets are views.
     if (mistake?.startsWith('cannot modify ')) throw wouldWrite();
@@ -103,6 +107,8 @@ export const wouldWrite = () =>
 
 const word = (token: Token | undefined): string =>
   token?.kind === 'name' ? token.text.toUpperCase() : (token?.text ?? '');
+
+const nothingGiven = () => refusal('no SQL was given, such as "SELECT * FROM freshness"');
 
 const refusal = (message: string) => new Failure('usage', message);
 
