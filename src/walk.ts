@@ -51,7 +51,7 @@ export type WalkEnd = {
   gaps: string | undefined;
   /** Set where the walk ended without the API's word: its checkpoint is worth nothing. */
   stuck: 'stuck' | 'bound' | undefined;
-  /** True where one request showed that what the previous walk proved still stands. */
+  /** True where one request showed that what the previous walk proved still stands: its order stays, this walk has none. */
   isRenewal: boolean;
 };
 
@@ -94,9 +94,9 @@ export function takeStep(
   return { ...step, end };
 }
 
-/** Ends a walk to which no page leads on, behind the last one that came. */
-export const endWithGap = (at: Checkpoint, why: string): WalkEnd => ({
-  verdict: 'union',
+/** Ends a walk or glance whose next page never comes, behind the last one that came. */
+export const endWithGap = (at: Checkpoint, kind: WalkKind, why: string): WalkEnd => ({
+  verdict: kind === 'glance' ? null : 'union',
   doubts: describeAnomalies(at),
   gaps: [describeGaps(at), why].filter(Boolean).join('; '),
   stuck: undefined,

@@ -131,6 +131,14 @@ describe('a glance that is interrupted', () => {
     expect(missingKeys(bench, job)).toEqual([]);
   });
 
+  it('by an offset that the API refuses ends in front of it, and is no walk', async () => {
+    const bench = await setupKnown();
+    edit(bench, insert(0, 240));
+    bench.model.faults = [when({ offset: 99 }, faults.status(400))];
+    expect(await bench.glance(job)).toMatchObject({ kind: 'glance', status: 'complete', verdict: null });
+    expect(freshness(bench)).toMatchObject([{ verdict: 'verified', status: 'complete', last_error: null }]);
+  });
+
   it.each([
     ['an error', faults.status(500), { kind: 'unreachable' }],
     ['a page that breaks the contract', faults.members({ rows: 'none' }), { kind: 'contract' }],
