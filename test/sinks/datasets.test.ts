@@ -5,14 +5,13 @@ import { findJob, listJobs } from '../../src/job/list.ts';
 import { eachDataset, followResponse, type Outcome } from '../../src/sinks/follow.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { runMain } from '../helpers/main.ts';
-import { setupSync } from '../helpers/sync-bench.ts';
-import { setup as setupLake } from './lake/bench.ts';
-import { setup as setupShip } from './postgres/bench.ts';
+import { setupSynced } from '../helpers/sync-bench.ts';
+import { setupMirrored as setupLake } from './lake/bench.ts';
+import { setupMirrored as setupShip } from './postgres/bench.ts';
 
 describe('datasets that are brought to a target', () => {
   async function bring(work: (job: string) => string, only?: readonly string[]) {
-    const { sync, environment } = await setupSync({ rows: 3 });
-    await sync();
+    const { environment } = await setupSynced(3);
     const { signal } = new AbortController();
     const parts = { dir: environment.MIRROR_DIR, jobs: await listJobs(), only, signal };
     return await eachDataset(parts, async ({ name }) => work(name));
@@ -74,8 +73,7 @@ function damage(file: string, table: string): void {
 
 describe('a mirror that is damaged where one dataset lies is named with what to do, and the others arrive, with exit code 74:', () => {
   test.each(['ship', 'lake'])('%s', async (command) => {
-    const { sync, run, file, there } = await (command === 'ship' ? setupShip(3) : setupLake());
-    await sync();
+    const { run, file, there } = await (command === 'ship' ? setupShip(3) : setupLake(3));
     const jobs = await listJobs();
     damage(file, findJob(jobs, 'news').rows);
     const { code, stdout, stderr } = await run([command], targetOf(there));
@@ -90,8 +88,7 @@ describe('a mirror that is damaged where one dataset lies is named with what to 
 
 describe('a command that is told to stop says so in one line, with exit code 75:', () => {
   test.each(['ship', 'lake'])('%s', async (command) => {
-    const { sync, environment, clock, there } = await (command === 'ship' ? setupShip(3) : setupLake());
-    await sync();
+    const { environment, clock, there } = await (command === 'ship' ? setupShip(3) : setupLake(3));
     const stop = new AbortController();
     const stopping = {
       ...clock,
