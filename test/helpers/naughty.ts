@@ -1,5 +1,12 @@
 /** Values that somebody on their way may take for something else: texts, and the forms in which JSON writes a number. */
 
+import fc from 'fast-check';
+
+const letter = fc.oneof(fc.integer({ min: 0, max: 0xd7ff }), fc.integer({ min: 0xe000, max: 0x10ffff }));
+
+/** Text of any letters. That of fast-check takes twenty seconds to begin. */
+export const anyText = fc.array(letter, { maxLength: 8 }).map((codes) => String.fromCodePoint(...codes));
+
 const letters = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, at) => String.fromCodePoint(from + at));
 
