@@ -94,9 +94,9 @@ export function takeStep(
   return { ...step, end };
 }
 
-/** Ends a walk or glance whose next page never comes, behind the last one that came. */
-export const endWithGap = (at: Checkpoint, kind: WalkKind, why: string): WalkEnd => ({
-  verdict: kind === 'glance' ? null : 'union',
+/** Ends a walk to which no page leads on, behind the last one that came. */
+export const endWithGap = (at: Checkpoint, why: string): WalkEnd => ({
+  verdict: 'union',
   doubts: describeAnomalies(at),
   gaps: [describeGaps(at), why].filter(Boolean).join('; '),
   stuck: undefined,

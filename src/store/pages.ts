@@ -1,12 +1,12 @@
 /**
- * The pages of walks (`_walk_pages`): which rows a walk has met, and in what order. Each row stands once, on the page that is shown first,
- * by its number.
+ * The pages of walks (`_walk_pages`): which rows a walk has met, and in what order. Each row stands once, by its number, on the uppermost
+ * page that showed it.
  *
  * The pages of the last full proof are the order in which `serve` shows the rows. As such a walk ends, its pages are, from the top: rows that
  * only a glance beside it has met (`addGlanced`), its looks at the head (`addLook`), its pages as it read them (`add`), the held rows
  * (`addHeld`); `keepOrder` says from when on readers see them. Rows that come after the proof are shown in front of them. Where the proof
  * before had the same order, the later one keeps the pages, and the earlier points to it (`pages_of`). An order stays until another one
- * takes its place, and a day longer for who reads the past (`prune.ts`). Pages of walks that prove nothing go as they end; a renewal has none.
+ * takes its place, and a day longer for who reads the past (`prune.ts`). Pages of walks that prove nothing go as they end, those of a glance with the walk beside it; a renewal has none.
  */
 
 import type { Job } from '../job.ts';
@@ -23,7 +23,7 @@ const PAGES_OF_A_WALK = 2 ** 20;
 const slots = {
   /** Rows that a glance met meanwhile, and the walk did not. */
   glanced: 0,
-  /** The looks at the head that a walk takes after its last page, since rows may have come: in the order in which it took them. */
+  /** The looks at the head that a walk takes after its last page, since rows may have come: from the top down. */
   firstLook: 1,
   /** The pages up to its last one, as it read them. */
   firstPage: 1 + MAX_HEAD_PAGES,
@@ -109,7 +109,7 @@ export function openWalkPages(connection: Connection, walkId: number) {
       nextLook += 1;
       return fresh;
     },
-    /** Some rows turned out to be others. */
+    /** Where the key of the list is found (`keys.ts`), some rows turn out to be others. */
     unite(job: string, numbers: Iterable<number>, intoOf: IntoOf): void {
       uniteNumbers(connection, job, intoOf);
       for (const number of numbers) if (met.delete(number)) met.add(intoOf(number));
@@ -129,7 +129,8 @@ export function openWalkPages(connection: Connection, walkId: number) {
     addGlanced(job: string): void {
       const numbers = connection
         .prepare<[string, number], number>(
-          `SELECT DISTINCT value FROM _walk_pages, json_each(numbers) WHERE ${OF_GLANCES_BESIDE} AND value > 0`,
+          `SELECT value FROM _walk_pages, json_each(numbers) WHERE ${OF_GLANCES_BESIDE} AND value > 0
+           ORDER BY ${WALK_OF_PAGE} DESC, _walk_pages.id, json_each.key`,
         )
         .pluck()
         .all(job, walkId);

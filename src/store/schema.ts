@@ -29,7 +29,7 @@ export const walks = sqliteTable(
     verdict: text({ enum: ['snapshot', 'verified', 'union'] }),
     /** When the first page that it has saved was asked for; until then, when it began. What it read is as of then, or later. */
     startedAt: text('started_at').notNull(),
-    /** When it ended, complete or given up. Null while it can still continue. */
+    /** When it ended, complete or not. Null while it can still continue. */
     finishedAt: text('finished_at'),
     /** The offset of the next page to ask for. */
     nextOffset: integer('next_offset').notNull().default(0),

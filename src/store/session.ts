@@ -1,19 +1,24 @@
 /**
  * A walk from its opening to its end. One transaction saves what has arrived, a page or a window. Page by page: its drift and new fields,
- * its rows, its refused rows, which of them the walk had not met (`_walk_pages`; a page that makes the walk restart leaves its rows, but
- * none of them is met), and the call. Then, once: what was found out about the list (`_datasets`), and the walk's own row, with the
- * checkpoint and all else that it needs to go on (`Memory`). The rows of a page are compared with the table as the page before it left it.
- * Aged rows and repeated drift are staged in RAM until the walk ends or is paused; a kill loses them.
+ * its rows, its refused rows, which rows of both kinds the walk had not met (`_walk_pages`; a page that makes the walk restart leaves its
+ * rows, but none of them is met), and the call. Then, once: what was found out about the list (`_datasets`), and the walk's own row, with the
+ * checkpoint and all else that it needs to go on (`Memory`). Where another key of the list was found, all stored rows get theirs anew
+ * (`keys.ts`). The rows of a page are compared with the table as the page before it left it. Aged rows and repeated drift are staged in RAM
+ * until the walk ends, restarts or is paused; a kill loses them.
  *
- * A walk ends in one of four ways.
- * - After its last page, in the transaction of that page (`endWalk`). A full walk, one that has read the list, learns its key and its
- *   ages. Only if it is a proof, too, rows that it lacks go or are held, and its pages become the order of the rows (`pages.ts`); where
- *   they do not add up, it is a `union`. A glance has no verdict; a renewal has that of the proof that it renews, and does nothing else.
- * - With a gap, where the next page never comes, in a transaction of its own: a walk as a `union`, a glance without a verdict.
- * - Given up (`giveUp`), where its pages lead nowhere or break the contract, or its clock was wrong.
- * - Discarded (`walks.ts`), where another run or command takes its place.
+ * A walk ends in one of four ways. Its rows stay in each.
+ * - After its last page, in the transaction of that page (`endWalk`). A walk that has read the list learns its key and its ages. If it is
+ *   also a proof, rows that it lacks go or are held, and its pages become the order of the rows (`pages.ts`). If it has passed over a gap,
+ *   or its pages do not add up, it is a `union`, and its pages go. A renewal has the verdict of the proof that it renews, and does nothing
+ *   else. A glance has no verdict; one that turns out to have read the whole list ends as a walk, unless an unfinished walk stands beside
+ *   it. A dataset that is one response ends with it: nothing goes, and there is no order.
+ * - With a gap at its end (`endWithGap`), where the next page never comes, in a transaction of its own: a `union`, too.
+ * - Given up (`giveUp`), where its pages lead nowhere, no row of its first page fits, or its clock was wrong; a glance, also where the next
+ *   page never comes. It has failed; its pages go, and the next walk is compared with what it read.
+ * - Discarded (`discardWalk` in `walks.ts`): a glance by a walk that opens, either by a command. It has failed; the next walk is compared
+ *   with nothing.
  *
- * What is kept of it then, says `writeEnd` in `walks.ts`. A walk that is killed stands before a transaction or after it.
+ * A pause or a kill ends no walk: the next run resumes it behind its last transaction.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -288,7 +293,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     if (metRows === 'clear') {
       pages.clear(job.name);
       // The next pass compares with what this one has read last.
-      table.writeStaged();
+      writeStaged();
       [memory.newWhereReread, memory.withoutKeyField, memory.places] = [[], 0, { to: 0, withNew: 0 }];
     }
     // No response ever goes, and responses have no order.
@@ -319,7 +324,9 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     table.writeStaged();
     if (isFull) learnOfList(proof !== undefined);
     const order = proof ? prove(proof) : {};
-    if (isFull) count('drifted', fields?.noteVanished() ?? 0);
+    walkRow.distinctKeys = pages.size;
+    // What was not read may have them.
+    if (isFull && !gaps) count('drifted', fields?.noteVanished() ?? 0);
     driftLog.flush();
     if (proof) resolveGone(connection, job.name, walkRow.id, isoTime(now()));
     end({
@@ -396,10 +403,14 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     writeEnd(connection, walk, { ...walkRow, ...ending }, compared);
   }
 
-  /** Gives the walk up: the next run begins a new one, which is compared with what this one read. */
-  function giveUp(errorKind: FailureKind, error: string): void {
+  function writeStaged(): void {
     table.writeStaged();
     driftLog.flush();
+  }
+
+  /** Gives the walk up: the next run begins a new one, which is compared with what this one read. */
+  function giveUp(errorKind: FailureKind, error: string): void {
+    writeStaged();
     end({ status: 'failed', errorKind, error });
   }
 
@@ -452,8 +463,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
           Object.assign(walkRow, columnsOf(checkpoint, walkRow));
         });
       },
-      /** Ends the walk as a `union`, since the next page never comes: what came is kept, nothing is proved. */
-      endWithGap: (why: string) => commit(() => endWalk(endWithGap(memory.checkpoint, walkRow.kind, why))),
+      /** Ends a walk, no glance, as a `union`, since the next page never comes: what came is kept, nothing is proved. */
+      endWithGap: (why: string) => commit(() => endWalk(endWithGap(memory.checkpoint, why))),
       /** Notes that the rows are no longer where they were: missing in two runs in a row, they are looked for elsewhere. */
       missPlace(): void {
         commit(() => {
@@ -473,13 +484,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
      */
     pause(thrown: Error, stopped: boolean): Error {
       const lost = failureOf(() => {
-        if (walkRow.finishedAt === null)
-          guarded(file, () =>
-            commit(() => {
-              table.writeStaged();
-              driftLog.flush();
-            }),
-          );
+        if (walkRow.finishedAt === null) guarded(file, () => commit(writeStaged));
       });
       failureOf(() => guarded(file, () => pauseWalk(connection, walk, lost ?? thrown, stopped && !lost)));
       return lost ?? thrown;

@@ -62,7 +62,7 @@ function updateWalk(connection: Connection, id: number, { id: _, ...values }: Pa
 export type OpenWalk = {
   job: Job;
   row: WalkRow;
-  /** The ids of this walk and of those since the last complete one: rows that they changed may have a gap behind them. */
+  /** The ids of this walk and of those since the last complete one that are not complete: rows that they changed may have a gap behind them. */
   sinceComplete: ReadonlySet<number>;
   /** Of a glance: whether there is an unfinished walk, which it leaves alone. */
   isBesideWalk: boolean;
@@ -118,7 +118,9 @@ function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind
 function discardWalk(connection: Connection, { id, job, kind }: WalkRow, why: string, now: number): void {
   const ending = { status: 'failed', error: why, errorKind: 'incomplete' } as const;
   updateWalk(connection, id, { ...ending, finishedAt: isoTime(now), ...notWaiting, ...withoutCheckpoint });
-  forgetWalkPages(connection, id);
+  // What a glance beside a walk has met is not absent for that.
+  const isBesideWalk = kind === 'glance' && lastWalk(connection, job)?.finishedAt === null;
+  if (!isBesideWalk) forgetWalkPages(connection, id);
   if (kind === 'walk') forgetGlances(connection, job, id);
 }
 
@@ -160,7 +162,7 @@ function readSinceComplete(connection: Connection, { name: job }: Job): Set<numb
 const withoutCheckpoint = { memory: '{}' };
 
 /**
- * Writes how a walk has ended. Its row stays, with the checkpoint that the next walk is compared with; its pages stay where they are the
+ * Writes how a walk has ended, unless it is discarded. Its row stays, with the checkpoint that the next walk is compared with; its pages stay where they are the
  * order of a proof. The pages of a glance stay until the unfinished walk beside it has ended, too.
  * @param before the full walk that this one was compared with; after a renewal the next one is, too.
  */

@@ -105,6 +105,15 @@ describe('a key is found over a whole walk', () => {
       ],
     },
     {
+      it: 'and a held row that turns out to be one that came is held no longer',
+      steps: [
+        ...[upstream(pages(15)), syncs(0), upstream(pages(15).toSpliced(4, 1)), syncs(0)],
+        finds('SELECT count(_held_since) FROM LIST', 1),
+        upstream(pages(30, (at) => (at === 4 ? { title: 'changed' } : {}))),
+        ...[syncs(0), keyIs('[["slug"]]'), mirrorsAll, versions(1)],
+      ],
+    },
+    {
       it: 'and a row of another list that has its number is there all the same',
       steps: [
         ...[upstream([...pages(150), { slug: 's3', title: 'another' }]), syncs(0), keyIs(null)],
@@ -124,6 +133,7 @@ describe('a key is found over a whole walk', () => {
         ...[publishes(0), upstream([...pages(150), { slug: 's3', title: 'another' }]), syncs(0), keyIs(null)],
         ...[publishes(1), upstream(pages(80, () => ({ title: 'changed' }))), syncs(0), keyIs('[["slug"]]')],
         finds('SELECT count(*), count(_held_since) FROM LIST', [150, 70]),
+        finds('SELECT distinct_keys FROM walks', 151, 80),
       ],
     },
     {
