@@ -13,6 +13,10 @@ export default defineConfig({
         replacement: `${import.meta.dirname}/test/helpers/program-file.ts`,
       },
       { find: /^(\.\.?\/)+base\/worker\.ts$/, replacement: `${import.meta.dirname}/test/helpers/worker.ts` },
+      {
+        find: /^(\.\.?\/)+job\/(list|load)\.ts$/,
+        replacement: `${import.meta.dirname}/test/helpers/jobs.ts`,
+      },
     ],
     // Deadlines are there for what hangs: no test may fail because the machine has other work.
     testTimeout: 240_000,

@@ -60,7 +60,9 @@ export async function openUpgradedStore(
   jobs: readonly Job[],
   now: () => number,
 ): Promise<Store> {
-  await upgrade(openFile(dir), jobs);
+  const connection = openFile(dir);
+  if (!closeOnError(connection, () => isOlder(connection))) return storeOn(connection, dir, jobs, now);
+  await upgrade(connection, jobs);
   return openStore(dir, jobs, now);
 }
 
@@ -71,7 +73,10 @@ export async function openUpgradedStore(
  * `disk` for one that is gone or cannot be used.
  */
 export function openStore(dir: string, jobs: readonly Job[], now: () => number, lockWaitMs?: number): Store {
-  const connection = openFile(dir, lockWaitMs);
+  return storeOn(openFile(dir, lockWaitMs), dir, jobs, now);
+}
+
+function storeOn(connection: Connection, dir: string, jobs: readonly Job[], now: () => number): Store {
   return closeOnError(connection, () => {
     if (isOlder(connection)) throw outdated(connection.name);
     const lost = watchFiles(connection.name);
@@ -113,7 +118,6 @@ function closeOnError<T>(connection: Connection, work: () => T): T {
 async function upgrade(connection: Connection, jobs: readonly Job[]): Promise<void> {
   const file = connection.name;
   try {
-    if (!isOlder(connection)) return;
     const release = holdFolder(
       dirname(file),
       jobs.map(({ name }) => name),

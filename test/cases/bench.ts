@@ -7,6 +7,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { Database } from '../../src/store/sqlite.ts';
+import { layEmptyMirror } from '../helpers/empty-mirror.ts';
 import { memoryFolder } from '../helpers/folder.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
 import { runMain } from '../helpers/main.ts';
@@ -47,6 +48,7 @@ export function runCases(cases: readonly Case[]): void {
 async function createBench(job: string, settings: Record<string, string>, aside: readonly string[]) {
   const clock = virtualClock();
   const cwd = memoryFolder('mm-case-');
+  await layEmptyMirror(join(cwd, 'data'));
   const file = join(cwd, 'data/mirror.db');
   const table = job.replaceAll('-', '_');
   const asked: PageRequest[] = [];

@@ -52,7 +52,7 @@ const made = cached(async () => {
 });
 
 async function setup() {
-  const { copy, rows, backup: bytes, ...known } = await made('');
+  const { copy, rows, backup: bytes, ...known } = await made();
   const bench = await setupCopy(copy);
   bench.model.data.aiSignals.rows = [...rows];
   const backup = join(bench.cwd, 'backup.db');

@@ -54,7 +54,7 @@ export async function openWindow(
 
 export async function applyLooks(
   page: Page,
-  { width = 1280, height = 800, colorScheme = 'light', reducedMotion = 'no-preference' }: Partial<Looks> = {},
+  { width = 1280, height = 800, colorScheme = 'light', reducedMotion = 'reduce' }: Partial<Looks> = {},
 ): Promise<void> {
   await page.setViewportSize({ width, height });
   await page.emulateMedia({ colorScheme, reducedMotion });

@@ -13,7 +13,6 @@ import {
 } from '../../model-api/index.ts';
 import { type Api, type ApiParts, createApi } from '../../src/api.ts';
 import { keyFromValue } from '../../src/base/key.ts';
-import { loadJobs } from '../../src/job/load.ts';
 import type { Job } from '../../src/job.ts';
 import { mirror, type Progress } from '../../src/mirror.ts';
 import { type Connection, openConnection, openReadOnly } from '../../src/store/connection.ts';
@@ -21,7 +20,9 @@ import { openStore, type Store, type WalkRow } from '../../src/store.ts';
 import type { Hints } from '../../src/validate.ts';
 import type { WalkKind } from '../../src/walk.ts';
 import { cached } from './cached.ts';
+import { layEmptyMirror } from './empty-mirror.ts';
 import { memory, removeFolder } from './folder.ts';
+import { loadJobs } from './jobs.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
 export type BenchOptions = ModelOptions & {
@@ -82,6 +83,7 @@ export async function openBench({ jobs: given, walked = [], ...options }: BenchO
   const clock = virtualClock(copied?.now);
   const model = await startModelApi({ now: clock.now, ...options });
   const dir = mkdtempSync(join(memory, 'mirror-bench-'));
+  if (!given && !copied) await layEmptyMirror(dir);
   for (const [name, content] of copied?.files ?? []) writeFileSync(join(dir, name), content);
   let store = openStore(dir, jobs, clock.now);
   const sideBySide = createSideBySide();

@@ -1,11 +1,12 @@
 /** `market-mirror sync` against a model API, and what it leaves in the mirror. */
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { type ModelApi, type ModelOptions, scopes, startModelApi } from '../../model-api/index.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { cached } from './cached.ts';
+import { layEmptyMirror } from './empty-mirror.ts';
 import { memoryFolder } from './folder.ts';
 import { runMain } from './main.ts';
 import { virtualClock } from './virtual-clock.ts';
@@ -21,6 +22,7 @@ export async function setupSync(options: ModelOptions = {}, clock = virtualClock
   const run = (args: string[], changes: Record<string, string> = {}) =>
     runMain(args, { ...environment, ...changes }, clock);
   const sync = async (...args: string[]) => {
+    if (!existsSync(environment.MIRROR_DIR)) await layEmptyMirror(environment.MIRROR_DIR);
     const ended = await run(['sync', ...args]);
     expect(ended.stdout + ended.stderr).not.toContain(CANARY);
     return ended;

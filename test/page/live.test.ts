@@ -65,6 +65,8 @@ test('the overview follows each commit, and shows a walk page by page, without l
   };
   const walked = walk('meme-signals');
   try {
+    await expect.poll(() => calls).toBe(2);
+    await lookAgain(page);
     await line.getByText('walk running, page 2').waitFor();
     expect(await line.getByRole('progressbar').getAttribute('title')).toMatch(/^100 /);
   } finally {
@@ -168,6 +170,7 @@ test('a service that went away is said, what was seen stays, and it comes back b
   await page.goto(`${first.url}/`);
   await settled(page);
   await first.close();
+  await lookAgain(page);
   await page.getByText('The service went away; trying again.').waitFor();
   expect(await page.locator('nav').innerText()).toContain('news');
   const second = await listenOnLoopback(createServer(handle), first.port);

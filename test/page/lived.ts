@@ -19,7 +19,7 @@ export type Lived = Sight & {
 };
 
 /** One a worker, for tests that change nothing of it. It ends with the worker. */
-export const sharedLived = cached(() => openLived()) as () => Promise<Lived>;
+export const sharedLived = cached(openLived);
 
 /** For tests that change it. Close it when done. */
 export async function openLived(): Promise<Lived> {

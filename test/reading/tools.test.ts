@@ -23,12 +23,13 @@ const watchers: Record<string, string[]> = {
   python3: [
     '-uc',
     `
-import sqlite3, sys
+import sqlite3, sys, time
 db = sqlite3.connect('file:' + sys.argv[1] + '?mode=ro', uri=True, isolation_level=None)
 while True:
     seen = db.execute(sys.argv[2]).fetchone()
     print('|'.join(map(str, seen)))
     if seen[3] == 'complete': break
+    time.sleep(0.01)
 `,
   ],
   sqlite3: [
@@ -37,6 +38,7 @@ while True:
     `until [ "\${seen##*|}" = complete ]; do
        seen=$(sqlite3 -readonly -cmd '.timeout 5000' "$1" "$2") || exit 1
        echo "$seen"
+       sleep 0.05
      done`,
     'sh',
   ],

@@ -156,14 +156,16 @@ test('a folder or file that other users may write is refused, and so is a report
   expect(await run(['report'], { MIRROR_REPORTS: '' })).toMatchObject({ code: 78 });
 });
 
-test.each([
-  ['http://hooks.example.com/x', 'uses http://'],
-  ['https://user:word@hooks.example.com/x', 'holds a user name'],
-  ['secret-hook', 'is not an address'],
-  ['ftp://127.0.0.1/x', 'is not an https:// address'],
-])('MIRROR_NOTIFY=%s is refused, and not shown', async (address, why) => {
+test('an address of MIRROR_NOTIFY that may not be used is refused, and not shown', async () => {
   const { run } = await setupReports({ one: select });
-  const { code, stderr } = await run(['report'], { MIRROR_NOTIFY: address });
-  expect([code, stderr]).toEqual([78, expect.stringContaining(`MIRROR_NOTIFY ${why}`)]);
-  expect(stderr).not.toContain(address);
+  for (const [address, why] of [
+    ['http://hooks.example.com/x', 'uses http://'],
+    ['https://user:word@hooks.example.com/x', 'holds a user name'],
+    ['secret-hook', 'is not an address'],
+    ['ftp://127.0.0.1/x', 'is not an https:// address'],
+  ] as const) {
+    const { code, stderr } = await run(['report'], { MIRROR_NOTIFY: address });
+    expect([code, stderr]).toEqual([78, expect.stringContaining(`MIRROR_NOTIFY ${why}`)]);
+    expect(stderr).not.toContain(address);
+  }
 });

@@ -5,15 +5,14 @@ import { findJob, listJobs } from '../../src/job/list.ts';
 import { eachDataset, followResponse, type Outcome } from '../../src/sinks/follow.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { runMain } from '../helpers/main.ts';
-import { setupSync } from '../helpers/sync-bench.ts';
+import { setupSynced } from '../helpers/sync-bench.ts';
 import { edit } from './edit.ts';
-import { setup as setupLake } from './lake/bench.ts';
-import { setup as setupShip } from './postgres/bench.ts';
+import { setup as setupLake, setupMirrored as setupMirroredLake } from './lake/bench.ts';
+import { setupMirrored as setupMirroredShip, setup as setupShip } from './postgres/bench.ts';
 
 describe('datasets that are brought to a target', () => {
   async function bring(work: (job: string) => string, only?: readonly string[]) {
-    const { sync, environment } = await setupSync({ rows: 3 });
-    await sync();
+    const { environment } = await setupSynced(3);
     const { signal } = new AbortController();
     const parts = { dir: environment.MIRROR_DIR, jobs: await listJobs(), only, signal };
     return await eachDataset(parts, async ({ name }) => work(name));
@@ -75,8 +74,7 @@ function damage(file: string, table: string): void {
 
 describe('a mirror that is damaged where one dataset lies is named with what to do, and the others arrive, with exit code 74:', () => {
   test.each(['ship', 'lake'])('%s', async (command) => {
-    const { sync, run, file, there } = await (command === 'ship' ? setupShip(3) : setupLake());
-    await sync();
+    const { run, file, there } = await (command === 'ship' ? setupMirroredShip(3) : setupMirroredLake(3));
     const jobs = await listJobs();
     damage(file, findJob(jobs, 'news').rows);
     const { code, stdout, stderr } = await run([command], targetOf(there));
@@ -110,8 +108,9 @@ describe('a walk that waited for its first page, and so began later than it said
 
 describe('a command that is told to stop says so in one line, with exit code 75:', () => {
   test.each(['ship', 'lake'])('%s', async (command) => {
-    const { sync, environment, clock, there } = await (command === 'ship' ? setupShip(3) : setupLake());
-    await sync();
+    const { environment, clock, there } = await (command === 'ship'
+      ? setupMirroredShip(3)
+      : setupMirroredLake(3));
     const stop = new AbortController();
     const stopping = {
       ...clock,

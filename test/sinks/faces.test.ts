@@ -78,7 +78,7 @@ const rowsWith = (drifting: (at: number) => string): Row[] =>
 
 /** What a field becomes in one row after the other, one walk after the other. */
 const whole = (at: number) => turn(['1', '2.0', '1e1', '-0'], at);
-const drifts = [[], ['1.5', '12345678901234567890'], ['"a text"', '["a list",1.0]']].map(
+const drifts = [[], ['1.5', '12345678901234567890', '"a text"', '["a list",1.0]']].map(
   (others) => (at: number) => others[at] ?? whole(at),
 );
 

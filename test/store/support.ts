@@ -1,7 +1,6 @@
 /** Stores for tests of one part: a mirror of an API that answers with just these rows, and tables without any mirror around it. */
 
 import { mkdtempSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { faults } from '../../model-api/index.ts';
@@ -9,7 +8,7 @@ import { isoTime } from '../../src/base/clock.ts';
 import type { Job } from '../../src/job.ts';
 import { type Connection, openConnection } from '../../src/store/connection.ts';
 import { type Keep, openStore, type WalkRow } from '../../src/store.ts';
-import { removeFolder } from '../helpers/folder.ts';
+import { memory, removeFolder } from '../helpers/folder.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 
@@ -37,7 +36,7 @@ function pageOf(rows: readonly string[]): string {
 
 /** An empty mirror of these jobs, and a connection of its own that writes to it. */
 export function openTables(jobs: readonly Job[]): Connection {
-  const dir = mkdtempSync(join(tmpdir(), 'mirror-tables-'));
+  const dir = mkdtempSync(join(memory, 'mirror-tables-'));
   openStore(dir, jobs, () => 0).close();
   const connection = openConnection(join(dir, 'mirror.db'));
   onTestFinished(() => {

@@ -80,6 +80,7 @@ describe('an envelope that is not specified', () => {
       'its rows may be a or b; say which with MIRROR_ROWS_NEWS',
     ],
     ['only errors', { errors: rows }, 'expected an array of rows'],
+    ['only warnings', { warnings: rows }, 'expected an array of rows'],
     [
       'an array within a row',
       [{ id: 1, rows: 5 }].map((row) => ({ list: row }))[0],

@@ -12,7 +12,7 @@ describe('the most calls of a walk', () => {
     expect(mostCalls(1_000, 50)).toBe(3 * (21 + 8) + 3);
   });
 
-  it.each([1_000, 5_000, 10_000, 30_000])(
+  it.each([1_000, 10_000])(
     'hold for %i rows of which some go before every call, and all the others come',
     async (count) => {
       const rows = named(count);
@@ -84,7 +84,7 @@ describe('the most calls of a walk', () => {
     const { calls, end } = await growing(200);
     expect(end).toMatchObject({ verdict: 'union', stuck: 'bound' });
     expect(calls).toBe(1_000);
-    expect((await growing(19_900)).calls).toBe(3 * mostCalls(20_000));
+    expect((await growing(10_900)).calls).toBe(3 * mostCalls(11_000));
   });
 
   it('leave room for a list of more than ten million rows, by its total', () => {

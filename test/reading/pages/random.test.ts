@@ -10,6 +10,7 @@ import {
   scenarios,
   type Wildness,
 } from '../../helpers/scenario.ts';
+import { few } from '../../helpers/seeds.ts';
 import { pagesOf, type Reader, type Row, rowsOf } from './support.ts';
 
 let lives: Awaited<ReturnType<typeof openLives>>;
@@ -22,10 +23,10 @@ const sizes = fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 1, maxLeng
 
 describe('whatever happens to a dataset, its pages', () => {
   it.each([
-    ['that changes in any way', 'any', 4],
-    ['that is interrupted', 'interrupted', 2],
-    ['that keeps its order', 'orderly', 2],
-    ['that shows new rows first', 'feed', 3],
+    ['that changes in any way', 'any', 2],
+    ['that is interrupted', 'interrupted', 1],
+    ['that keeps its order', 'orderly', 1],
+    ['that shows new rows first', 'feed', 2],
   ] as const)(
     '%s show what was committed, in the order of upstream, for ever',
     async (_, wildness, numRuns) => {
@@ -40,7 +41,7 @@ describe('whatever happens to a dataset, its pages', () => {
           reader.close();
         }
       });
-      await fc.assert(property, { numRuns });
+      await fc.assert(property, { numRuns: few(numRuns) });
     },
   );
 });

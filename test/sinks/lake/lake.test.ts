@@ -183,9 +183,8 @@ describe('the mirror goes on', () => {
 });
 
 test('where changes were forgotten before they came there, another folder begins', async () => {
-  const { sync, lake, there, file, clock, model, run } = await setup();
+  const { lake, there, file, clock, model, run } = await setupMirrored();
   const keep = { MIRROR_KEEP_HISTORY: '1d', MIRROR_KEEP_RECORDS: '1d' };
-  await sync();
   await lake();
   for (let round = 1; round <= 4; round += 1) {
     clock.advance(24 * 3_600_000);

@@ -8,7 +8,7 @@ import { expectEqual, setupMirrored } from './bench.ts';
 test('a shipper that is killed at any moment leaves nothing half', async () => {
   const bench = await setupMirrored(60);
   const settings = { ...bench.environment, MIRROR_SHIP: bench.there.url };
-  for (let kill = 0; kill < 4; kill += 1) {
+  for (let kill = 0; kill < 3; kill += 1) {
     const { child, ended } = startCli(['ship'], settings, bench.cwd);
     // Once it is at work there, and a little later each time; one that was quicker than the look has ended.
     await expect.poll(async () => child.exitCode ?? (await shippers(bench.there)) > 0).not.toBe(false);

@@ -42,18 +42,18 @@ test('a connection that is lost anywhere leaves all of a dataset or nothing, and
   );
   let cuts = 0;
   // Further on each time, since what has arrived is not sent again.
-  for (let round = 0; round < 18; round += 1) {
-    if (round % 5 === 4) {
+  for (let round = 0; round < 10; round += 1) {
+    if (round % 4 === 3) {
       edit(bench, round);
       await bench.clock.sleep(200_000);
       await bench.sync('ai-signals');
     }
-    at = way.sent() + 1 + ((round * 29) % 90);
+    at = way.sent() + 1 + ((round * 37) % 90);
     const { code } = await bench.run(['ship', 'ai-signals', 'news'], { MIRROR_SHIP: way.url });
     expect([0, 75]).toContain(code);
     if (code !== 0) cuts += 1;
   }
-  expect(cuts).toBeGreaterThan(6);
+  expect(cuts).toBeGreaterThan(3);
   at = 0;
   expect((await bench.ship()).code).toBe(0);
   await expectEqual(bench.file, bench.there);

@@ -1,6 +1,5 @@
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { addressOf } from '../../helpers/postgres-server.ts';
 import { expectEqual, setup, setupMirrored } from './bench.ts';
 
 type Bench = Awaited<ReturnType<typeof setup>>;
@@ -109,7 +108,9 @@ test('a database whose text is not UTF8 is named, with what it keeps', async () 
     'postgres',
   );
   onTestFinished(() => asOwner(bench, `DROP DATABASE ${database}`, 'postgres'));
-  expect(await bench.run(['ship'], { MIRROR_SHIP: addressOf(bench.there.folder, database) })).toMatchObject({
+  expect(
+    await bench.run(['ship'], { MIRROR_SHIP: bench.there.url.replace(bench.there.database, database) }),
+  ).toMatchObject({
     code: 74,
     stderr: line(`keeps its text as LATIN1: make a database with ENCODING 'UTF8'`),
   });

@@ -31,28 +31,7 @@ const lacking = (table: string, rows: string, keys: string) =>
     'm',
   );
 
-test('a row that is wider than a page of Postgres is named, at each load and by --check, and holds up no other', async () => {
-  const bench = await setup(3);
-  await publish(bench, [{ id: 'wide', ...times(280) }, { id: 'narrow' }, { id: 'half', ...times(140) }]);
-  const first = await bench.ship('news');
-  expect(first).toMatchObject({
-    code: 75,
-    stdout: expect.stringMatching(/^news: 2 rows sent, up to change/),
-  });
-  expect(first.stdout).toMatch(lacking('news', '1 row', 'wide'));
-  expect(await idsIn(bench)).toEqual(['half', 'narrow']);
-  for (const [option, said] of [
-    [[], /^news: nothing new, up to change \d+; /],
-    [['--verify'], /^news: all else is equal, up to change \d+; /],
-    [['--check'], /^news: all else is equal; /],
-  ] as const) {
-    const { code, stdout } = await bench.ship('news', ...option);
-    expect([option, code, stdout]).toEqual([option, 75, expect.stringMatching(said)]);
-    expect(stdout).toMatch(lacking('news', '1 row', 'wide'));
-  }
-});
-
-test('a row that becomes too wide goes from Postgres, its version stays there, and it comes back once it fits', async () => {
+test('a row that becomes too wide goes from Postgres, is named at each load and by --check, its version stays there, and it comes back once it fits', async () => {
   const bench = await setup(3);
   const others = [
     { id: 'left', ...times(140) },
@@ -69,6 +48,19 @@ test('a row that becomes too wide goes from Postgres, its version stays there, a
     expect([fields, shipped.code, await idsIn(bench), await idsIn(bench, 'news_history')]).toEqual([
       ...[fields, code, ids, ended],
     ]);
+    if (fields < 280) continue;
+    await bench.there.query('DROP TABLE news CASCADE');
+    for (const [option, said] of [
+      [[], /^news: /],
+      [[], /^news: nothing new, up to change \d+; /],
+      [['--verify'], /^news: all else is equal, up to change \d+; /],
+      [['--check'], /^news: all else is equal; /],
+    ] as const) {
+      const { code, stdout } = await bench.ship('news', ...option);
+      expect([option, code, stdout]).toEqual([option, 75, expect.stringMatching(said)]);
+      expect(stdout).toMatch(lacking('news', '1 row', 'one'));
+      expect(await idsIn(bench)).toEqual(ids);
+    }
   }
   const { code, stdout } = await bench.ship('news', '--check');
   expect([code, stdout]).toEqual([75, expect.stringMatching(lacking('news_history', '1 row', 'one'))]);
@@ -77,6 +69,9 @@ test('a row that becomes too wide goes from Postgres, its version stays there, a
   await bench.ship('news');
   expect(await idsIn(bench)).toEqual(['left', 'right']);
 });
+
+/** So many letters fit a page, and so do twenty more. */
+const FITTING = 333;
 
 /** Texts and numbers in turn, and times, which leave little room on a page; and fields that share so many letters. */
 function crowdedRow(letters: number): Record<string, unknown> {
@@ -87,19 +82,22 @@ function crowdedRow(letters: number): Record<string, unknown> {
   return { id: `r${letters}`, ...Object.fromEntries([...numbered, ...shares]), yes: true, ...times(216) };
 }
 
-test.each([
-  ['as they come', () => true],
-  ['where some of its fields were found later', (value: unknown) => typeof value !== 'string'],
-])('no row is left out that fits a page, %s', async (_, isFirst) => {
+test('no row is left out that fits a page, also where some of its fields were found later', async () => {
   const bench = await setup(3);
-  const rows = Array.from({ length: 160 }, (_, at) => crowdedRow(250 + at));
-  const some = Object.entries(rows[0] ?? {}).filter(([name, value]) => name === 'id' || isFirst(value));
+  const rows = Array.from({ length: 40 }, (_, at) => crowdedRow(FITTING + at));
+  const some = Object.entries(rows[0] ?? {}).filter(
+    ([name, value]) => name === 'id' || typeof value !== 'string',
+  );
   await publish(bench, [Object.fromEntries(some)]);
   expect((await bench.ship('news')).code).toBe(0);
   await publish(bench, rows);
   const { code, stdout } = await bench.ship('news');
   const held = await idsIn(bench);
-  expect([code, stdout]).toEqual([75, expect.stringContaining(`news lacks ${160 - held.length} rows that `)]);
+  expect([code, stdout]).toEqual([
+    75,
+    expect.stringContaining(`news lacks ${rows.length - held.length} rows that `),
+  ]);
+  expect(held.length).toBeGreaterThan(0);
   expect(held).toEqual(rows.slice(0, held.length).map(({ id }) => id));
   const last = rows[held.length - 1] ?? {};
   const share = Object.keys(last).find((name) => name.startsWith('share') && String(last[name]).length < 23);

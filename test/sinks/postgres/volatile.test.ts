@@ -15,7 +15,7 @@ async function age({ model, clock, sync }: Bench): Promise<void> {
   await sync('ai-signals');
 }
 
-test('values that make no version arrive with the walk, and no row is written anew for them', async () => {
+test('values that make no version arrive with the walk, and with a row that came; no row is written anew for them', async () => {
   const bench = await setupShipped();
   const written = () => bench.there.query('SELECT _key, xmin::text FROM _ai_signals_rows ORDER BY _key');
   const before = await written();
@@ -27,10 +27,6 @@ test('values that make no version arrive with the walk, and no row is written an
     'SELECT max(quality_age_seconds) AS age FROM ai_signals',
   );
   expect(oldest?.age).toBe(Math.max(...qualities(bench.model).map(({ ageSeconds }) => ageSeconds)));
-});
-
-test('such values of a row that came arrive with it', async () => {
-  const bench = await setupShipped();
   const { rows } = bench.model.data.aiSignals;
   rows.push({ ...rows[0], id: 'of today' });
   edit(bench, 1);
