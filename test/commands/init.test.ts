@@ -213,16 +213,6 @@ describe('at a terminal', () => {
     expect(readdirSync('.')).toEqual([]);
   });
 
-  test.each([['both lines of it', [[address, `${url}\r${CANARY}\r`]]]] as [string, [string, string][]][])(
-    'shows no key that is pasted with the address, %s',
-    async (_, typed) => {
-      inFolder();
-      const { shown } = await initAtTerminal([...typed, ...learnt]);
-      expect(shown).toContain(url);
-      expect(written()).toEqual({ MARKET_API_URL: url, MARKET_API_KEY: CANARY });
-    },
-  );
-
   test('of this machine, too, the key is not shown while it is typed', async () => {
     const cwd = inFolder();
     const env = {

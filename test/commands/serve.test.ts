@@ -1,13 +1,11 @@
 import { once } from 'node:events';
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { request } from 'node:https';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Running, startCli } from '../helpers/cli.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
-import { listenOnLoopback } from '../helpers/loopback.ts';
 import { runMain } from '../helpers/main.ts';
 import { CANARY, setupSync } from '../helpers/sync-bench.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
@@ -103,25 +101,6 @@ test('begins before there is a mirror, lets no second one onto its folder, no cr
   running.child.kill('SIGTERM');
   expect((await running.ended).code).toBe(0);
   expect(performance.now() - begun).toBeLessThan(10_000);
-});
-
-test('listens where MIRROR_SERVE says; flags go before it, and with a certificate it speaks TLS', async () => {
-  const url = await urlOf(serving(emptyMirror(), { ...tls, MIRROR_SERVE: '127.0.0.2:1' }));
-  expect(url).toMatch(/^https:\/\/127\.0\.0\.2:\d+$/);
-  const asked = request(`${url}/healthz`, { rejectUnauthorized: false }).end();
-  const [answer] = await once(asked, 'response');
-  expect(answer.statusCode).toBe(200);
-  answer.resume();
-});
-
-test('a port in use ends it with 75 and one line that says how to find who holds it', async () => {
-  const { port, close } = await listenOnLoopback(createServer());
-  onTestFinished(close);
-  const environment = { LOG_LEVEL: 'fatal', MIRROR_DIR: join(emptyMirror(), 'data') };
-  expect(await runMain(['serve', '--port', String(port)], environment, virtualClock())).toMatchObject({
-    code: 75,
-    stderr: `market-mirror: 127.0.0.1, port ${port}: in use: ss -ltnp shows by which process; end it, or listen on another port\n`,
-  });
 });
 
 describe('what is wrong ends it with one line', () => {

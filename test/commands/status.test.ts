@@ -7,7 +7,6 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/base/clock.ts';
 import { statusCommand } from '../../src/commands/status.ts';
-import type { PlanJson } from '../../src/plan.ts';
 import { readStatus, type Status } from '../../src/reading/status.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import { insert, remove } from '../helpers/edits.ts';
@@ -16,7 +15,7 @@ import { runMain } from '../helpers/main.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
-import { live, othersOff } from '../helpers/virtual-life.ts';
+import { othersOff } from '../helpers/virtual-life.ts';
 import { digestOf, onTerminal } from '../reading/support.ts';
 
 const MINUTE = 60_000;
@@ -303,33 +302,5 @@ describe('looks at the head', () => {
       expect((await status()).news).toMatchObject({ rows: 247, goneUpstream: 0 });
       expect((await run('status', '-v')).stdout).not.toContain('gone upstream');
     });
-  });
-});
-
-describe('where calls are scarce', () => {
-  it('a dataset is stale when it is older than twice the interval that the plan holds for it', async () => {
-    const bench = await setupSync({ rows: 220, quota: { limit: 60, periodMs: 60 * MINUTE } });
-    const changes = {
-      ...settings,
-      MIRROR_SCHEDULE_NEWS: 'every 1m',
-      MIRROR_SCHEDULE_AI_SIGNALS: 'every 20m',
-      MARKET_API_QUOTA: '60/1h@00:00',
-    };
-    await live(bench, changes, 100 * MINUTE);
-    const json = async <T>(command: string) =>
-      JSON.parse((await bench.run([command, '--json'], changes)).stdout) as T;
-    const news = async () => {
-      const planned = (await json<PlanJson>('plan')).datasets.find(({ job }) => job === 'news');
-      const found = (await json<Status>('status')).datasets.find(({ job }) => job === 'news');
-      expect(found?.staleAfterSeconds).toBe(2 * (planned?.everySeconds ?? 0));
-      expect(found?.fresh).toBe((found?.ageSeconds ?? 0) <= (found?.staleAfterSeconds ?? 0));
-      return found;
-    };
-    const found = await news();
-    expect(found?.fresh).toBe(true);
-    expect(found?.staleAfterSeconds).toBeGreaterThan(2 * 60);
-    // What is left until the reset makes the interval.
-    bench.clock.advance(12 * 60 * MINUTE);
-    expect(await news()).toMatchObject({ fresh: false });
   });
 });

@@ -3,7 +3,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { faults, scopes, when } from '../../model-api/index.ts';
+import { faults, when } from '../../model-api/index.ts';
 import { main } from '../../src/commands.ts';
 import { isLock, tryLock } from '../../src/store.ts';
 import { startCli } from '../helpers/cli.ts';
@@ -70,20 +70,6 @@ describe('when the key', () => {
     expect((await sync('ai-signals')).code).toBe(0);
     expect(model.calls.length - before).toBe(everyJob.length + 2);
     expect(idsOf(file)).toEqual(truth(model));
-  });
-
-  test('lacks one scope, only that job fails', async () => {
-    const { sync, run, key, file } = await setup();
-    key.scopes = scopes.filter((scope) => scope !== 'news:read');
-    const { code, stderr } = await sync();
-    expect(code).toBe(77);
-    expect(stderr).toMatch(/news: .*scope/);
-    expect(idsOf(file, 'news')).toEqual([]);
-    for (const table of ['ai_signals', 'smart_wallets', 'meme_signals'])
-      expect(idsOf(file, table)).toHaveLength(130);
-    key.scopes = scopes;
-    await run(['doctor']);
-    expect((await sync()).code).toBe(0);
   });
 
   test('was refused, a sync run by cron does not try it at each run, but once an hour, and another one at once', async () => {
@@ -207,17 +193,6 @@ describe('when the API', () => {
     expect(code).toBe(0);
     expect(stderr).toMatch(/ai-signals: waiting until 12:1\d:\d\d UTC: the API asks to wait$/m);
     expect(free).toEqual([true]);
-    expect(idsOf(file)).toEqual(truth(model));
-  });
-
-  test('sends another source, halts that dataset alone with 65 and keeps its rows', async () => {
-    const { sync, model, file } = await setup();
-    await sync();
-    model.faults = [when({ endpoint: 'aiSignals' }, faults.members({ source: 'something-else' }))];
-    const { code, stderr } = await sync();
-    expect(code).toBe(65);
-    expect(stderr).toContain('source');
-    expect(stderr).toMatch(/news: verified/);
     expect(idsOf(file)).toEqual(truth(model));
   });
 });

@@ -1,7 +1,7 @@
 /** Some of the simulator's worlds again, with the real client, the kept state and the model of the API. */
 
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { seededRandom, virtualClock } from '../../lab/simulate/clock.ts';
+import { virtualClock } from '../../lab/simulate/clock.ts';
 import { type ModelApi, type ModelOptions, retryAfterSeconds } from '../../model-api/index.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import type { AccountLimits } from '../../src/config/values.ts';
@@ -11,7 +11,7 @@ import { loadJobs } from '../../src/job/load.ts';
 import { openStore } from '../../src/store.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
 import { openModel } from '../model-api/support.ts';
-import { DAY, MINUTE, SECOND, unset } from './bench.ts';
+import { MINUTE, unset } from './bench.ts';
 import { openCaller } from './caller.ts';
 
 const jobs = await loadJobs();
@@ -43,52 +43,6 @@ describe('over real HTTP', () => {
     // One more may be tried once in a hundred calls.
     expect(together.filter(({ status }) => status === 429).length).toBeLessThanOrEqual(1);
     expect(together.filter(({ inFlight }) => inFlight === 2).length).toBeGreaterThan(30);
-  });
-});
-
-describe('with all three limits set', () => {
-  it('no call is refused in a month, with a sync beside the daemon, restarts and kills', async () => {
-    const [calls, days] = [40, 30];
-    const world = await setup({ quota: { limit: calls, periodMs: DAY }, rate: 5, concurrency: 2 }, 80, {
-      quota: { calls, periodMs: DAY, startMs: 0 },
-      rate: { calls: 5, periodMs: SECOND, startMs: null },
-      concurrency: 2,
-    });
-    const { clock } = world;
-    const random = seededRandom(1);
-    const midnight = (day: number) => world.begunAt + day * DAY;
-    const sleepUntil = (at: number) => clock.sleep(Math.max(0, at - clock.now()));
-
-    /** As fast as it may; every second life is killed, and every third ends, in the midst of its calls. */
-    async function daemon() {
-      for (let life = 1; clock.now() < midnight(days); life += 1) {
-        const { walk, end } = world.process(`daemon ${life}`);
-        const stop = new AbortController();
-        const walks = Promise.all(jobs.map(({ name }) => walk(name, Number.POSITIVE_INFINITY, stop.signal)));
-        const day = Math.floor((clock.now() - world.begunAt) / DAY);
-        await sleepUntil(
-          life % 4 === 1 ? midnight(day + random()) : midnight(day + 1) + 15 * SECOND * random(),
-        );
-        if (life % 2 === 0) world.dead.add(`daemon ${life}`);
-        stop.abort(new Error('the end'));
-        await walks;
-        end();
-      }
-    }
-
-    async function syncs() {
-      for (let day = 1; day < days; day += 1) {
-        await sleepUntil(midnight(day) - 20 * SECOND * random());
-        const { walk, end } = world.process(`sync ${day}`);
-        await Promise.all([walk('ai-signals', 5), walk('news', 5)]);
-        end();
-      }
-    }
-
-    await Promise.all([daemon(), syncs()]);
-    expect(world.model.calls.filter(({ status }) => status === 429)).toEqual([]);
-    expect(world.dead.size).toBeGreaterThan(days / 3);
-    expect(world.model.calls.length, 'and few are left unused').toBeGreaterThan(0.95 * days * calls);
   });
 });
 

@@ -208,12 +208,6 @@ test('the word Bearer may be written in any case, and spaces may follow the key'
     expect((await get(NEWS, [`Host: ${host}`, `Authorization: ${header}`])).status).toBe(200);
 });
 
-test('a method is not another by a header', async () => {
-  const abused = shared();
-  const headers = [...known(abused), 'X-HTTP-Method-Override: DELETE'];
-  expect((await abused.get(NEWS, headers)).status).toBe(200);
-});
-
 const MOST = Number.MAX_SAFE_INTEGER;
 
 /** By the query: offset, limit, and how many of five rows come. */
@@ -271,13 +265,6 @@ test('offset and limit are brought into range, and are the default where they ar
     expect(pagination.returned).toBe(rows.length);
     expect([query, pagination.offset, pagination.limit, rows.length]).toEqual([query, ...expected]);
   }
-});
-
-test('of two seqs the first counts', async () => {
-  const { get } = shared();
-  const seq = /^x-mirror-seq: (\d+)/im.exec((await get(NEWS)).head)?.[1];
-  expect((await get(`${NEWS}?seq=${seq}&seq=x`)).status).toBe(200);
-  expect((await get(`${NEWS}?seq=x&seq=${seq}`)).status).toBe(400);
 });
 
 test('in a filter nothing of SQL, of patterns or of paths means more than its letters', async () => {
