@@ -1,6 +1,6 @@
 /** Who waits for a permit, and what processes share. */
 
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Failure, Snooze } from '../../src/base/errors.ts';
 import { callFine, callOnce, DAY, fine, HOUR, MINUTE, never, SECOND, setup } from './bench.ts';
 
@@ -56,18 +56,6 @@ describe('the governor', () => {
     });
     await Promise.all(waiting);
     expect(order[0]).toBe('late');
-  });
-
-  it('writes the state twice a call, and not while a call waits', async () => {
-    const { governor, shared, clock } = setup();
-    for (let call = 0; call < 10; call += 1) await callFine(governor);
-    expect(shared.writes).toBe(20);
-    await callOnce(governor, { ...fine, status: 429, retryAfterMs: MINUTE });
-    for (let call = 0; call < 5; call += 1) {
-      await expect(governor.acquire('news', never)).rejects.toBeInstanceOf(Snooze);
-      await clock.sleep(SECOND);
-    }
-    expect(shared.writes).toBe(22);
   });
 
   it('says what contradicts the settings to the log, once', async () => {
@@ -165,33 +153,5 @@ describe.each([
     await clock.sleep(SECOND);
     governor.keyChanged();
     await governor.acquire('news', never);
-  });
-});
-
-describe("where a job's lag cannot be read", () => {
-  const broken = (disk: { fails: boolean }) => ({
-    lag: () => {
-      if (disk.fails) throw new Failure('disk', 'the database cannot be read');
-      return 0;
-    },
-  });
-
-  it('who waits is told so, nothing is thrown out of a nap, and later calls go on', async () => {
-    const disk = { fails: false };
-    const { governor, clock } = setup(broken(disk));
-    const thrown: unknown[] = [];
-    const hear = (reason: unknown) => thrown.push(reason);
-    process.on('unhandledRejection', hear);
-    onTestFinished(() => void process.off('unhandledRejection', hear));
-    await callFine(governor);
-    const waiting = ['usage', 'meme-signals', 'news'].map((job) => governor.acquire(job, never));
-    const ended = Promise.allSettled(waiting);
-    disk.fails = true;
-    await clock.sleep(10_000);
-    expect((await ended).filter(({ status }) => status === 'rejected').length).toBeGreaterThanOrEqual(2);
-    disk.fails = false;
-    expect(governor.waits('usage')).toBe(false);
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(thrown).toEqual([]);
   });
 });

@@ -164,15 +164,6 @@ describe('a run that ends', () => {
     const { runs } = await running({ lastRun: () => null }, first.server);
     await until('it to be resumed', () => runs.length === 1);
   });
-
-  test('in a failure while it is being stopped has failed', async () => {
-    const full = new Failure('disk', 'the disk is full');
-    const run = (_: string, signal: AbortSignal) => untilAborted(signal).catch(() => Promise.reject(full));
-    const { runs, close, said } = await running({ lastRun: () => null, run });
-    await until('a run', () => runs.length === 1);
-    await close();
-    expect(said(/^failed$/)).toMatchObject([{ reason: 'disk', err: 'the disk is full' }]);
-  });
 });
 
 describe('what a dashboard sees', () => {

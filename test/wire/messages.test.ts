@@ -80,12 +80,4 @@ describe('what the API says', () => {
     expect(await lineOf('{"error":"bad_limit"}')).toContain('answered 400 (bad_limit)');
     expect(await lineOf('{"message":"too high"}')).toContain('answered 400 (too high)');
   });
-
-  test.each([
-    [403, 77],
-    [429, 75],
-  ])('is shown with a %i by doctor', async (status) => {
-    const bench = await setupUpstream(refuses(status, error('some_code', 'Ask for more')));
-    expect((await bench.run('doctor', '--all')).stdout).toContain('(some_code: Ask for more)');
-  });
 });
