@@ -69,8 +69,3 @@ describe('a slip ends with exit code 64, and with the name that was meant', () =
     expect(stderr).toContain(line);
   });
 });
-
-test('help tells of a command as its own --help does', async () => {
-  expect(await run('help', 'sync')).toEqual(await run('sync', '--help'));
-  expect(await run('help')).toEqual(await run('--help'));
-});

@@ -8,7 +8,6 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Failure } from '../../src/base/errors.ts';
 import { initCommand, renderEnvFile } from '../../src/commands/init.ts';
-import { allSettings, scheduleSetting } from '../../src/config/settings.ts';
 import { loadJobs } from '../../src/job/load.ts';
 import { cliFile } from '../helpers/cli.ts';
 import { runMain } from '../helpers/main.ts';
@@ -247,24 +246,6 @@ describe('at a terminal', () => {
 const jobs = await loadJobs();
 
 describe('the .env file', () => {
-  test('explains every setting there is, sets none by itself, and shows what holds: every line may be uncommented', () => {
-    const text = renderEnvFile({}, jobs);
-    for (const { name, meaning } of allSettings) {
-      expect(text).toContain(`# ${meaning}`);
-      expect(text).toMatch(new RegExp(`^#${name}=`, 'm'));
-    }
-    expect(text).toContain(`# ${scheduleSetting.meaning}`);
-    expect(parseEnv(text)).toEqual({});
-    const schedules = jobs.map(({ name, schedule }) => [
-      scheduleSetting.name.replace(/<.*/, '') + name,
-      schedule,
-    ]);
-    const shown = parseEnv(text.replaceAll(/^#(?=\w+=.)/gm, ''));
-    expect(shown).toMatchObject({ MIRROR_DIR: './data', LOG_LEVEL: 'info' });
-    for (const [name = '', schedule] of schedules)
-      expect(shown[name.replaceAll('-', '_').toUpperCase()]).toBe(schedule);
-  });
-
   test('is read back with every value as it was given, or refuses it', () => {
     const character = fc.constantFrom(...'aZ09#$\\\'"`=;& !{}%-');
     const value = fc

@@ -92,42 +92,6 @@ describe('when the key', () => {
     expect(state).not.toContain('canary');
   });
 
-  test('is refused, all datasets say so once, and no longer once a call with another one was answered', async () => {
-    const { sync, run, key, clock, model } = await setup({ rows: 5 });
-    expect((await sync('news')).code).toBe(0);
-    key.active = false;
-    clock.advance(3_600_000);
-    const before = model.calls.length;
-    const all = await sync();
-    expect(all.code).toBe(77);
-    expect(model.calls.length - before).toBeLessThanOrEqual(everyJob.length);
-    const named = 'ai-signals, meme-signals, news, smart-wallets, usage';
-    const lines = all.stderr.trim().split('\n');
-    expect(lines).toEqual([expect.stringMatching(/^[\w-]+(, [\w-]+){4}: the API refused the key[:;]/)]);
-    expect(lines[0]?.split(':')[0]?.split(', ').sort().join(', ')).toBe(named);
-
-    const refused = await run(['status']);
-    expect(refused.code).toBe(77);
-    expect(refused.stdout.match(/refuse/g)).toHaveLength(1);
-    expect(refused.stdout).toContain(
-      '✗ the API refuses the key (401)\n  news is stale; ai-signals, meme-signals, smart-wallets, usage have never been complete',
-    );
-    expect(refused.stdout).toMatch(/→ set a valid MARKET_API_KEY.*; next try in 1h$/m);
-
-    key.active = true;
-    clock.advance(3_600_000);
-    expect((await run(['status'])).stdout).toMatch(/→ set a valid MARKET_API_KEY.*; the next run tries it$/m);
-    expect((await sync('usage')).code).toBe(0);
-    const works = await run(['status']);
-    expect(works.stdout).not.toMatch(/refuse|tried again|failed|\d\.\d{3}Z/);
-    expect(works.stdout.match(/^✗ .*\n.*/gm)).toEqual([
-      expect.stringMatching(
-        /^✗ no daemon is running\n {2}news.* stale; ai-signals, meme-signals, smart-wallets have never been complete$/,
-      ),
-    ]);
-    expect(works.code).toBe(75);
-  });
-
   test('was refused, a person at a terminal may try it at any time', async () => {
     const { sync, environment, clock, key, model } = await setup();
     key.active = false;

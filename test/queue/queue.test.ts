@@ -197,15 +197,6 @@ describe('what a dashboard sees', () => {
     const lengths = said(/dropped/).map(({ job = '' }) => job.length);
     expect(lengths.sort((one, other) => one - other)).toEqual([5, 11, 16, 100]);
   });
-
-  test('is separate for mirrors with different prefixes', async () => {
-    const server = await redisServer();
-    const open = (name: string) => running({ prefix: name, schedules: { [name]: { every: 100 } } }, server);
-    const [one, two] = [await open('first'), await open('second')];
-    await until('runs of both', () => one.runs.length >= 2 && two.runs.length >= 2);
-    expect([new Set(one.runs), new Set(two.runs)]).toEqual([new Set(['first']), new Set(['second'])]);
-    expect((await server.client.keys('*')).filter((key) => !/^(first|second):/.test(key))).toEqual([]);
-  });
 });
 
 describe('close', () => {

@@ -1,6 +1,5 @@
 /** Requests that are none of ours, in every odd form: each gets one clear answer, and tells nothing of keys or of this machine. */
 
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { newKey } from '../../../src/serve/access/keys.ts';
 import { type Abused, errorIn, expectNothingKept, NEWS, sharedAbuse } from './support.ts';
