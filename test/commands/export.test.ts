@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
+import { isoTime } from '../../src/base/clock.ts';
 import { exportCommand } from '../../src/commands/export.ts';
 import type { Receipt } from '../../src/reading/export.ts';
 import { runMain } from '../helpers/main.ts';
@@ -219,5 +220,25 @@ describe('--since', () => {
     for (const since of [String(seq), '2026-11-21T12:00:30Z', '230s'])
       expect([since, (await lines('ai-signals', '--since', since)).length]).toEqual([since, 3]);
     expect(await lines('ai-signals', '--since', '2026-11-21')).toHaveLength(8);
+  });
+
+  it('is refused, too, where what it needs is dropped while it begins: 64', async () => {
+    const { bench, walk, close } = await ready(4);
+    await walk(close);
+    const since = isoTime(bench.clock.now() - 30_000);
+    let looks = 0;
+    const now = () => {
+      looks += 1;
+      if (looks === 2) {
+        bench.tamper('DELETE FROM _ai_signals_history_rows');
+        bench.tamper(`UPDATE _datasets SET history_from = '${isoTime(bench.clock.now())}'`);
+      }
+      return bench.clock.now();
+    };
+    const environment = { MIRROR_DIR: bench.dir };
+    const clock = { ...bench.clock, now };
+    const { code, stderr } = await runMain(['export', 'ai-signals', '--since', since], environment, clock);
+    expect(looks).toBeGreaterThan(1);
+    expect([code, stderr]).toEqual([64, expect.stringContaining('changes of ai_signals up to')]);
   });
 });
