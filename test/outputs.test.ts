@@ -30,15 +30,13 @@ describe('standard output', () => {
   });
 });
 
-describe('standard error on a full disk', () => {
-  test('ends no daemon: its log goes on, whatever is lost of it', () => {
-    const script = `
-      const { createLog } = await import(${JSON.stringify(sourceAddress('base/log.ts'))});
-      const log = createLog('info', false);
-      for (let line = 0; line < 20_000; line++) log.warn({ line }, 'x'.repeat(100));
-      console.log('alive', process.memoryUsage().arrayBuffers < 50_000_000);`;
-    const stage = ['-c', 'exec "$@" 2> /dev/full', 'sh', process.execPath, ...nodeOfSources, '-e', script];
-    const { status, stdout } = spawnSync('sh', stage, { encoding: 'utf8' });
-    expect([status, stdout]).toEqual([0, 'alive true\n']);
-  });
+test('standard error on a full disk ends no daemon: its log goes on, whatever is lost of it', () => {
+  const script = `
+    const { createLog } = await import(${JSON.stringify(sourceAddress('base/log.ts'))});
+    const log = createLog('info', false);
+    for (let line = 0; line < 20_000; line++) log.warn({ line }, 'x'.repeat(100));
+    console.log('alive', process.memoryUsage().arrayBuffers < 50_000_000);`;
+  const stage = ['-c', 'exec "$@" 2> /dev/full', 'sh', process.execPath, ...nodeOfSources, '-e', script];
+  const { status, stdout } = spawnSync('sh', stage, { encoding: 'utf8' });
+  expect([status, stdout]).toEqual([0, 'alive true\n']);
 });

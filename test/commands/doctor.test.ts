@@ -104,11 +104,12 @@ describe('settings', () => {
   });
 });
 
-describe('a database', () => {
-  test.each<[string, (file: string) => void, number, string]>([
-    ['damaged', damage, 74, 'damaged'],
-    ['newer', (file) => alter(file, 'UPDATE __drizzle_migrations SET created_at = 9e15'), 78, 'newer'],
-  ])('that is %s is named and left as it is, and no call is made', async (_, spoil, exitCode, words) => {
+test.each<[string, (file: string) => void, number, string]>([
+  ['damaged', damage, 74, 'damaged'],
+  ['newer', (file) => alter(file, 'UPDATE __drizzle_migrations SET created_at = 9e15'), 78, 'newer'],
+])(
+  'a database that is %s is named and left as it is, and no call is made',
+  async (_, spoil, exitCode, words) => {
     const { doctor, sync, file, model } = await setup();
     await sync('news');
     const before = model.calls.length;
@@ -117,8 +118,8 @@ describe('a database', () => {
     const message = expect.stringContaining(words);
     expect([code, check('database')]).toMatchObject([exitCode, { level: 'problem', message }]);
     expect([check('api')?.level, model.calls.length]).toEqual(['skipped', before]);
-  });
-});
+  },
+);
 
 describe('files', () => {
   test('that others may read: a warning, and for a key in .env a problem: 78', async () => {

@@ -245,25 +245,23 @@ describe('at a terminal', () => {
 
 const jobs = await loadJobs();
 
-describe('the .env file', () => {
-  test('is read back with every value as it was given, or refuses it', () => {
-    const character = fc.constantFrom(...'aZ09#$\\\'"`=;& !{}%-');
-    const value = fc
-      .string({ unit: character, minLength: 1, maxLength: 12 })
-      .filter((text) => text.trim() === text);
-    fc.assert(
-      fc.property(value, value, (key, dir) => {
-        try {
-          const text = renderEnvFile({ MARKET_API_KEY: key, MIRROR_DIR: dir }, jobs);
-          expect(parseEnv(text)).toEqual({ MARKET_API_KEY: key, MIRROR_DIR: dir });
-        } catch (thrown) {
-          if (!(thrown instanceof Failure)) throw thrown;
-          expect(thrown.message).toMatch(
-            /^(MARKET_API_KEY|MIRROR_DIR) cannot be written into \.env: set it in/,
-          );
-          expect([...'\'"`'].filter((quote) => `${key} ${dir}`.includes(quote))).toHaveLength(3);
-        }
-      }),
-    );
-  });
+test('the .env file is read back with every value as it was given, or refuses it', () => {
+  const character = fc.constantFrom(...'aZ09#$\\\'"`=;& !{}%-');
+  const value = fc
+    .string({ unit: character, minLength: 1, maxLength: 12 })
+    .filter((text) => text.trim() === text);
+  fc.assert(
+    fc.property(value, value, (key, dir) => {
+      try {
+        const text = renderEnvFile({ MARKET_API_KEY: key, MIRROR_DIR: dir }, jobs);
+        expect(parseEnv(text)).toEqual({ MARKET_API_KEY: key, MIRROR_DIR: dir });
+      } catch (thrown) {
+        if (!(thrown instanceof Failure)) throw thrown;
+        expect(thrown.message).toMatch(
+          /^(MARKET_API_KEY|MIRROR_DIR) cannot be written into \.env: set it in/,
+        );
+        expect([...'\'"`'].filter((quote) => `${key} ${dir}`.includes(quote))).toHaveLength(3);
+      }
+    }),
+  );
 });

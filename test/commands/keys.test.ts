@@ -17,14 +17,12 @@ test.each([['list'], ['limits']])('%s makes nothing in a folder that has no keys
   expect(existsSync(dir) ? readdirSync(dir) : []).toEqual([]);
 });
 
-describe('create', () => {
-  test('prints the key alone on stdout, and on stderr what to do with it', async () => {
-    const { run, json } = setup();
-    const { code, stdout, stderr } = await run('create', '--name', 'reports');
-    expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^${KEY.source}\n$`))]);
-    const [{ id }] = await json('list');
-    expect(stderr).toContain(`This is the key ${id}. It is shown this once`);
-  });
+test('create prints the key alone on stdout, and on stderr what to do with it', async () => {
+  const { run, json } = setup();
+  const { code, stdout, stderr } = await run('create', '--name', 'reports');
+  expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^${KEY.source}\n$`))]);
+  const [{ id }] = await json('list');
+  expect(stderr).toContain(`This is the key ${id}. It is shown this once`);
 });
 
 test('a key is in no file of the folder, whatever was done with it', async () => {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { type Running, startCli } from '../helpers/cli.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
 import { runMain } from '../helpers/main.ts';
@@ -93,23 +93,21 @@ test('begins before there is a mirror, lets no second one onto its folder, no cr
   expect(performance.now() - begun).toBeLessThan(10_000);
 });
 
-describe('what is wrong ends it with one line', () => {
-  test.each([
-    [['--port', '65536'], {}, 64, /--port: '65536' is no port/],
-    [['--host', 'http://localhost'], {}, 64, /--host: 'http:\/\/localhost' is no address or name/],
-    [['--host', '0.0.0.0'], {}, 78, /0\.0\.0\.0 is not loopback.*MIRROR_SERVE_TRUST/],
-    [['--port', '0'], { MIRROR_SERVE_TLS_CERT: '/none', MIRROR_SERVE_TLS_KEY: '/none' }, 78, /\/none cannot/],
-  ])('%j %j', async (args, settings, code, line) => {
-    const environment = {
-      ...settings,
-      MIRROR_DIR: temporaryFolder(),
-      LOG_LEVEL: 'fatal',
-      MARKET_API_KEY: CANARY,
-    };
-    const ended = await runMain(['serve', ...args], environment, virtualClock());
-    expect([ended.code, ended.stdout]).toEqual([code, '']);
-    expect(ended.stderr).toMatch(/^market-mirror: [^\n]+\n$/);
-    expect(ended.stderr).toMatch(line);
-    expect(ended.stderr).not.toContain(CANARY);
-  });
+test.each([
+  [['--port', '65536'], {}, 64, /--port: '65536' is no port/],
+  [['--host', 'http://localhost'], {}, 64, /--host: 'http:\/\/localhost' is no address or name/],
+  [['--host', '0.0.0.0'], {}, 78, /0\.0\.0\.0 is not loopback.*MIRROR_SERVE_TRUST/],
+  [['--port', '0'], { MIRROR_SERVE_TLS_CERT: '/none', MIRROR_SERVE_TLS_KEY: '/none' }, 78, /\/none cannot/],
+])('what is wrong ends it with one line %j %j', async (args, settings, code, line) => {
+  const environment = {
+    ...settings,
+    MIRROR_DIR: temporaryFolder(),
+    LOG_LEVEL: 'fatal',
+    MARKET_API_KEY: CANARY,
+  };
+  const ended = await runMain(['serve', ...args], environment, virtualClock());
+  expect([ended.code, ended.stdout]).toEqual([code, '']);
+  expect(ended.stderr).toMatch(/^market-mirror: [^\n]+\n$/);
+  expect(ended.stderr).toMatch(line);
+  expect(ended.stderr).not.toContain(CANARY);
 });

@@ -134,23 +134,21 @@ describe('a dataset that is behind', () => {
   });
 });
 
-describe('of the account it tells', () => {
-  it('what is left of the quota, what is reserved, and what each job called in the last hour and day', async () => {
-    const bench = await setupSync({ quota: { limit: 100, periodMs: HOUR } });
-    await bench.sync('ai-signals');
-    const made = bench.model.calls.length;
-    const { quota, rate, waits } = await statusOf(bench);
-    expect(quota).toMatchObject({ limit: 100, remaining: 100 - made, resets: { known: 'no' } });
-    expect(quota.reserve).toBeGreaterThan(0);
-    expect([rate, waits]).toEqual([expect.objectContaining({ perSecond: null, source: null }), []]);
-    bench.clock.advance(2 * HOUR);
-    await bench.sync('usage');
-    const { calls } = await statusOf(bench);
-    expect(calls).toMatchObject({ lastHour: 1, lastDay: made + 1 });
-    expect(calls.byJob).toEqual({
-      'ai-signals': { lastHour: 0, lastDay: made },
-      usage: { lastHour: 1, lastDay: 1 },
-    });
+it('of the account it tells what is left of the quota, what is reserved, and what each job called in the last hour and day', async () => {
+  const bench = await setupSync({ quota: { limit: 100, periodMs: HOUR } });
+  await bench.sync('ai-signals');
+  const made = bench.model.calls.length;
+  const { quota, rate, waits } = await statusOf(bench);
+  expect(quota).toMatchObject({ limit: 100, remaining: 100 - made, resets: { known: 'no' } });
+  expect(quota.reserve).toBeGreaterThan(0);
+  expect([rate, waits]).toEqual([expect.objectContaining({ perSecond: null, source: null }), []]);
+  bench.clock.advance(2 * HOUR);
+  await bench.sync('usage');
+  const { calls } = await statusOf(bench);
+  expect(calls).toMatchObject({ lastHour: 1, lastDay: made + 1 });
+  expect(calls.byJob).toEqual({
+    'ai-signals': { lastHour: 0, lastDay: made },
+    usage: { lastHour: 1, lastDay: 1 },
   });
 });
 
@@ -289,18 +287,16 @@ describe('looks at the head', () => {
     });
   });
 
-  describe('what a look at the head tells', () => {
-    it('of rows that are gone upstream is a hint, which starts nothing', async () => {
-      remove(200, 3)(bench.upstream('news'));
-      await bench.glance('news');
-      const { news, problems } = await status();
-      expect(news).toMatchObject({ rows: 250, goneUpstream: 3, fresh: true, held: 0 });
-      expect(problems).toEqual([]);
-      expect((await run('status', '-v')).stdout).toMatch(/^news: at least 3 rows are gone upstream$/m);
-      expect(bench.sql('SELECT * FROM news WHERE _held_since IS NOT NULL')).toEqual([]);
-      for (let walk = 0; walk < 2; walk += 1) await bench.mirror('news');
-      expect((await status()).news).toMatchObject({ rows: 247, goneUpstream: 0 });
-      expect((await run('status', '-v')).stdout).not.toContain('gone upstream');
-    });
+  it('what a look at the head tells of rows that are gone upstream is a hint, which starts nothing', async () => {
+    remove(200, 3)(bench.upstream('news'));
+    await bench.glance('news');
+    const { news, problems } = await status();
+    expect(news).toMatchObject({ rows: 250, goneUpstream: 3, fresh: true, held: 0 });
+    expect(problems).toEqual([]);
+    expect((await run('status', '-v')).stdout).toMatch(/^news: at least 3 rows are gone upstream$/m);
+    expect(bench.sql('SELECT * FROM news WHERE _held_since IS NOT NULL')).toEqual([]);
+    for (let walk = 0; walk < 2; walk += 1) await bench.mirror('news');
+    expect((await status()).news).toMatchObject({ rows: 247, goneUpstream: 0 });
+    expect((await run('status', '-v')).stdout).not.toContain('gone upstream');
   });
 });

@@ -12,19 +12,17 @@ const refuses =
 
 const error = (code: string, message: string) => JSON.stringify({ error: code, message });
 
-describe('in the middle of a walk', () => {
-  test.each([400, 410, 418])(
-    'a %i shows status, code and message, says what happens next, and blames no setting',
-    async (status) => {
-      const said = error('offset_too_large', 'limit + offset must be at most 300');
-      const bench = await setupUpstream(refuses(status, said, 3));
-      const { stderr } = await bench.sync();
-      expect(stderr).toContain(`answered ${status} (offset_too_large: limit + offset must be at most 300)`);
-      expect(stderr).toContain('the next run tries again');
-      expect(stderr).not.toMatch(/check|MARKET_API_URL/);
-    },
-  );
-});
+test.each([400, 410, 418])(
+  'in the middle of a walk a %i shows status, code and message, says what happens next, and blames no setting',
+  async (status) => {
+    const said = error('offset_too_large', 'limit + offset must be at most 300');
+    const bench = await setupUpstream(refuses(status, said, 3));
+    const { stderr } = await bench.sync();
+    expect(stderr).toContain(`answered ${status} (offset_too_large: limit + offset must be at most 300)`);
+    expect(stderr).toContain('the next run tries again');
+    expect(stderr).not.toMatch(/check|MARKET_API_URL/);
+  },
+);
 
 describe('at the first request', () => {
   test('an error of the API is no wrong address', async () => {
