@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { daemonHere } from '../helpers/daemon.ts';
 import { CANARY, get, redisServers, setup } from '../helpers/daemon-bench.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
@@ -93,5 +93,3 @@ test('a folder in place of its socket, which a start makes late, ends it with 74
   expect([code, last]).toEqual([74, expect.stringMatching(/^market-mirror: .*data.*\bmove .*away/)]);
   expect(redisServers(cwd)).toEqual([]);
 });
-
-describe('to be ended', () => {});
