@@ -1,17 +1,13 @@
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type Running, startCli } from '../helpers/cli.ts';
 import { temporaryFolder } from '../helpers/folder.ts';
 import { runMain } from '../helpers/main.ts';
 import { CANARY, setupSync } from '../helpers/sync-bench.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
-
-const keys = mkdtempSync(join(tmpdir(), 'mirror-keys-'));
-afterAll(() => rmSync(keys, { recursive: true }));
 
 const serving = (cwd: string, settings: Record<string, string> = {}) =>
   startCli(['serve', '--port', '0'], settings, cwd);
