@@ -3,7 +3,7 @@ CREATE TABLE `_datasets` (
 	`shape` text,
 	`motions` text DEFAULT '[]' NOT NULL,
 	`last_seq` integer,
-	`order_seq` integer,
+	`reordered_seq` integer,
 	`keys_seq` integer,
 	`volatile_seq` integer DEFAULT 0 NOT NULL,
 	`history_from` text,

@@ -13,7 +13,7 @@ writeFileSync(join(root, 'dist/licences.txt'), `${notices.join('\n\n')}\n`);
 export type BuildInfo = { commit: string | null; committedAt: string | null };
 
 /** Null where there is no git, as in an image. A commit with changes that are not in it ends with `+`. */
-export function buildInfo(root: string): BuildInfo {
+function buildInfo(root: string): BuildInfo {
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   try {

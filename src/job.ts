@@ -65,7 +65,7 @@ type Definition<Row> = {
   schedule: string;
   /** Worth of this dataset's freshness against the others' when calls are scarce; 1 unless given. */
   weight?: number;
-  /** `walk` unless given. */
+  /** `list` unless given. */
   reading?: Reading;
   /** Query parameters, beside those of paging, that select rows. */
   filters?: Readonly<Record<string, Filter>>;

@@ -104,7 +104,13 @@ function takeDetour(job: Job, session: WalkSession, failure: Error, signal: Abor
   if (next === 'ask') return false;
   if (next === 'wait') throw failure;
   const said = failure.message.replace(`${job.name}: `, '');
-  session.endWithGap(`the rows from offset ${offset} on were not read: ${said}`);
+  const gap = `the rows from offset ${offset} on were not read: ${said}`;
+  if (session.row.kind === 'walk') session.endWithGap(gap);
+  else {
+    // Its rows are not known to the mirror: the next glance reads on behind them.
+    session.giveUp('incomplete', gap);
+    throw failure;
+  }
   return true;
 }
 

@@ -32,10 +32,10 @@ import { ensureNumbers } from './store/rows.ts';
 import type { WalkRow } from './store/schema.ts';
 import { createSequence } from './store/sequence.ts';
 import { openSession, readMemory, type WalkSession } from './store/session.ts';
-import { agesOf, keepList, readList } from './store/shapes.ts';
+import { agesOf, keepFindings, readFindings } from './store/shapes.ts';
 import { PROOF } from './store/sql.ts';
 import { ensureShown, ensureTriggers, ensureViews } from './store/views.ts';
-import { giveUpUnfinished, lastWalk } from './store/walks.ts';
+import { discardUnfinished, lastWalk } from './store/walks.ts';
 import type { CheckedRows, DiscoveredShape } from './validate/checked.ts';
 import { type Hints, unknownShape } from './validate.ts';
 
@@ -263,12 +263,12 @@ function createStore(connection: Connection, dir: string, now: () => number, los
         try {
           connection
             .transaction(() => {
-              giveUpUnfinished(connection, job, 'its place and key were forgotten', now());
-              const list = readList(connection, job.name);
-              const shape = ensureKeys(connection, job, list.shape, unknownShape, agesOf(list), () =>
+              discardUnfinished(connection, job, 'its place and key were forgotten', now());
+              const findings = readFindings(connection, job.name);
+              const shape = ensureKeys(connection, job, findings.shape, unknownShape, agesOf(findings), () =>
                 createSequence(connection)(job.name, now()),
               );
-              keepList(connection, job.name, { ...list, shape });
+              keepFindings(connection, job.name, { ...findings, shape });
             })
             .immediate();
         } finally {

@@ -51,7 +51,7 @@ export type WalkEnd = {
   gaps: string | undefined;
   /** Set where the walk ended without the API's word: its checkpoint is worth nothing. */
   stuck: 'stuck' | 'bound' | undefined;
-  /** True where one request showed that what the previous walk proved still stands. */
+  /** True where one request showed that what the previous walk proved still stands: its order stays, this walk has none. */
   isRenewal: boolean;
 };
 

@@ -14,7 +14,7 @@ import {
   withLargeApi,
 } from '../passes.ts';
 
-export type Size = { rows: number; runs: number };
+type Size = { rows: number; runs: number };
 export type Line = {
   about: string;
   measure(size: Size): Promise<{ rows: string[][]; stallMs?: number }>;

@@ -14,7 +14,7 @@ type Request = { path: string; key: string };
 /** `duration` in seconds, or an `amount` of requests. */
 type LoadOptions = { connections: number; duration?: number; amount?: number };
 
-export type Load = {
+type Load = {
   perSecond: number;
   /** Of each answer, in milliseconds, the shortest first. */
   took: Float64Array;

@@ -1,6 +1,6 @@
 /** What must hold of the mirror, its history and its consumer after two proofs without an edit, and what may be left at the end. */
 
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Job } from '../../src/job.ts';
 import { differences } from '../../test/helpers/truth.ts';
@@ -23,14 +23,10 @@ export function checkTables(
   return jobs.flatMap(({ name }) => compare(`the table of ${name}`, journal.now(name), shown(name)));
 }
 
-export function checkConsumer(
-  consumer: Consumer,
-  jobs: readonly Job[],
-  shown: (job: string) => Forms,
-): Finding[] {
+export function checkConsumer(consumer: Consumer, jobs: readonly Job[]): Finding[] {
   return [
-    ...jobs.flatMap(({ name }) =>
-      compare(`the consumer's copy of ${name}`, shown(name), consumer.copy(name)),
+    ...jobs.flatMap((job) =>
+      compare(`the client's copy of ${job.name}`, consumer.expected(job), consumer.copy(job.name)),
     ),
     ...consumer.contradictions.splice(0).map((what) => ({ kind: 'false' as const, what })),
   ];
@@ -173,11 +169,11 @@ export function checkIntegrity({ sql }: Readable): Finding[] {
 /** The files in the mirror's folder after the daemon has ended. */
 const belongs =
   /^(mirror\.(db|id)|serve\.db(-wal|-shm)?|queue\.json|locks(\/.*)?|redis(\/appendonlydir(\/.*)?)?)$/;
-/** Made by the attacks and by the consumer. */
-const ours = /^(since-.*|clock|external-redis.*)$/;
+/** Made by the attacks. */
+const ours = /^(clock|external-redis.*)$/;
 const UNTIL_GONE_MS = 5_000;
 
-/** @param world whose daemon has been ended. */
+/** @param world whose programs have been ended. */
 export async function checkLeftovers(world: World): Promise<Finding[]> {
   const orphan = (what: string): Finding => ({ kind: 'orphan', what });
   const files = filesBelow(world.mirrorDir).filter((name) => !belongs.test(name));
@@ -189,7 +185,6 @@ export async function checkLeftovers(world: World): Promise<Finding[]> {
     ...[...files, ...temporary].map((name) => orphan(`the file ${name} is left`)),
     ...readdirSync(world.work).map((name) => orphan(`the file ${name} is left in the working folder`)),
     ...filesWith(world).map((what): Finding => ({ kind: 'false', what: `the key lies in ${what}` })),
-    ...(existsSync(world.mark) ? [{ kind: 'false', what: 'a shell obeyed a value of a row' } as const] : []),
   ];
 }
 

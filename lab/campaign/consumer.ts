@@ -1,116 +1,104 @@
-/** A report worker that follows the mirror by `export --since` and keeps a copy of every list, and an operator. */
+/** A client that follows the change feed of `serve` and keeps a copy of every list, and an operator. */
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Random } from '../../model-api/index.ts';
 import type { Job } from '../../src/job.ts';
 import type { Status } from '../../src/reading/status.ts';
-import { count } from './world/daemon.ts';
-import { type Form, type Forms, formOf } from './world/upstream.ts';
-import type { World } from './world.ts';
+import { count } from './world/programs.ts';
+import { digest, type Form, type Forms } from './world/upstream.ts';
+import { tableOf, type World } from './world.ts';
 
-type ChangedRow = { _change: 'insert' | 'update' | 'delete'; _key: string };
+type Change = {
+  dataset: string;
+  key: string;
+  change: 'insert' | 'update' | 'delete';
+  row: Record<string, unknown> | null;
+};
+type Feed = { changes: Change[]; next: string; hasMore: boolean };
 
-const ASK_AGAIN = { times: 30, ms: 1_000 };
+const LIMIT = 200;
+const PATIENCE_MS = 10_000;
+const POLL_EVERY_MS = 100;
+const CATCH_UP_MS = 30_000;
+/** Answers that it has not kept when it is killed. */
+const NOT_KEPT = 0.2;
+
+/** A row as the feed shows it: without values that make no version; a column that is found later has no value. */
+function feedForm({ volatile }: Job, row: Record<string, unknown>): Form {
+  const shown = Object.entries(row).filter(
+    ([name, value]) => value !== null && !name.startsWith('_') && !volatile.includes(name),
+  );
+  return digest(Object.fromEntries(shown.map(([name, value]) => [name, asInTable(value)])));
+}
 
 /** JSON has lists, objects and booleans as such, the table as text and numbers. */
-const asInTable = (row: object) =>
-  Object.fromEntries(
-    Object.entries(row).map(([name, value]) => {
-      if (typeof value === 'boolean') return [name, Number(value)];
-      return [name, value !== null && typeof value === 'object' ? JSON.stringify(value) : value];
-    }),
-  );
+function asInTable(value: unknown): unknown {
+  if (typeof value === 'boolean') return Number(value);
+  return typeof value === 'object' ? JSON.stringify(value) : value;
+}
 
 export type Consumer = ReturnType<typeof follow>;
 
-export function follow(world: World) {
+/** @param key of `serve`. */
+export function follow(world: World, key: string, random: Random) {
   const { lists } = world.upstream;
+  const jobs = new Map(lists.map((job) => [tableOf(job.name), job]));
   let copies = new Map<string, Map<string, Form>>();
-  let cursors = new Map<string, number>();
+  let since: string | undefined;
   let isStopped = false;
   /** Changes that cannot be: a row that came twice, or that changed or went although it was not there. */
   const contradictions: string[] = [];
-  const counts = { polls: 0, rows: 0 };
-  /** Polls that brought nothing, by exit code. */
+  const counts = { polls: 0, changes: 0, anew: 0 };
+  /** Polls that brought nothing, by status and reason. */
   const failed = new Map<string, number>();
-  let isResting = false;
-  const turns = new Map<string, Promise<boolean>>();
 
-  /** @returns whether it was answered. */
-  async function poll(job: Job): Promise<boolean> {
-    const before = copies;
-    const file = join(world.scratch, `since-${job.name}.ndjson`);
-    const since = String(cursors.get(job.name) ?? 0);
-    const command = [
-      'export',
-      job.name,
-      '--since',
-      since,
-      '--format',
-      'ndjson',
-      '-o',
-      file,
-      '--with-body',
-      '--force',
-      '--json',
-    ];
-    const { code, stdout, stderr } = await world.cli(...command);
-    // The answer of a mirror that has been replaced does not count.
-    if (copies !== before) return false;
+  /** @returns whether it has all that there is. */
+  async function poll(): Promise<boolean> {
     counts.polls += 1;
-    if (code !== 0) {
-      count(failed, `exit ${code}`);
-      // The first whole walk has found the key of the list: the copy is made anew.
-      if (/have got other keys/.test(stderr)) startOverWith(job);
-      return false;
-    }
+    const url = `${world.serveUrl}/mirror/v1/changes?limit=${LIMIT}${since ? `&since=${since}` : ''}`;
+    const headers = { authorization: `Bearer ${key}` };
+    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(PATIENCE_MS) })
+      .then(async (response) => ({ status: response.status, json: await response.json() }))
+      // It was killed, also in the middle of an answer.
+      .catch(() => ({ status: 0, json: { details: 'no answer' } }));
+    const { status, json } = answer as { status: number; json: Feed & { details?: string } };
+    if (status !== 200) count(failed, `${status} ${json.details}`);
+    if (status === 410) startOver();
+    if (status !== 200 || random() < NOT_KEPT) return false;
+    for (const change of json.changes) take(change);
+    since = json.next;
+    return !json.hasMore;
+  }
+
+  function startOver(): void {
+    copies = new Map();
+    since = undefined;
+    counts.anew += 1;
+  }
+
+  function take({ dataset, key, change, row }: Change): void {
+    const job = jobs.get(dataset);
+    if (!job) return;
     const copy = copies.get(job.name) ?? new Map<string, Form>();
     copies.set(job.name, copy);
-    for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean))
-      take(job, copy, JSON.parse(line));
-    cursors.set(job.name, (JSON.parse(stdout) as { seq: number }).seq);
-    return true;
-  }
-
-  function startOverWith(job: Job): void {
-    copies.delete(job.name);
-    cursors.delete(job.name);
-  }
-
-  function take(job: Job, copy: Map<string, Form>, row: ChangedRow): void {
-    const { _change: change, _key: key } = row;
-    counts.rows += 1;
+    counts.changes += 1;
     if (copy.has(key) !== (change !== 'insert'))
-      contradictions.push(`${job.name}: the consumer was told of the ${change} of ${key}`);
-    if (change === 'delete') copy.delete(key);
-    else copy.set(key, formOf(job, asInTable(row)));
+      contradictions.push(`${job.name}: the client was told of the ${change} of ${key}`);
+    if (row === null) copy.delete(key);
+    else copy.set(key, feedForm(job, row));
   }
 
-  /** One poll of a list at a time. */
-  function inTurn(job: Job): Promise<boolean> {
-    const polled = (turns.get(job.name) ?? Promise.resolve(true))
-      .then(() => poll(job))
-      .catch((thrown: unknown) => {
-        contradictions.push(`${job.name}: the export cannot be read: ${thrown}`);
-        return false;
-      });
-    turns.set(job.name, polled);
+  let polled = Promise.resolve(true);
+  /** One poll at a time. */
+  function inTurn(): Promise<boolean> {
+    polled = polled.then(poll);
     return polled;
   }
 
-  async function patiently(job: Job): Promise<void> {
-    for (let times = 0; times < ASK_AGAIN.times; times += 1) {
-      if (await inTurn(job)) return;
-      await delay(ASK_AGAIN.ms);
-    }
-  }
-
   async function run(): Promise<void> {
-    for (let at = 0; !isStopped; at += 1) {
-      const job = lists[at % lists.length];
-      if (job && !isResting) await inTurn(job);
-      else await delay(100);
+    while (!isStopped) {
+      await inTurn();
+      await delay(POLL_EVERY_MS);
     }
   }
   const running = run();
@@ -118,20 +106,17 @@ export function follow(world: World) {
   return {
     /** Its copy of a list, by key. */
     copy: (job: string): Forms => copies.get(job) ?? new Map(),
-    /** Polls no more until it is to catch up. */
-    rest() {
-      isResting = true;
-    },
-    /** Asks once more for every list, at once; keeps trying for 30 s. */
+    /** What its copy has to be, by the database. */
+    expected: (job: Job): Forms =>
+      new Map(
+        world
+          .sql(`SELECT * FROM "${tableOf(job.name)}"`)
+          .map((row) => [String(row['_key']), feedForm(job, row)]),
+      ),
+    /** Asks until it has all that there is, for 30 s at most. */
     async catchUp() {
-      isResting = true;
-      await Promise.all(lists.map(patiently));
-      isResting = false;
-    },
-    /** Starts again from nothing, as after a restored backup. Polls that are under way do not count. */
-    startOver() {
-      copies = new Map();
-      cursors = new Map();
+      const until = performance.now() + CATCH_UP_MS;
+      while (!(await inTurn()) && performance.now() < until) await delay(POLL_EVERY_MS);
     },
     contradictions,
     counts,
@@ -158,7 +143,6 @@ export function watch(world: World) {
   /** How often it was not green, by exit code. */
   const others = new Map<string, number>();
   let isStopped = false;
-  let isResting = false;
 
   async function look(): Promise<void> {
     const asked = Date.now();
@@ -169,7 +153,6 @@ export function watch(world: World) {
     const { datasets } = JSON.parse(stdout) as Status;
     // Read after the answer: by then the mirror can only be newer, so a row that is too old now was too old then.
     const shown = new Map(lists.map(({ name }) => [name, world.shown(name)]));
-    await world.upstream.heard();
     for (const { name } of lists) {
       const ageMs = (datasets.find(({ job }) => job === name)?.ageSeconds ?? Number.NaN) * 1_000;
       const old = journal.shownTooOld(name, shown.get(name) ?? new Map(), asked - ageMs - TOLERANCE_MS);
@@ -183,7 +166,7 @@ export function watch(world: World) {
   async function run(): Promise<void> {
     while (!isStopped) {
       try {
-        if (!isResting) await look();
+        await look();
       } catch {
         // The database was taken away under the reader, as some attacks do.
         count(others, 'unreadable');
@@ -196,9 +179,6 @@ export function watch(world: World) {
     lies,
     counts,
     others,
-    rests(yes: boolean) {
-      isResting = yes;
-    },
     async stop() {
       isStopped = true;
       await running;

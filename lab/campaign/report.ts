@@ -22,7 +22,7 @@ export function printRound(round: Round, kills: number, seed: number): void {
   ];
   const times = strikes === 1 ? 'once' : `${strikes} times`;
   print(
-    `${attack} ${times}, ${round.kills} kills (${kills} in all), ${Math.round(seconds)} s, ${round.lines} lines of log: ${found.length === 0 ? 'all held' : `${found.length} broken`}`,
+    `${attack} ${times}, ${round.kills} kills (${kills} in all), ${Math.round(seconds)} s: ${found.length === 0 ? 'all held' : `${found.length} broken`}`,
   );
   for (const line of found.slice(0, MOST_SHOWN)) print(`  ${line}`);
   if (found.length > 0) print(`  replay: npm run campaign -- --seed ${seed} --attacks ${attack}`);
@@ -92,8 +92,9 @@ function figures(world: World, consumer: Consumer, watch: Watch): string {
     [...tally].map(([name, times]) => `${times} × ${name}`).join(', ') || 'none';
   return [
     `${world.upstream.edits()} edits upstream, ${walks} walks, ${proofs} of them proofs, ${glances} glances, ${count} earlier versions kept`,
-    `daemon: ${world.daemon.counts.starts} starts; ended by itself: ${list(world.daemon.ends)}`,
-    `consumer: ${consumer.counts.polls} polls, ${consumer.counts.rows} rows; not answered: ${list(consumer.failed)}`,
+    `daemon: ${world.daemon.starts()} starts; ended by itself: ${list(world.daemon.ends)}`,
+    `serve: ${world.serve.starts()} starts; ended by itself: ${list(world.serve.ends)}`,
+    `client of the change feed: ${consumer.counts.polls} polls, ${consumer.counts.changes} changes, begun anew ${consumer.counts.anew} times; not answered: ${list(consumer.failed)}`,
     `status: asked ${watch.counts.asked} times, green ${watch.counts.green} times; else: ${list(watch.others)}`,
   ].join('\n');
 }

@@ -22,15 +22,13 @@ export type Stage = { world: World; consumer: Consumer; watch: Watch };
 export type Round = {
   attack: string;
   strikes: number;
-  /** Of the daemon and of its Redis. */
+  /** Of the daemon, its Redis and `serve`. */
   kills: number;
   seconds: number;
   /** From the end of the attack until everything was proven again. */
   secondsToProof: number;
   findings: Finding[];
   lies: string[];
-  /** Lines of the daemon's log. */
-  lines: number;
 };
 
 const PAUSE_MS = 1_500;
@@ -42,12 +40,9 @@ type Chances = { strikes: Random; kills: Random };
 
 /** @param ms the attack is repeated until so much time has passed. */
 export async function playRound(stage: Stage, attack: Attack, ms: number, chances: Chances): Promise<Round> {
-  const { world, watch, consumer } = stage;
+  const { world, watch } = stage;
   const began = performance.now();
-  const linesBefore = world.daemon.counts.lines;
-  await world.upstream.edit();
-  if (attack.isLong) consumer.rest();
-  watch.rests(attack.isLong === true);
+  world.upstream.edit();
   const over = new AbortController();
   let kills = 0;
   const killing = attack.kills
@@ -58,7 +53,6 @@ export async function playRound(stage: Stage, attack: Attack, ms: number, chance
   const { strikes, broken } = await strike(stage, attack, began + ms, chances.strikes);
   over.abort();
   await killing;
-  watch.rests(false);
   const rested = performance.now();
   const findings = [...broken, ...(await settle(stage))];
   const secondsToProof = (performance.now() - rested) / 1_000;
@@ -71,12 +65,11 @@ export async function playRound(stage: Stage, attack: Attack, ms: number, chance
     secondsToProof,
     findings,
     lies: watch.lies.splice(0),
-    lines: world.daemon.counts.lines - linesBefore,
   };
 }
 
 async function strike(
-  { world, consumer }: Stage,
+  { world }: Stage,
   attack: Attack,
   until: number,
   random: Random,
@@ -88,7 +81,7 @@ async function strike(
     const lasts = least + random() * (most - least);
     const pause = 200 + random() * PAUSE_MS;
     try {
-      const end = await attack.begin(world, random, consumer);
+      const end = await attack.begin(world);
       strikes += 1;
       await delay(lasts);
       await end();
@@ -106,7 +99,7 @@ async function strike(
 /** Waits until two walks have proven each list, begun since the last edit, and nothing waits to be removed. */
 async function settle({ world }: Stage): Promise<Finding[]> {
   const { sql, upstream, daemon } = world;
-  await upstream.rest();
+  upstream.rest();
   const last = sql<{ id: number }>('SELECT coalesce(max(id), 0) AS id FROM walks')[0]?.id ?? 0;
   const unsettled = () =>
     upstream.lists.filter(({ name }) => {
@@ -132,20 +125,20 @@ async function settle({ world }: Stage): Promise<Finding[]> {
 }
 
 async function check({ world, consumer }: Stage): Promise<Finding[]> {
-  const { daemon, upstream, shown } = world;
+  const { daemon, serve, upstream, shown } = world;
   await consumer.catchUp();
   const { journal, lists } = upstream;
   return [
     ...checkTables(journal, lists, shown),
-    ...checkConsumer(consumer, lists, shown),
+    ...checkConsumer(consumer, lists),
     ...checkHistory(journal, lists, world),
     ...checkIntervals(lists, world),
     ...checkSequence(lists, world),
     ...checkOrphans(lists, world),
     ...checkIntegrity(world),
-    ...daemon.bugs
-      .splice(0)
-      .map((line): Finding => ({ kind: 'false', what: `the daemon ended with 70: ${line}` })),
+    ...[daemon, serve].flatMap(({ bugs }) =>
+      bugs.splice(0).map((line): Finding => ({ kind: 'false', what: `a program ended with 70: ${line}` })),
+    ),
   ];
 }
 
@@ -157,7 +150,7 @@ const LONGEST_PAUSE_MS = 900;
 
 /** @param killed is called for each. Resolves once `over` is aborted. */
 async function killAtRandom(
-  { daemon }: World,
+  { daemon, serve }: World,
   random: Random,
   over: AbortSignal,
   killed: () => void,
@@ -165,7 +158,8 @@ async function killAtRandom(
   const pause = (ms: number) => delay(ms, undefined, { signal: over }).catch(() => undefined);
   while (!over.aborted) {
     // Drawn in this order whatever happens, so that a seed always draws the same.
-    const [waits, pauses, whom] = [random() < AFTER_A_WALK, random() * LONGEST_PAUSE_MS, random()];
+    const [waits, pauses] = [random() < AFTER_A_WALK, random() * LONGEST_PAUSE_MS];
+    const [whom, killsServe] = [random(), random() < 0.5];
     if (waits) await Promise.race([daemon.walked(PATIENCE_MS), pause(PATIENCE_MS)]);
     await pause(pauses);
     if (over.aborted) return;
@@ -173,6 +167,7 @@ async function killAtRandom(
     const [killsRedis, killsDaemon] = [whom > 0.6, whom < 0.6 || whom > 0.8];
     const hasKilledRedis = killsRedis && signal(daemon.redisPid(), 'SIGKILL');
     const hasKilledDaemon = killsDaemon && daemon.kill();
-    if (hasKilledRedis || hasKilledDaemon) killed();
+    const hasKilledServe = killsServe && serve.kill();
+    if (hasKilledRedis || hasKilledDaemon || hasKilledServe) killed();
   }
 }

@@ -3,13 +3,13 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import { loadJobs } from '../../src/job/load.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import { type Ended, startCli } from '../../test/helpers/cli.ts';
-import { type Daemon, keepDaemon } from './world/daemon.ts';
+import { freePort } from '../../test/helpers/loopback.ts';
 import { type Disk, openDisk } from './world/disk.ts';
 import { processesIn, signal } from './world/processes.ts';
+import { type Daemon, keepDaemon, keepProgram, type Program } from './world/programs.ts';
 import { type Forms, formOf, startUpstream, type Upstream } from './world/upstream.ts';
 
 export type World = {
@@ -22,10 +22,11 @@ export type World = {
   work: string;
   log: string;
   key: string;
-  /** The file that rows try to create by a shell. */
-  mark: string;
   upstream: Upstream;
   daemon: Daemon;
+  /** `market-mirror serve` on the mirror of the daemon. */
+  serve: Program;
+  serveUrl: string;
   disk: Disk;
   /** Settings and variables of every process from its next start on, beside the usual ones. */
   extra: Record<string, string>;
@@ -33,14 +34,11 @@ export type World = {
   sql<Found = Record<string, unknown>>(query: string, ...values: (string | number)[]): Found[];
   /** What the mirror shows of a job, by key. */
   shown(job: string): Forms;
-  /** Does something with the Redis that the daemon runs, as soon as there is one. @throws where there is none for a minute. */
-  withRedis<T>(work: (redis: Redis) => Promise<T>): Promise<T>;
   /** Leaves no process, no mount and no file. */
   close(): Promise<void>;
 };
 
 const SCHEDULE = 'every 1s';
-const REDIS_MS = 60_000;
 
 export async function openWorld(seed: number): Promise<World> {
   const jobs = await loadJobs();
@@ -50,13 +48,13 @@ export async function openWorld(seed: number): Promise<World> {
   const disk = openDisk(join(folder, 'disk'));
   const mirrorDir = join(disk.folder, 'mirror');
   const database = join(mirrorDir, 'mirror.db');
-  const mark = join(folder, 'obeyed');
   const key = `canary-key-${seed.toString(16)}-6f1c0b`;
-  const upstream = await startUpstream(jobs, { key, mark, seed });
+  const upstream = await startUpstream(jobs, { key, seed });
   const schedules = jobs.map(({ name }) => [
     `MIRROR_SCHEDULE_${name.replaceAll('-', '_').toUpperCase()}`,
     SCHEDULE,
   ]);
+  const servePort = String(await freePort());
   const usual: Record<string, string> = {
     PATH: process.env['PATH'] ?? '',
     HOME: work,
@@ -64,6 +62,7 @@ export async function openWorld(seed: number): Promise<World> {
     MARKET_API_URL: upstream.url,
     MARKET_API_KEY: key,
     MIRROR_DIR: mirrorDir,
+    MIRROR_SERVE_QUERY: 'on',
     MIRROR_ON_CHANGE: `echo "$CHANGE_JOB" >> '${join(folder, 'changes')}'`,
     ...Object.fromEntries(schedules),
   };
@@ -71,6 +70,8 @@ export async function openWorld(seed: number): Promise<World> {
   const environment = () => ({ ...usual, ...extra });
   const log = join(folder, 'daemon.log');
   const daemon = keepDaemon({ folder: work, mirrorDir, environment, log });
+  const hear = () => undefined;
+  const serve = keepProgram(['serve', '--port', servePort], { folder: work, environment, hear });
 
   const world: World = {
     folder,
@@ -80,9 +81,10 @@ export async function openWorld(seed: number): Promise<World> {
     work,
     log,
     key,
-    mark,
     upstream,
     daemon,
+    serve,
+    serveUrl: `http://127.0.0.1:${servePort}`,
     disk,
     extra,
     cli: (...args) => startCli(args, environment(), work).ended,
@@ -100,23 +102,8 @@ export async function openWorld(seed: number): Promise<World> {
       const rows = world.sql(`SELECT * FROM "${tableOf(name)}"`);
       return new Map(rows.map((row) => [String(row['_key']), formOf(job, row)]));
     },
-    async withRedis(work) {
-      const redis = new Redis({
-        path: join(mirrorDir, 'redis', 'redis.sock'),
-        retryStrategy: () => 50,
-        maxRetriesPerRequest: null,
-      });
-      redis.on('error', () => undefined);
-      const late = setTimeout(() => redis.disconnect(), REDIS_MS);
-      try {
-        return await work(redis);
-      } finally {
-        clearTimeout(late);
-        redis.disconnect();
-      }
-    },
     async close() {
-      await daemon.end();
+      await Promise.all([daemon.end(), serve.end()]);
       await upstream.close();
       for (const { pid } of processesIn(folder)) signal(pid, 'SIGKILL');
       disk.remove();

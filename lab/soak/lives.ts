@@ -8,8 +8,8 @@ import {
   checkTendedConvergence,
 } from '../../test/helpers/invariants.ts';
 import { openBench } from '../../test/helpers/mirror-bench.ts';
-import { live, scenarios, type Wildness } from '../../test/helpers/scenario.ts';
-import { wholeLives } from './events.ts';
+import { live, type Scenario, scenarios, type Wildness } from '../../test/helpers/scenario.ts';
+import { type WholeLife, wholeLives } from './events.ts';
 import { openUpstream } from './upstream.ts';
 import { liveWhole, type Tally } from './whole-life.ts';
 
@@ -39,12 +39,11 @@ export async function tryLives(wildness: LifeWildness, options: LivesOptions): P
     let now = () => 0;
     const upstream = await openUpstream(() => now());
     try {
-      const property = fc.asyncProperty(wholeLives(LONGEST_WHOLE), async (life) => {
-        await liveWhole(upstream, life, tally, (clock) => {
-          now = clock;
-        });
-      });
-      await tryAll(wildness, property, options);
+      const setClock = (clock: () => number) => {
+        now = clock;
+      };
+      const tryOne = (life: WholeLife) => liveWhole(upstream, life, tally, setClock);
+      await tryAll(wildness, wholeLives(LONGEST_WHOLE), tryOne, options);
     } finally {
       await upstream.close();
     }
@@ -52,7 +51,7 @@ export async function tryLives(wildness: LifeWildness, options: LivesOptions): P
   }
   const bench = await openBench({ rows: 0 });
   try {
-    const property = fc.asyncProperty(scenarios(wildness, LONGEST_WALKED), async (scenario) => {
+    const tryOne = async (scenario: Scenario) => {
       bench.clear();
       const life = await live(bench, scenario);
       if (wildness === 'tended') {
@@ -63,8 +62,8 @@ export async function tryLives(wildness: LifeWildness, options: LivesOptions): P
         await checkConvergence(bench, scenario.job);
       }
       tally['lives'] = (tally['lives'] ?? 0) + 1;
-    });
-    await tryAll(wildness, property, options);
+    };
+    await tryAll(wildness, scenarios(wildness, LONGEST_WALKED), tryOne, options);
   } finally {
     await bench.close();
   }
@@ -73,14 +72,22 @@ export async function tryLives(wildness: LifeWildness, options: LivesOptions): P
 
 async function tryAll<Life>(
   wildness: LifeWildness,
-  property: fc.IAsyncPropertyWithHooks<[Life]>,
+  drawn: fc.Arbitrary<Life>,
+  tryOne: (life: Life) => Promise<void>,
   { lives, until, seed, path }: LivesOptions,
 ): Promise<void> {
+  let underWay = Promise.resolve();
+  const property = fc.asyncProperty(drawn, (life) => {
+    underWay = tryOne(life);
+    return underWay;
+  });
   const details = await fc.check(property, {
     ...{ numRuns: lives, seed, interruptAfterTimeLimit: Math.max(1, until - performance.now()) },
     // To shorten a life takes minutes.
     ...(path === undefined ? { endOnFailure: true } : { path }),
   });
+  // One whose time is over ends before its world does.
+  await underWay.catch(() => undefined);
   if (!details.failed || details.counterexamplePath === null) return;
   throw new Error(
     `${(details.errorInstance as Error | null)?.message}\n${fc.defaultReportMessage(details)}\n\nreplay: npm run soak -- --lives-of ${wildness} --seed ${details.seed} --path ${details.counterexamplePath}`,

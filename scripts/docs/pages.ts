@@ -67,7 +67,7 @@ export function renderSettings(): string {
 const settingRow = (name: string, meaning: string, fallback: string) =>
   `| \`${name}\` | ${meaning.replaceAll('|', '\\|')} | ${fallback} |`;
 
-export type Declared = { name: string; type: string; labels: readonly string[]; help: string };
+type Declared = { name: string; type: string; labels: readonly string[]; help: string };
 
 export function declaredMetrics(): Declared[] {
   const registry = new Registry();

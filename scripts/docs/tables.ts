@@ -21,7 +21,7 @@ type Section = { name: string; about: string; columns: Column[]; meaning: Meanin
 /** The page as Markdown. @throws Error that names a table or column whose meaning is written nowhere. */
 export async function renderTables(): Promise<string> {
   const jobs = await loadJobs();
-  const present = await readMirror(jobs);
+  const { present, analystViews } = await readMirror(jobs);
   const general = viewsOf(jobs).filter((view) => !jobs.some(({ views }) => views.includes(view)));
   const parts: Record<string, Section[]> = {
     'Over all datasets': general.map((view) => viewSection(view, present, new Map())),
@@ -29,8 +29,8 @@ export async function renderTables(): Promise<string> {
     'Views of every dataset': analystSections(present),
     'What the mirror keeps about itself': ownSections(present),
   };
-  const told = new Set(Object.values(parts).flatMap((sections) => sections.map(({ name }) => name)));
-  for (const name of present.keys()) if (analystViews.has(name)) told.add(name);
+  const own = Object.values(parts).flatMap((sections) => sections.map(({ name }) => name));
+  const told = new Set([...own, ...analystViews]);
   for (const name of present.keys()) if (!told.has(name)) throw new Error(`${name}: no word on what it is`);
   const blocks = Object.entries(parts).flatMap(([title, sections]) => [
     `## ${title}`,
@@ -156,11 +156,8 @@ function analystSections(present: Map<string, Column[]>): Section[] {
   ];
 }
 
-/** Found with `readMirror`. */
-const analystViews = new Set<string>();
-
-/** The columns of every table and view, by name. */
-async function readMirror(jobs: readonly Job[]): Promise<Map<string, Column[]>> {
+/** The columns of every table and view, by name, and the names of the views that each dataset has. */
+async function readMirror(jobs: readonly Job[]) {
   const folder = mkdtempSync(join(tmpdir(), 'mirror-docs-'));
   const store = openStore(folder, jobs, () => 0);
   const database = openReadOnly(store.file);
@@ -173,8 +170,10 @@ async function readMirror(jobs: readonly Job[]): Promise<Map<string, Column[]>> 
       .pluck()
       .all();
     const columns = database.prepare<[string], Column>('SELECT * FROM pragma_table_xinfo(?) ORDER BY cid');
-    for (const job of jobs) for (const { name } of analystViewsOf(database, job)) analystViews.add(name);
-    return new Map(names.map((name) => [name, columns.all(name)]));
+    return {
+      present: new Map(names.map((name) => [name, columns.all(name)])),
+      analystViews: jobs.flatMap((job) => analystViewsOf(database, job).map(({ name }) => name)),
+    };
   } finally {
     database.close();
     store.close();
@@ -242,7 +241,7 @@ runs as it is written, in any SQLite tool, while the daemon is running.
 
 type Words = Record<string, string>;
 
-export const historyOf = (table: string) =>
+const historyOf = (table: string) =>
   `Every version of a row of \`${table}\` that was replaced or removed: the columns of that table, but for what is held, and these.`;
 
 /** @param table what shows them. */
@@ -329,7 +328,7 @@ const viewMeanings: Record<string, Words> = {
 };
 
 /** Columns that mean the same in every table that has them, unless the table says more; those of datasets are in `column-meanings.ts`. */
-export const sharedMeanings: Words = {
+const sharedMeanings: Words = {
   number: 'The number of the row.',
   id: 'The number of the row.',
   job: 'The job, such as `ai-signals`.',
@@ -338,7 +337,7 @@ export const sharedMeanings: Words = {
 };
 
 /** A query that shows the use of a table; views bring their own. */
-export const examples: Record<string, string> = {
+const examples: Record<string, string> = {
   ai_signals: `SELECT asset, action, confidence, entry_price, rationale
 FROM ai_signals WHERE quality_publishable AND quality_grade = 'A'
 ORDER BY confidence DESC LIMIT 20`,

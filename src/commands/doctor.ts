@@ -26,13 +26,13 @@ export type Diagnosis = {
 
 export function doctorCommand(context: Context): Command {
   const command = new Command('doctor')
-    .option('--offline', 'make no call to the API; without it every endpoint is asked once')
+    .option('--offline', 'make no call to the API; without it each endpoint is called once')
     .option('--all', 'list the checks that found nothing wrong, too')
     .option('--json', 'print all checks as JSON')
     .action((options: Options) => doctor(options, context));
   return withExamples(
     command,
-    ['what is wrong, if anything; asks each endpoint once', 'doctor'],
+    ['what is wrong, if anything; calls each endpoint once', 'doctor'],
     ['every check that can be made without a call', 'doctor --offline --all'],
   );
 }
@@ -41,7 +41,7 @@ async function doctor({ offline, all, json }: Options, context: Context): Promis
   const { stdout, stderr, clock, signal, hint } = context;
   const jobs = await loadJobs();
   const announceCalls = () =>
-    stderr.write(`every endpoint is asked once, at most ${jobs.length} calls; --offline makes none\n`);
+    stderr.write(`each endpoint is called once, at most ${jobs.length} calls; --offline makes none\n`);
   // Loaded only here: it brings the client of Redis.
   const { diagnose } = await import('../doctor.ts');
   const paint = paintFor(stdout);

@@ -137,7 +137,7 @@ function openMoments(
   countListed: (walkId: number) => number,
 ) {
   const dataset = connection.prepare<[string], Present>(
-    `SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS lastChange,
+    `SELECT max(coalesce(last_seq, 0), coalesce(reordered_seq, 0)) AS lastChange,
        max(coalesce(orders_from, 0), coalesce(${seqOf('history_from')}, 0)) AS keptFrom
      FROM _datasets WHERE job = ?`,
   );

@@ -7,7 +7,7 @@ import { columnName, type Schema } from '../base/properties.ts';
 import type { ListedJob } from '../job.ts';
 import type { FieldType } from '../validate/checked.ts';
 import type { Connection } from './connection.ts';
-import { agesOf, readList } from './shapes.ts';
+import { agesOf, readFindings } from './shapes.ts';
 import { changeSources, quoted, removerSql, seqOf } from './sql.ts';
 
 /** Begins the comment by which our views are told from those that a user made. */
@@ -118,7 +118,7 @@ function discoveredFields(connection: Connection, job: string): Fields {
 }
 
 function discoveredIn(connection: Connection, job: string): Field[] {
-  const ages = new Set(agesOf(readList(connection, job)).map((path) => JSON.stringify(path)));
+  const ages = new Set(agesOf(readFindings(connection, job)).map((path) => JSON.stringify(path)));
   return fieldsOf(connection, job).filter(({ path }) => !ages.has(JSON.stringify(namesIn(path))));
 }
 

@@ -297,8 +297,11 @@ function createUniter(
 ) {
   const table = quoted(job.rows);
   const history = quoted(job.versions ?? '');
-  const find = connection.prepare<[number], { changedAt: string; walkId: number }>(
-    `SELECT _changed_at AS changedAt, _walk_id AS walkId FROM ${table} WHERE number = ?`,
+  const find = connection.prepare<[number], { changedAt: string; walkId: number; isHeld: 0 | 1 }>(
+    `SELECT _changed_at AS changedAt, _walk_id AS walkId, _held_since IS NOT NULL AS isHeld FROM ${table} WHERE number = ?`,
+  );
+  const endHold = connection.prepare<[number]>(
+    `UPDATE ${table} SET _held_since = NULL, _held_reason = NULL WHERE number = ?`,
   );
   const remove = connection.prepare<[number]>(`DELETE FROM ${table} WHERE number = ?`);
   const removal = `_row = ? AND _ended_by = 'delete'`;
@@ -316,7 +319,7 @@ function createUniter(
     // A change to the time of the row before would make no version of it.
     const isFirstKept = isSame || Date.parse(earlier.changedAt) < Date.parse(later.changedAt);
     const [kept, gone] = isFirstKept && earlier.number < later.number ? [earlier, later] : [later, earlier];
-    const content = find.get(later.number);
+    const [before, content] = [find.get(earlier.number), find.get(later.number)];
     // The trigger takes that for the end of a row.
     remove.run(gone.number);
     if (isSame || gone === later) forgetRemoval.run(gone.number);
@@ -324,6 +327,8 @@ function createUniter(
     if (isSame) respell.run(later.body, kept.number);
     else if (gone === later && content)
       change.run(later.body, content.changedAt, content.walkId, kept.number);
+    // A row is missing only where it is so as both.
+    if (!(before?.isHeld && content?.isHeld)) endHold.run(kept.number);
     united.set(gone.number, kept.number);
     return { ...later, number: kept.number, key: kept.key };
   };

@@ -1,7 +1,12 @@
 /**
- * The pages of walks: which rows a walk has met, and in what order the API showed them. A page holds the numbers of its rows that no
- * page before it has. The pages of a proof are the order in which `serve` shows the rows, until another one has taken its place, and for a day longer
- * (`prune.ts`); of two with the same order the later has the pages.
+ * The pages of walks (`_walk_pages`): which rows a walk has met, and in what order. Each row stands once, on the page that is shown first,
+ * by its number.
+ *
+ * The pages of the last full proof are the order in which `serve` shows the rows. As such a walk ends, its pages are, from the top: rows that
+ * only a glance beside it has met (`addGlanced`), its looks at the head (`addLook`), its pages as it read them (`add`), the held rows
+ * (`addHeld`); `keepOrder` says from when on readers see them. Rows that come after the proof are shown in front of them. Where the proof
+ * before had the same order, the later one keeps the pages, and the earlier points to it (`pages_of`). An order stays until another one
+ * takes its place, and a day longer for who reads the past (`prune.ts`). Pages of walks that prove nothing go as they end, those of a glance with the walk beside it; a renewal has none.
  */
 
 import type { Job } from '../job.ts';
@@ -18,9 +23,9 @@ const PAGES_OF_A_WALK = 2 ** 20;
 const slots = {
   /** Rows that a glance met meanwhile, and the walk did not. */
   glanced: 0,
-  /** The looks at the head behind the end, in the order in which they were read. */
+  /** The looks at the head that a walk takes after its last page, since rows may have come: in the order in which it took them. */
   firstLook: 1,
-  /** The pages that the walk read before. */
+  /** The pages up to its last one, as it read them. */
   firstPage: 1 + MAX_HEAD_PAGES,
   /** Rows that are held. */
   held: PAGES_OF_A_WALK - 1,
@@ -104,12 +109,12 @@ export function openWalkPages(connection: Connection, walkId: number) {
       nextLook += 1;
       return fresh;
     },
-    /** Some rows turned out to be others. */
+    /** Where the key of the list is found (`keys.ts`), some rows turn out to be others. */
     unite(job: string, numbers: Iterable<number>, intoOf: IntoOf): void {
       uniteNumbers(connection, job, intoOf);
-      for (const number of numbers) if (met.has(number)) met.add(intoOf(number));
+      for (const number of numbers) if (met.delete(number)) met.add(intoOf(number));
     },
-    /** The walk begins anew: what a glance beside it has met until now may be gone. */
+    /** The walk restarts at the first page: what a glance beside it has met until now may be gone. */
     clear(job: string): void {
       forgetWalkPages(connection, walkId);
       forgetGlances(connection, job, walkId);
@@ -120,11 +125,12 @@ export function openWalkPages(connection: Connection, walkId: number) {
     /** The numbers of the rows that were met, page by page, in the order in which they are shown. */
     byPage: () =>
       all.all(range).map((page) => (JSON.parse(page.numbers) as number[]).filter((one) => one > 0)),
-    /** Shows rows in front that a glance beside this walk has met and it has not, since they are not absent. */
+    /** Lists in front the rows that a glance beside this walk has met and it has not: they are not absent. */
     addGlanced(job: string): void {
       const numbers = connection
         .prepare<[string, number], number>(
-          `SELECT DISTINCT value FROM _walk_pages, json_each(numbers) WHERE ${OF_GLANCES_BESIDE} AND value > 0`,
+          `SELECT value FROM _walk_pages, json_each(numbers) WHERE ${OF_GLANCES_BESIDE} AND value > 0
+           ORDER BY ${WALK_OF_PAGE} DESC, _walk_pages.id, json_each.key`,
         )
         .pluck()
         .all(job, walkId);
@@ -133,7 +139,7 @@ export function openWalkPages(connection: Connection, walkId: number) {
         numbers.filter((number) => met.add(number)),
       );
     },
-    /** Shows these rows at the end. */
+    /** Lists these rows at the end. */
     addHeld: (numbers: readonly number[]) => write(slots.held, numbers),
   };
 }
@@ -155,6 +161,15 @@ class NumberSet {
     return number < 0
       ? this.#refused.has(number)
       : ((this.#bits[number >> 3] ?? 0) & (1 << (number & 7))) !== 0;
+  }
+
+  /** Returns false where it was not there. */
+  delete(number: number): boolean {
+    if (!this.has(number)) return false;
+    this.#size -= 1;
+    if (number < 0) this.#refused.delete(number);
+    else this.#bits[number >> 3] = (this.#bits[number >> 3] ?? 0) & ~(1 << (number & 7));
+    return true;
   }
 
   /** Returns false where it was there already. */
@@ -210,7 +225,10 @@ function replaceNumbers(connection: Connection, intoOf: IntoOf, ofWalks: string,
   }
 }
 
-/** A refused row is in the table now: walks that met it have met the row. A proof's order stays: the row is shown as one that has come since. */
+/**
+ * A refused row is in the table now: walks that met it have met the row. A proof's order stays: the row is shown in front, as one that has
+ * come since.
+ */
 export function acceptRefused(connection: Connection, refusedId: number, number: number): void {
   const intoOf = (one: number) => (one === -refusedId ? number : one);
   replaceNumbers(connection, intoOf, '(SELECT order_seq FROM walks WHERE id = walk) IS NULL');
@@ -225,10 +243,10 @@ export function forgetGlances(connection: Connection, job: string, walkId: numbe
   connection.prepare<[string, number]>(`DELETE FROM _walk_pages WHERE ${OF_GLANCES_BESIDE}`).run(job, walkId);
 }
 
-/** SQL for the rows of a table that are in none of a walk's pages, and its parameters. */
+/** SQL for the rows of a table that no page of a walk lists, and its parameters. */
 export const absentFrom = (walkId: number) => ({ sql: `number NOT IN (${NUMBERS})`, range: rangeOf(walkId) });
 
-/** What a proof shows: how many rows, and a part of their numbers. */
+/** What the pages of a walk list: how many rows, and a part of their numbers. Ask for those of `pages_of`, where a later proof has them. */
 export function orderReader(connection: Connection) {
   // The sizes of the pages say where a row stands: SQL that sums them up takes five times as long.
   const sizes = connection
@@ -265,7 +283,7 @@ export function orderReader(connection: Connection) {
 
 type Order = { id: number; orderSeq: number; generatedAt: string | null; held: number };
 
-/** The last proof whose pages show the order of the rows. */
+/** The last proof whose pages are an order. */
 const lastOrder = (connection: Connection, job: string) =>
   connection
     .prepare<[string], Order>(
@@ -305,10 +323,10 @@ export function keepOrder(
     return { orderSeq: last.orderSeq, lastNumber };
   // The rows that this walk has removed have taken a `seq` already.
   const removed = walk.deleted > 0 ? walk.lastSeq : null;
-  return { orderSeq: removed ?? createSequence(connection, 'order_seq')(job.name, now), lastNumber };
+  return { orderSeq: removed ?? createSequence(connection, 'reordered_seq')(job.name, now), lastNumber };
 }
 
-/** The numbers that a walk shows, as text. */
+/** The numbers that a walk's pages list, as text. */
 const listOf = (connection: Connection, walkId: number) =>
   connection
     .prepare<[Range], string | null>(
@@ -317,7 +335,7 @@ const listOf = (connection: Connection, walkId: number) =>
     .pluck()
     .get(rangeOf(walkId));
 
-/** Forgets the orders of a dataset whose place another proof has taken by this `seq`. */
+/** Forgets the orders of a dataset whose place another one has taken by this `seq`: that of a day ago. */
 export function pruneOrders(connection: Connection, job: string, until: number): void {
   const superseded = connection
     .prepare<[string, number], { id: number; next: number }>(

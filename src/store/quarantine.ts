@@ -26,7 +26,7 @@ import { acceptRefused } from './pages.ts';
 import { openTable } from './rows.ts';
 import type { quarantine } from './schema.ts';
 import { createSequence } from './sequence.ts';
-import { agesOf, readList } from './shapes.ts';
+import { agesOf, readFindings } from './shapes.ts';
 import { FULL_PROOF } from './sql.ts';
 import { lastWalk } from './walks.ts';
 
@@ -52,8 +52,8 @@ export function openQuarantine(
   const resolve = connection.prepare<[string, string, string]>(
     `UPDATE quarantine SET resolved_at = ? WHERE ${unresolved}`,
   );
-  const find = connection.prepare<[string, string], { walkId: number; body: string }>(
-    `SELECT walk_id AS walkId, body FROM quarantine WHERE ${unresolved}`,
+  const find = connection.prepare<[string, string], { id: number; walkId: number; body: string }>(
+    `SELECT id, walk_id AS walkId, body FROM quarantine WHERE ${unresolved}`,
   );
   // Mostly there is none to look for.
   let hasAny = countUnresolved(connection, job) > 0;
@@ -162,7 +162,7 @@ function retryRows(
   now: string,
   retried: Retried,
 ): void {
-  const { shape } = readList(connection, job.name);
+  const { shape } = readFindings(connection, job.name);
   const save = prepareSave(connection, job, now);
   const resolve = connection.prepare<[string, number]>('UPDATE quarantine SET resolved_at = ? WHERE id = ?');
   const refuse = connection.prepare<[string, number]>('UPDATE quarantine SET problems = ? WHERE id = ?');
@@ -186,7 +186,7 @@ function retryRows(
 
 /** Returns what saves a row as a change of the walk that brought it, whose `last_seq` then leads readers to it. */
 function prepareSave(connection: Connection, job: Job, now: string) {
-  const table = openTable(connection, job, agesOf(readList(connection, job.name)));
+  const table = openTable(connection, job, agesOf(readFindings(connection, job.name)));
   const drift = createDriftLog(connection, job.name);
   const latest = lastWalk(connection, job.name)?.id ?? 0;
   const fields = job.contract ? undefined : watchFields(connection, job, latest, drift);

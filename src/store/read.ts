@@ -17,7 +17,7 @@ export { hasMirror, type Identity, identityOf, mirrorFile } from './identity.ts'
 export { holderNote, livingHolder, syncLock } from './lock.ts';
 export { orderReader } from './pages.ts';
 export { isBeforeRestore } from './sequence.ts';
-export { agesOf, readList } from './shapes.ts';
+export { agesOf, readFindings } from './shapes.ts';
 export {
   type ChangeSource,
   changeSources,

@@ -1,7 +1,7 @@
 /**
- * Rows that a proof did not show: gone, or held. A published snapshot is whole: a row that it lacks is gone. A list whose rows move can
- * hide a row from a verified walk: there two proofs in a row must lack it. Rows of a mass removal are held until the next proof agrees.
- * Beside a row without a readable key, each may be that one: they are held until three proofs in a row lack them.
+ * Rows that a proof lacks: gone, or held. A published snapshot is whole: a row that it lacks is gone. A list whose rows move can hide a
+ * row from a verified walk: there two proofs in a row must lack it. Rows of a mass removal are held until the next proof agrees. Where a
+ * proof met rows without a readable key, any row that it lacks may be one of those: it is held until three proofs in a row lack it.
  */
 
 import type { Job } from '../job.ts';
@@ -17,8 +17,8 @@ type HeldReason = 'unproven' | 'mass' | 'unkeyed';
 export type Proof = {
   walkId: number;
   verdict: 'snapshot' | 'verified';
-  /** Rows that it met, refused ones included. */
-  shown: number;
+  /** Rows that it or a glance beside it met, refused ones included. */
+  met: number;
   /** Whether it met rows without a readable key. */
   hasUnkeyed: boolean;
 };
@@ -27,7 +27,7 @@ export type Proof = {
 const PROOFS_HELD_AS_UNKEYED = 2;
 
 /**
- * Decides about the rows that a proof did not show. Call it in the transaction that ends the walk.
+ * Decides about the rows that a proof lacks. Call it in the transaction that ends the walk.
  * @param takeSeq takes the `seq` under which rows are removed; called if any are.
  * @param endTime tells when the walk ends, ISO 8601 UTC.
  * @returns how many rows were removed, and how many are held now.
@@ -47,7 +47,7 @@ export function retireRows(
       .pluck()
       .get(range) ?? 0;
   const before = lastWalk(connection, job.name, `${FULL_PROOF} AND id < ${proof.walkId}`);
-  const rowsBefore = before?.distinctKeys ?? proof.shown + count('_held_since IS NULL');
+  const rowsBefore = before?.distinctKeys ?? proof.met + count('_held_since IS NULL');
   const reason = reasonToHold(proof, rowsBefore);
   const proofsSinceHeld = `(SELECT count(*) FROM walks WHERE job = '${job.name}' AND ${FULL_PROOF} AND id < ${proof.walkId} AND finished_at >= _held_since)`;
   const isGone =
@@ -76,9 +76,9 @@ export function retireRows(
 }
 
 /** @param before how many rows the last proof met. */
-function reasonToHold({ verdict, shown, hasUnkeyed }: Proof, before: number): HeldReason | null {
+function reasonToHold({ verdict, met, hasUnkeyed }: Proof, before: number): HeldReason | null {
   if (hasUnkeyed) return 'unkeyed';
-  if (isMuchShorter(before, shown)) return 'mass';
+  if (isMuchShorter(before, met)) return 'mass';
   return verdict === 'verified' ? 'unproven' : null;
 }
 

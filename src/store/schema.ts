@@ -7,7 +7,7 @@ import type { DiscoveredShape, FieldType, Problem } from '../validate/checked.ts
 import type { Motion } from '../validate/motion.ts';
 import { PROOF } from './sql.ts';
 
-/** One pass over a dataset: how far it got, its counts, and the evidence for its verdict. */
+/** One walk or glance over a dataset: how far it got, its counts, and the evidence for its verdict. */
 export const walks = sqliteTable(
   'walks',
   {
@@ -17,7 +17,10 @@ export const walks = sqliteTable(
     kind: text({ enum: ['walk', 'glance'] })
       .notNull()
       .default('walk'),
-    /** `running`, `waiting` (it waits), `complete` or `failed`, which goes on while `finished_at` is null. It stays `running` if its process dies. */
+    /**
+     * `running`, `waiting`, `complete` or `failed`. The next run resumes it as long as `finished_at` is null. It stays `running` if its
+     * process dies.
+     */
     status: text({ enum: ['running', 'waiting', 'complete', 'failed'] }).notNull(),
     /**
      * What it proves: `snapshot` (the mirror has the whole published snapshot), `verified` (it missed no row that
@@ -26,7 +29,7 @@ export const walks = sqliteTable(
     verdict: text({ enum: ['snapshot', 'verified', 'union'] }),
     /** When the first page that it has saved was asked for; until then, when it began. What it read is as of then, or later. */
     startedAt: text('started_at').notNull(),
-    /** When it ended, complete or given up. Null while it can still continue. */
+    /** When it ended, complete or not. Null while it can still continue. */
     finishedAt: text('finished_at'),
     /** The offset of the next page to ask for. */
     nextOffset: integer('next_offset').notNull().default(0),
@@ -242,7 +245,7 @@ export const datasets = sqliteTable('_datasets', {
   /** `seq` of its latest change, see `changes`. Null if there was none. */
   lastSeq: integer('last_seq'),
   /** `seq` of its latest order that came without a change of a row. Null if there was none. */
-  orderSeq: integer('order_seq'),
+  reorderedSeq: integer('reordered_seq'),
   /** `seq` from which on its rows have their present keys: who knows older ones begins anew. Null if they never changed. */
   keysSeq: integer('keys_seq'),
   /** Grows with every change of its volatile values, and with every row that is held or no longer is: `seq` tells of neither. */
@@ -268,18 +271,15 @@ export const governor = sqliteTable('_governor', {
   updatedAt: text('updated_at').notNull().default(sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`),
 });
 
-/**
- * What a walk has read, one row a page. The pages of an unfinished walk say which rows it has met, those of a proof in what order the
- * API shows the rows. Pages of walks that prove nothing go as they end, those of a proof a day after another proof took its place.
- */
+/** Which rows a walk has met, and in what order, one row a page (`pages.ts`). */
 export const walkPages = sqliteTable(
   '_walk_pages',
   {
-    /** `walk_id << 20 | place`: the pages of a walk in the order in which their rows are shown. */
+    /** `walk_id << 20 | slot`: the pages of a walk in the order in which their rows are shown. */
     id: integer().primaryKey(),
     /** How many of its numbers are rows of the table. */
     rows: integer().notNull(),
-    /** JSON: the numbers of its rows that no page before it has; a refused row that is not in the table stands as minus its id in `quarantine`. */
+    /** JSON: the numbers of its rows that no page before it lists; a refused row that is not in the table stands as minus its id in `quarantine`. */
     numbers: text().notNull(),
   },
   // With one null among them, no row would ever seem to be gone. Where a migration rebuilds the table, a name in front of the column

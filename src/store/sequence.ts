@@ -13,7 +13,7 @@ import { type Connection, valueIn } from './connection.ts';
  */
 export function createSequence(
   connection: Connection,
-  column: 'last_seq' | 'order_seq' = 'last_seq',
+  column: 'last_seq' | 'reordered_seq' = 'last_seq',
 ): (job: string, now: number) => number {
   const latest = connection.prepare<[], number | null>(lastSeqSql).pluck();
   const keep = connection.prepare<[string, number]>(
@@ -29,7 +29,7 @@ export function createSequence(
 
 /** SQL for the greatest `seq` of a change or order, here or in the mirror before a restore. */
 const lastSeqSql = `SELECT max(seq) FROM (
-  SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS seq FROM _datasets UNION ALL SELECT restored_seq FROM _restores)`;
+  SELECT max(coalesce(last_seq, 0), coalesce(reordered_seq, 0)) AS seq FROM _datasets UNION ALL SELECT restored_seq FROM _restores)`;
 
 export const lastSeqOf = (connection: Connection): number => valueIn(connection, lastSeqSql) ?? 0;
 

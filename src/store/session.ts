@@ -1,9 +1,22 @@
 /**
- * A walk from its opening to its end. What has arrived, a page or a window, is saved in one transaction: page by page drift, rows, refused rows, the numbers
- * of the rows and the call, then the checkpoint behind them. Each page is compared after the one before was written; volatile values
- * and repeated drift wait in memory for the end or a pause, and a kill loses them. The transaction of the last page ends the walk (`endWalk`): the key of a list is found,
- * rows that a proof lacks go or are held, the pages become the order of the rows (`pages.ts`), and the verdict is written. Where
- * no page leads on, it ends without a proof (`endWithGap`) or is given up. A walk that is killed stands before a transaction or behind it.
+ * A walk from its opening to its end. One transaction saves what has arrived, a page or a window. Page by page: its drift and new fields,
+ * its rows, its refused rows, which rows of both kinds the walk had not met (`_walk_pages`; a page that makes the walk restart leaves its
+ * rows, but none of them is met), and the call. Then, once: what was found out about the list (`_datasets`), and the walk's own row, with the
+ * checkpoint and all else that it needs to go on (`Memory`). Where another key of the list was found, all stored rows get theirs anew
+ * (`keys.ts`). The rows of a page are compared with the table as the page before it left it. Aged rows and repeated drift are staged in RAM
+ * until the walk ends, restarts or is paused; a kill loses them.
+ *
+ * A walk ends in one of four ways.
+ * - After its last page, in the transaction of that page (`endWalk`). A walk that has read the list learns its key and its ages. If it is
+ *   also a proof, rows that it lacks go or are held, and its pages become the order of the rows (`pages.ts`); if its pages do not add up,
+ *   it is a `union`. A renewal has the verdict of the proof that it renews, and does nothing else. A glance has no verdict; one that turns
+ *   out to have read the whole list ends as a walk, unless an unfinished walk stands beside it.
+ * - With a gap at its end, where the next page never comes, in a transaction of its own: as a `union`, which learns from what came.
+ * - Given up (`giveUp`), where its pages lead nowhere or break the contract, or its clock was wrong; a glance, also where the next page never
+ *   comes.
+ * - Discarded (`discardWalk` in `walks.ts`), where another run or command takes its place.
+ *
+ * What is kept of an ended walk, `walks.ts` says. A walk that is killed stands before a transaction or after it.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -43,7 +56,7 @@ import { countHeld, heldRows, retireRows } from './retire.ts';
 import { openTable } from './rows.ts';
 import type { WalkRow } from './schema.ts';
 import { createSequence, lastSeqOf } from './sequence.ts';
-import { agesOf, type KnownList, keepList, readList } from './shapes.ts';
+import { agesOf, type Findings, keepFindings, readFindings } from './shapes.ts';
 import { isProof, quoted } from './sql.ts';
 import { type Counts, type PageRow, rowTaker } from './take-rows.ts';
 import { ensureAnalystViews } from './views.ts';
@@ -69,14 +82,14 @@ export type ArrivedPage = {
 /** What was saved: how many of the pages, and whether the walk has ended. */
 export type Saved = { counts: Counts; pages: number; isEnded: boolean };
 
-/** What a walk keeps to go on, beside its pages. */
+/** What a walk needs to go on, beside its pages: its column `memory`, written by each transaction. */
 type Memory = {
   checkpoint: Checkpoint;
   /** The greatest number of a row when the walk began: rows with greater ones were new to the mirror. */
   newAbove: number;
   /** Numbers of rows that were new where rows were read again: each may be an earlier one, changed. */
   newWhereReread: number[];
-  /** Rows that lack the field of the key. */
+  /** Rows that lack the field of the key: they go by their digests. */
   withoutKeyField: number;
   /** Up to where the list was read, and how many of its places showed a row that was new to the mirror. */
   places: { to: number; withNew: number };
@@ -116,24 +129,28 @@ export function openSession(parts: SessionParts): WalkSession {
 
 function createSession(walk: OpenWalk, { connection, hints, now, check }: SessionParts) {
   const { job } = walk;
-  const row: WalkRow = walk.row;
-  const countCalls = callCounter(connection, row);
+  const walkRow: WalkRow = walk.row;
+  const countCalls = callCounter(connection, walkRow);
   const file = connection.name;
   const atomically = connection.transaction((work: () => unknown) => work()).immediate;
   const compared = walkToCompare(connection, job.name);
   const previous = compared && whatItLeaves(connection, job, compared, now());
-  const memory = readMemory(row) ?? newMemory(connection, job, previous);
-  let keptList = readList(connection, job.name);
-  let list = atomically(() => openList(connection, job, hints, memory.checkpoint, now())) as KnownList;
-  const pages = openWalkPages(connection, row.id);
-  const ages = agesOf(list);
+  const memory = readMemory(walkRow) ?? newMemory(connection, job, previous);
+  let keptFindings = readFindings(connection, job.name);
+  let findings = keptFindings;
+  atomically(() => {
+    findings = openFindings(connection, job, findings, hints, memory.checkpoint, now());
+    keepFound();
+  });
+  const pages = openWalkPages(connection, walkRow.id);
+  const ages = agesOf(findings);
   const table = openTable(connection, job, ages);
   const driftLog = createDriftLog(connection, job.name);
-  const fields = job.contract ? undefined : watchFields(connection, job, row.id, driftLog);
+  const fields = job.contract ? undefined : watchFields(connection, job, walkRow.id, driftLog);
   const recordCall = callRecorder(connection);
-  const readTrouble = troubleReader(connection, job.path, row.id, isoTime(now()));
+  const readTrouble = troubleReader(connection, job.path, walkRow.id, isoTime(now()));
   const nextSeq = createSequence(connection);
-  const saveRow = prepareWalkUpdate(connection, savedColumns);
+  const saveWalk = prepareWalkUpdate(connection, savedColumns);
   // Apart, so that a walk that changes nothing does not write the index of `last_seq`.
   const saveSeqs = prepareWalkUpdate(connection, ['firstSeq', 'lastSeq']);
   let failure: { thrown: unknown } | undefined;
@@ -145,23 +162,23 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const takeRows = rowTaker(
     connection,
     job,
-    { id: row.id, sinceComplete: walk.sinceComplete, memory },
-    { table, pages, leftOut: [...ages, ...list.shape.leftOut] },
+    { id: walkRow.id, sinceComplete: walk.sinceComplete, memory },
+    { table, pages, leftOut: [...ages, ...findings.shape.leftOut] },
     { count, takeSeq, changed: (number) => void changed.add(number) },
   );
 
   /** Runs one transaction. After one failure it always throws that error: what is in memory no longer matches the database. */
   function commit<T>(work: () => T): T {
     if (failure) throw failure.thrown;
-    const { lastSeq } = row;
+    const { lastSeq } = walkRow;
     [counts, seqNow] = [noCounts(), undefined];
     try {
       return atomically(() => {
         const result = work();
-        if (row.finishedAt === null) {
-          row.memory = keptMemory(memory);
-          saveRow(row);
-          if (row.lastSeq !== lastSeq) saveSeqs(row);
+        if (walkRow.finishedAt === null) {
+          walkRow.memory = keptMemory(memory);
+          saveWalk(walkRow);
+          if (walkRow.lastSeq !== lastSeq) saveSeqs(walkRow);
         }
         return result;
       }) as T;
@@ -173,23 +190,23 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
 
   function count(what: keyof Counts, times = 1): void {
     counts[what] += times;
-    row[what] += times;
+    walkRow[what] += times;
   }
 
   /**
-   * Takes the `seq` of this transaction with its first change, and another one where a row changes that it has written already: what
-   * stood in between is a version, too.
+   * Takes the `seq` of this transaction with its first change. Where a row changes once more that it has written already, it takes
+   * another: what stood in between is a version, too.
    * @returns it as the time that changed rows get.
    */
   function takeSeq(number?: number): string {
     const isAnother = seqNow === undefined || (number !== undefined && changed.has(number));
     const seq = isAnother ? takeAnotherSeq() : (seqNow as number);
-    row.firstSeq ??= seq;
-    row.lastSeq = seq;
+    walkRow.firstSeq ??= seq;
+    walkRow.lastSeq = seq;
     return isoTime(seq);
   }
 
-  /** Takes the next `seq`: what changes from now on, changes behind it. */
+  /** Takes the next `seq`, for what changes from now on. */
   function takeAnotherSeq(): number {
     changed.clear();
     seqNow = nextSeq(job.name, now());
@@ -204,13 +221,18 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   /** Saves one page, and takes the walk's step. */
   function savePage({ page, offset, digest, call }: ArrivedPage): WalkStep {
     const { checkpoint } = memory;
-    const origin: Origin = { job: job.name, walkId: row.id, requestId: call.requestId, now: isoTime(now()) };
-    if (checkpoint.pages === 0) row.startedAt = call.at;
+    const origin: Origin = {
+      job: job.name,
+      walkId: walkRow.id,
+      requestId: call.requestId,
+      now: isoTime(now()),
+    };
+    if (checkpoint.pages === 0) walkRow.startedAt = call.at;
     if (page.shape) adoptShape(page.shape);
     count('drifted', fields?.note(page.fields, origin) ?? 0);
     for (const { kind, path, detail, times } of page.drifts) note(kind, path, detail, origin, times);
     const isPublished = isOfSameSnapshot(checkpoint, page);
-    const { written: rows, contradicted } = takeRows(page, list.shape, isPublished, origin);
+    const { pageRows: rows, contradicted } = takeRows(page, findings.shape, isPublished, origin);
     for (const key of contradicted) contradictKey(key, origin);
     const facts: PageFacts = {
       ...{ offset, digest, received: page.received },
@@ -220,12 +242,12 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       doubled: rows.map(({ isDoubled }) => isDoubled),
       known: rows.map(({ isKnown }) => isKnown),
     };
-    const step = job.reading === 'response' ? onlyStep : takeStep(checkpoint, facts, previous, row.kind);
+    const step = job.reading === 'response' ? onlyStep : takeStep(checkpoint, facts, previous, walkRow.kind);
     meetRows(step, page, rows, offset);
     recordCall(call);
     memory.checkpoint = step.checkpoint;
-    Object.assign(row, columnsOf(step.checkpoint, row), {
-      apiCalls: row.apiCalls + 1,
+    Object.assign(walkRow, columnsOf(step.checkpoint, walkRow), {
+      apiCalls: walkRow.apiCalls + 1,
       distinctKeys: pages.size,
     });
     return step;
@@ -233,29 +255,29 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
 
   /** What the first page shows of the list: where its rows are, and a key that is believed at once. */
   function adoptShape({ place, key, hasLookedForKey }: DiscoveredShape): void {
-    const { shape } = list;
+    const { shape } = findings;
     const isFirst = hasLookedForKey && !shape.hasLookedForKey;
     if (!isFirst && shape.runsWithoutPlace === 0 && isDeepStrictEqual(shape.place, place)) return;
     const adopted = { ...shape, place, runsWithoutPlace: 0 };
-    list = {
-      ...list,
+    findings = {
+      ...findings,
       shape: isFirst
         ? ensureKeys(connection, job, shape, { ...adopted, key, hasLookedForKey }, ages, takeAnotherSeq)
         : adopted,
     };
   }
 
-  function keepKnown(): void {
-    if (list === keptList) return;
-    keepList(connection, job.name, list);
+  function keepFound(): void {
+    if (findings === keptFindings || isDeepStrictEqual(findings, keptFindings)) return;
+    keepFindings(connection, job.name, findings);
     // Changes of ages are no lines of `<table>_changes`.
-    if (!isDeepStrictEqual(agesOf(list), agesOf(keptList))) ensureAnalystViews(connection, job);
-    keptList = list;
+    if (!isDeepStrictEqual(agesOf(findings), agesOf(keptFindings))) ensureAnalystViews(connection, job);
+    keptFindings = findings;
   }
 
   function contradictKey(key: string, origin: Origin): void {
-    const { shape } = list;
-    list = { ...list, shape: { ...shape, isKeyContradicted: true } };
+    const { shape } = findings;
+    findings = { ...findings, shape: { ...shape, isKeyContradicted: true } };
     const shown = key.slice(0, SHOWN_CHARACTERS).toWellFormed();
     note('contradicted-key', describeKey(shape.key ?? []), `two rows share ${shown}`, origin);
   }
@@ -268,6 +290,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   ) {
     if (metRows === 'clear') {
       pages.clear(job.name);
+      // The next pass compares with what this one has read last.
+      table.writeStaged();
       [memory.newWhereReread, memory.withoutKeyField, memory.places] = [[], 0, { to: 0, withNew: 0 }];
     }
     // No response ever goes, and responses have no order.
@@ -287,9 +311,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
 
   const isNew = ({ number, isDoubled }: PageRow) => number > memory.newAbove && !isDoubled;
 
-  /** Ends the walk, in the transaction of its last page. */
+  /** Ends the walk: in the transaction of its last page or, with a gap, in one of its own. */
   function endWalk({ verdict: found, doubts, gaps, isRenewal }: WalkEnd): void {
-    check();
     // Beside an unfinished walk, a glance that read everything proves nothing: only that walk may hold or remove rows.
     const verdict = walk.isBesideWalk ? null : found;
     // A glance that read everything is a walk.
@@ -298,15 +321,16 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     const proof = isFull && isProof(verdict) ? (verdict as 'snapshot' | 'verified') : undefined;
     table.writeStaged();
     if (isFull) learnOfList(proof !== undefined);
-    if (proof) retire(proof);
-    const order = proof ? keepOrder(connection, job, row, proof, now()) : {};
-    if (isFull) count('drifted', fields?.noteVanished() ?? 0);
+    walkRow.distinctKeys = pages.size;
+    const order = proof ? prove(proof) : {};
+    // What was not read may have them.
+    if (isFull && !gaps) count('drifted', fields?.noteVanished() ?? 0);
     driftLog.flush();
-    if (proof) resolveGone(connection, job.name, row.id, isoTime(now()));
+    if (proof) resolveGone(connection, job.name, walkRow.id, isoTime(now()));
     end({
       ...{ kind, verdict, status: 'complete', errorKind: null },
       error: [gaps, doubts && `the pages do not add up: ${doubts}`].filter(Boolean).join('; ') || null,
-      glanced: kind === 'walk' ? rowsGlanced(connection, row) : 0,
+      glanced: kind === 'walk' ? rowsGlanced(connection, walkRow) : 0,
       ...(isRenewal && compared && { renewalOf: compared.id }),
       ...order,
     });
@@ -314,15 +338,15 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
 
   /** What a whole walk says of the list: which fields are ages and, without a contract, where its rows are, and its key. */
   function learnOfList(isProven: boolean): void {
-    const origin: Origin = { job: job.name, walkId: row.id, requestId: null, now: isoTime(now()) };
-    const { shape } = list;
-    const motions = motionsOfWalk(list.motions, memory.motion);
+    const origin: Origin = { job: job.name, walkId: walkRow.id, requestId: null, now: isoTime(now()) };
+    const { shape } = findings;
+    const motions = motionsOfWalk(findings.motions, memory.motion);
     const agesNow = agesOf({ shape, motions });
     for (const path of agesNow)
       if (!ages.some((age) => age.join('.') === path.join('.')))
         note('moving-field', path.join('.'), 'kept current, makes no version', origin);
-    list = { shape: job.contract ? shape : shapeOfWalk(shape, agesNow, isProven, origin), motions };
-    keepKnown();
+    findings = { shape: job.contract ? shape : shapeOfWalk(shape, agesNow, isProven, origin), motions };
+    keepFound();
   }
 
   function shapeOfWalk(
@@ -332,7 +356,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     origin: Origin,
   ): DiscoveredShape {
     const met = {
-      ...{ walkId: row.id, pages, newAbove: memory.newAbove, withoutKeyField: memory.withoutKeyField },
+      ...{ walkId: walkRow.id, pages, newAbove: memory.newAbove, withoutKeyField: memory.withoutKeyField },
       ...{ newWhereReread: new Set(memory.newWhereReread), places: memory.places, cameIn: cameInOf(memory) },
     };
     const isPlaceProven = shape.isPlaceProven || (isProven && pages.size > 0);
@@ -350,17 +374,18 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     return ensureKeys(connection, job, shape, found, agesNow, takeAnotherSeq, met);
   }
 
-  /** Removes and holds the rows that the proof lacks. Its pages show all that is left then. */
-  function retire(verdict: 'snapshot' | 'verified'): void {
+  /** Removes or holds the rows that the proof lacks, lists the held ones, too, and makes its pages the order of the rows. */
+  function prove(verdict: 'snapshot' | 'verified'): Partial<WalkRow> {
     pages.addGlanced(job.name);
     const proof = {
-      ...{ walkId: row.id, verdict, shown: pages.size },
+      ...{ walkId: walkRow.id, verdict, met: pages.size },
       hasUnkeyed: memory.checkpoint.unkeyed > 0 || memory.withoutKeyField > 0,
     };
     const { deleted, held } = retireRows(connection, job, proof, takeSeq, endTime);
-    row.deleted += deleted;
-    row.held = held;
+    walkRow.deleted += deleted;
+    walkRow.held = held;
     pages.addHeld(heldRows(connection, job));
+    return keepOrder(connection, job, walkRow, verdict, now());
   }
 
   /** When it ends. The last change may be ahead of a clock that stands still or goes back; no two walks end at once. */
@@ -370,12 +395,13 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   }
 
   function end(ending: Partial<WalkRow>): void {
-    row.memory = keptMemory(memory);
-    Object.assign(row, { finishedAt: endTime() }, ending);
-    writeEnd(connection, walk, { ...row, ...ending }, compared);
+    check();
+    walkRow.memory = keptMemory(memory);
+    Object.assign(walkRow, { finishedAt: endTime() }, ending);
+    writeEnd(connection, walk, { ...walkRow, ...ending }, compared);
   }
 
-  /** Gives the walk up: the next run does not resume it, but is compared with what it read. */
+  /** Gives the walk up: the next run begins a new one, which is compared with what this one read. */
   function giveUp(errorKind: FailureKind, error: string): void {
     table.writeStaged();
     driftLog.flush();
@@ -384,10 +410,10 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
 
   return {
     /** The walk's row; changes with every transaction. */
-    row: row as Readonly<WalkRow>,
+    row: walkRow as Readonly<WalkRow>,
     /** What is known of a list without a contract, and what the user says of it. */
     get known(): KnownOfList {
-      return { shape: list.shape, hints };
+      return { shape: findings.shape, hints };
     },
     ages: ages as readonly FieldPath[],
     /** Where the walk goes on. */
@@ -405,7 +431,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
         const result = commit(() => {
           let used = 0;
           for (const one of arrived) {
-            if (row.finishedAt !== null || one.offset !== requestOf(memory.checkpoint).offset) {
+            if (walkRow.finishedAt !== null || one.offset !== requestOf(memory.checkpoint).offset) {
               recordCall(one.call);
               continue;
             }
@@ -416,8 +442,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
             else if (step.end) endWalk(step.end);
           }
           // What a page looked like that breaks the contract is not believed.
-          if (!givenUp) keepKnown();
-          return { counts, pages: used, isEnded: row.finishedAt !== null };
+          if (givenUp?.kind !== 'contract') keepFound();
+          return { counts, pages: used, isEnded: walkRow.finishedAt !== null };
         });
         if (givenUp) throw givenUp;
         return result;
@@ -428,24 +454,21 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       detour(checkpoint: Checkpoint): void {
         commit(() => {
           memory.checkpoint = checkpoint;
-          Object.assign(row, columnsOf(checkpoint, row));
+          Object.assign(walkRow, columnsOf(checkpoint, walkRow));
         });
       },
-      /** Ends the walk behind its last page, without a proof. */
+      /** Ends a walk, no glance, as a `union`, since the next page never comes: what came is kept, nothing is proved. */
       endWithGap: (why: string) => commit(() => endWalk(endWithGap(memory.checkpoint, why))),
       /** Notes that the rows are no longer where they were: missing in two runs in a row, they are looked for elsewhere. */
       missPlace(): void {
         commit(() => {
-          const { shape } = list;
-          list = { ...list, shape: { ...shape, runsWithoutPlace: shape.runsWithoutPlace + 1 } };
-          keepKnown();
+          const { shape } = findings;
+          findings = { ...findings, shape: { ...shape, runsWithoutPlace: shape.runsWithoutPlace + 1 } };
+          keepFound();
         });
       },
       giveUp(errorKind: FailureKind, error: string): void {
-        commit(() => {
-          check();
-          giveUp(errorKind, error);
-        });
+        commit(() => giveUp(errorKind, error));
       },
     }),
     /**
@@ -455,7 +478,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
      */
     pause(thrown: Error, stopped: boolean): Error {
       const lost = failureOf(() => {
-        if (row.finishedAt === null)
+        if (walkRow.finishedAt === null)
           guarded(file, () =>
             commit(() => {
               table.writeStaged();
@@ -515,17 +538,23 @@ function whyItFails({ name }: Job, page: CheckedPage, { checkpoint, end }: WalkS
 }
 
 /** What is known of a list as a walk begins or goes on. Its rows get the key that the user says. */
-function openList(connection: Connection, job: Job, hints: Hints, at: Checkpoint, now: number): KnownList {
-  const before = readList(connection, job.name);
+function openFindings(
+  connection: Connection,
+  job: Job,
+  before: Findings,
+  hints: Hints,
+  at: Checkpoint,
+  now: number,
+): Findings {
   const shape = { ...before.shape, told: hints };
-  const list = { ...before, shape };
-  if (job.contract || job.reading === 'response') return list;
+  const findings = { ...before, shape };
+  if (job.contract || job.reading === 'response') return findings;
   // A place that no proof has confirmed is looked for anew.
   const isKept = shape.isPlaceProven || at.pages > 0;
   const told = hints.key ? { key: hints.key, hasLookedForKey: true } : {};
   const takeSeq = () => createSequence(connection)(job.name, now);
   const wanted = { ...shape, place: isKept ? shape.place : null, ...told };
-  return { ...list, shape: ensureKeys(connection, job, shape, wanted, agesOf(list), takeSeq) };
+  return { ...findings, shape: ensureKeys(connection, job, shape, wanted, agesOf(findings), takeSeq) };
 }
 
 function newMemory(connection: Connection, job: Job, previous: Previous | undefined): Memory {
@@ -604,9 +633,10 @@ function whatItLeaves(connection: Connection, job: Job, last: WalkRow, now: numb
 
 /** How many rows glances have brought since the last complete walk. */
 function rowsGlanced(connection: Connection, { job, id }: WalkRow): number {
-  const before = lastWalk(connection, job, `status = 'complete' AND id < ${id}`)?.id ?? 0;
-  const sum = `SELECT sum(inserted) FROM walks WHERE job = ? AND kind = 'glance' AND id > ? AND id < ?`;
-  return valueIn(connection, sum, job, before, id) ?? 0;
+  const before = lastWalk(connection, job, `status = 'complete' AND id < ${id}`);
+  // A glance beside a walk has the greater id, but ends before it.
+  const sum = `SELECT sum(inserted) FROM walks WHERE job = ? AND kind = 'glance' AND id > ? AND finished_at > ?`;
+  return valueIn(connection, sum, job, before?.id ?? 0, before?.finishedAt ?? '') ?? 0;
 }
 
 function failureOf(work: () => void): Error | undefined {

@@ -4,9 +4,9 @@ import { type DiscoveredShape, type FieldPath, unknownShape } from '../validate/
 import type { Motion } from '../validate/motion.ts';
 import type { Connection } from './connection.ts';
 
-export type KnownList = { shape: DiscoveredShape; motions: readonly Motion[] };
+export type Findings = { shape: DiscoveredShape; motions: readonly Motion[] };
 
-export function readList(connection: Connection, job: string): KnownList {
+export function readFindings(connection: Connection, job: string): Findings {
   const found = connection
     .prepare<[string], { shape: string | null; motions: string }>(
       'SELECT shape, motions FROM _datasets WHERE job = ?',
@@ -18,7 +18,7 @@ export function readList(connection: Connection, job: string): KnownList {
   };
 }
 
-export function keepList(connection: Connection, job: string, { shape, motions }: KnownList): void {
+export function keepFindings(connection: Connection, job: string, { shape, motions }: Findings): void {
   connection
     .prepare<[string, string, string]>(
       `INSERT INTO _datasets (job, shape, motions) VALUES (?, ?, ?)
@@ -28,5 +28,5 @@ export function keepList(connection: Connection, job: string, { shape, motions }
 }
 
 /** The fields that move by themselves and are kept current without a version: those that the user says, else those that were found. */
-export const agesOf = ({ shape, motions }: KnownList): readonly FieldPath[] =>
+export const agesOf = ({ shape, motions }: Findings): readonly FieldPath[] =>
   shape.told.volatile ?? motions.flatMap(({ path, isAge }) => (isAge ? [path] : []));

@@ -17,11 +17,11 @@ import type { Table } from './rows.ts';
 /** What a transaction did. */
 export type Counts = { inserted: number; updated: number; quarantined: number; drifted: number };
 
-/** The transaction that takes the rows in. */
-export type Transaction = {
+/** How the open transaction counts what changes, and dates it. */
+export type Bookkeeping = {
   count(what: keyof Counts): void;
   /**
-   * Takes the `seq` of the transaction with its first change, and another one where a row changes that it has written already.
+   * Takes the `seq` of the transaction with its first change, and another where a row changes once more that it has written already.
    * @returns it as the time that changed rows get.
    */
   takeSeq(number?: number): string;
@@ -50,7 +50,7 @@ type Refused = Extract<CheckedRow, { row?: undefined }>;
 /** What the mirror has under the key of a refused row. */
 type FoundUnderKey = {
   stored?: { number: number; walkId: number; isHeld: 0 | 1 } | undefined;
-  refused?: { walkId: number; body: string } | undefined;
+  refused?: { id: number; walkId: number; body: string } | undefined;
 };
 
 /** The page of a refused row: the numbers of its rows that fit, and the keys of those that were refused before. */
@@ -66,12 +66,12 @@ export function rowTaker(
   job: Job,
   walk: { id: number; sinceComplete: ReadonlySet<number>; memory: WalkMemory },
   { table, pages, leftOut }: { table: Table; pages: WalkPages; leftOut: readonly FieldPath[] },
-  { count, takeSeq, changed }: Transaction,
+  { count, takeSeq, changed }: Bookkeeping,
 ) {
   const matcher = createMatcher(connection, job, table, { twins: walk.memory.twins, hasMet: pages.has });
   const quarantine = openQuarantine(connection, job, leftOut);
 
-  function writeRow({ key, stored }: Match, { values }: Row, isMet: boolean): number {
+  function writeRow({ key, stored }: Match, { values }: Row, cameBefore: boolean): number {
     if (!stored) {
       count('inserted');
       const number = table.insert(key, values, walk.id, takeSeq());
@@ -85,7 +85,7 @@ export function rowTaker(
       table.update(number, values, walk.id, takeSeq(number));
       changed(number);
     } else if (change === 'aged') table.keepCurrent(stored, values);
-    else if (isMet) table.replaceStaged(number, values);
+    else if (cameBefore) table.replaceStaged(number, values);
     return number;
   }
 
@@ -117,7 +117,8 @@ export function rowTaker(
     { isPublished, fitting, refused }: PageOfRefused,
   ): boolean {
     if (stored && fitting.has(stored.number)) return true;
-    if (before?.walkId === walk.id) return (isPublished || refused.has(key)) && before.body !== body;
+    if (before && (refused.has(key) || pages.has(stored?.number ?? -before.id)))
+      return (isPublished || refused.has(key)) && before.body !== body;
     // Without a contract, one that fits is not known by that key alone.
     return stored !== undefined && (isPublished || !job.contract) && pages.has(stored.number);
   }
@@ -137,8 +138,8 @@ export function rowTaker(
     shape: DiscoveredShape,
     isPublished: boolean,
     origin: Origin,
-  ): { written: PageRow[]; contradicted: string[] } => {
-    const written: PageRow[] = [];
+  ): { pageRows: PageRow[]; contradicted: string[] } => {
+    const pageRows: PageRow[] = [];
     const contradicted: string[] = [];
     const texts: [before: string | null, after: string | null][] = [];
     // Of two rows under one key the mirror holds either, so what it had says nothing of how the other moves.
@@ -153,24 +154,24 @@ export function rowTaker(
       if (stored && !isMet && !shared.has(came.key))
         texts.push([stored.unspecified, unspecifiedOf(job, came)]);
       const isDoubled = stored !== undefined && matcher.isOnPage(stored.number);
-      const number = writeRow(match, came, isMet);
+      const number = writeRow(match, came, isMet || isDoubled);
       matcher.wrote(number);
       quarantine.resolve(key, origin.now);
-      written[at] = {
+      pageRows[at] = {
         ...{ key, number, isMet, isDoubled },
         isKnown: stored !== undefined && isOfCompleteWalk(stored),
       };
     });
     const page = {
       isPublished,
-      fitting: new Set(written.map((one) => one?.number)),
+      fitting: new Set(pageRows.map((one) => one?.number)),
       refused: new Set<string>(),
     };
     rows.forEach((one, at) => {
-      if (one.refused) written[at] = keepRefused(one, page, origin);
+      if (one.refused) pageRows[at] = keepRefused(one, page, origin);
     });
     observe(walk.memory.motion, changesOf(texts));
-    return { written, contradicted };
+    return { pageRows, contradicted };
   };
 }
 

@@ -1,4 +1,8 @@
-/** The rows of `walks`: found, begun or resumed, paused, given up and ended. */
+/**
+ * The rows of `walks`: found, begun or resumed, paused and ended. A walk without `finished_at` is unfinished, and the next run resumes it:
+ * it is `running`, `waiting`, or `failed` where an error has paused it. A walk with `finished_at` has ended: `failed` where it was given up
+ * (`session.ts`) or discarded (here), else `complete`, with a gap, too: what it proves, the verdict alone says.
+ */
 
 import { getTableColumns } from 'drizzle-orm';
 import { isoTime } from '../base/clock.ts';
@@ -33,7 +37,7 @@ function lastOf(
     .get(job, kind);
 }
 
-/** What a new walk is compared with: the one that ended last, or the one whose proof that renewed. */
+/** What a new walk is compared with: the one that ended last, or the one whose proof that renewed. A discarded one says nothing. */
 export function walkToCompare(connection: Connection, job: string): WalkRow | undefined {
   const last = lastWalk(connection, job, 'finished_at IS NOT NULL');
   if (!last || last.renewalOf === null) return last;
@@ -66,7 +70,7 @@ export type OpenWalk = {
 };
 
 /**
- * Resumes the job's unfinished walk or glance, or begins one. A walk gives up an unfinished glance, whose pages it reads itself.
+ * Resumes the job's unfinished walk or glance, or begins one. A walk discards an unfinished glance: it reads the head itself.
  * @throws Failure `incomplete` where another process is walking this job.
  */
 export function openWalk(
@@ -77,19 +81,22 @@ export function openWalk(
   now: number,
 ): OpenWalk {
   const lock = lockJob(dir, job, 'is mirroring it already; try again later');
-  try {
+  const open = connection.transaction((): OpenWalk => {
     const unfinished = {
       walk: unfinishedOf(connection, job, 'walk'),
       glance: unfinishedOf(connection, job, 'glance'),
     };
     if (kind === 'walk' && unfinished.glance)
-      giveUpWalk(connection, unfinished.glance, 'a walk has taken its place', now);
+      discardWalk(connection, unfinished.glance, 'a walk has taken its place', now);
     const row = resume(connection, unfinished[kind]) ?? begin(connection, job, kind, now);
     const sinceComplete = readSinceComplete(connection, job).add(row.id);
     const beside = row.kind === 'glance' ? unfinished.walk : undefined;
     // That walk reads what is behind its rows: for the glance they are known.
     if (beside) sinceComplete.delete(beside.id);
     return { job, row, sinceComplete, isBesideWalk: beside !== undefined, lock };
+  }).immediate;
+  try {
+    return open();
   } catch (thrown) {
     lock.release();
     throw thrown;
@@ -104,18 +111,24 @@ function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind
   return last?.finishedAt === null ? last : undefined;
 }
 
-/** Another run or command has taken its place. Unlike a walk that gives itself up (`session.ts`), none is compared with it. */
-function giveUpWalk(connection: Connection, { id }: WalkRow, why: string, now: number): void {
+/**
+ * Ends a walk or glance whose place another run or command takes: its pages and its checkpoint go, so that the next walk is compared with
+ * nothing.
+ */
+function discardWalk(connection: Connection, { id, job, kind }: WalkRow, why: string, now: number): void {
   const ending = { status: 'failed', error: why, errorKind: 'incomplete' } as const;
   updateWalk(connection, id, { ...ending, finishedAt: isoTime(now), ...notWaiting, ...withoutCheckpoint });
-  forgetWalkPages(connection, id);
+  // What a glance beside a walk has met is not absent for that.
+  const isBesideWalk = kind === 'glance' && lastWalk(connection, job)?.finishedAt === null;
+  if (!isBesideWalk) forgetWalkPages(connection, id);
+  if (kind === 'walk') forgetGlances(connection, job, id);
 }
 
-/** Gives up the unfinished walk and glance of a job. */
-export function giveUpUnfinished(connection: Connection, job: Job, why: string, now: number): void {
+/** Discards the unfinished walk and glance of a job. */
+export function discardUnfinished(connection: Connection, job: Job, why: string, now: number): void {
   for (const kind of ['walk', 'glance'] as const) {
     const unfinished = unfinishedOf(connection, job, kind);
-    if (unfinished) giveUpWalk(connection, unfinished, why, now);
+    if (unfinished) discardWalk(connection, unfinished, why, now);
   }
 }
 
@@ -149,8 +162,8 @@ function readSinceComplete(connection: Connection, { name: job }: Job): Set<numb
 const withoutCheckpoint = { memory: '{}' };
 
 /**
- * Writes how a walk has ended. Its row stays, with the checkpoint that the next walk is compared with; its pages, if they are those of a
- * proof. The pages of a glance stay until the unfinished walk beside it has ended, too.
+ * Writes how a walk has ended, unless it is discarded. Its row stays, with the checkpoint that the next walk is compared with; its pages stay where they are the
+ * order of a proof. The pages of a glance stay until the unfinished walk beside it has ended, too.
  * @param before the full walk that this one was compared with; after a renewal the next one is, too.
  */
 export function writeEnd(
@@ -163,7 +176,8 @@ export function writeEnd(
   updateWalk(connection, row.id, { ...ending, ...notWaiting, ...(!isCompared && withoutCheckpoint) });
   if (before && isCompared) updateWalk(connection, before.id, withoutCheckpoint);
   if (isBesideWalk) return;
-  if (!ending.orderSeq) forgetWalkPages(connection, row.id);
+  const isOrder = ending.orderSeq != null;
+  if (!isOrder) forgetWalkPages(connection, row.id);
   forgetGlances(connection, job.name, row.id);
 }
 

@@ -352,7 +352,28 @@ describe('values that a double does not hold', () => {
 });
 
 describe('a signal', () => {
+  const aged = (seconds: number): Step =>
+    upstream(
+      rowsOf(250, (at) => signal({ id: `s-${at}` })).map((row) => ({
+        ...row,
+        quality: { ...(row['quality'] as Row), ageSeconds: seconds },
+      })),
+    );
   runCases([
+    {
+      it: 'has the age that the last snapshot shows, whatever the one before it showed that was replaced meanwhile',
+      job: 'ai-signals',
+      steps: [
+        ...[publishes(0), aged(1), syncs(0), publishes(1), aged(5)],
+        (bench) => {
+          const from = bench.asked.length;
+          bench.state.before = ({ nth }) => {
+            if (nth === from + 2) for (const step of [publishes(2), aged(1)]) step(bench);
+          };
+        },
+        ...[syncs(0), finds('SELECT DISTINCT quality_age_seconds FROM LIST', 1), versions(0)],
+      ],
+    },
     {
       it: 'that names a member twice is refused, as elsewhere',
       job: 'ai-signals',

@@ -3,6 +3,7 @@
 import { describe } from 'vitest';
 import {
   after,
+  answers,
   before,
   envelope,
   finds,
@@ -104,6 +105,15 @@ describe('a key is found over a whole walk', () => {
       ],
     },
     {
+      it: 'and a held row that turns out to be one that came is held no longer',
+      steps: [
+        ...[upstream(pages(15)), syncs(0), upstream(pages(15).toSpliced(4, 1)), syncs(0)],
+        finds('SELECT count(_held_since) FROM LIST', 1),
+        upstream(pages(30, (at) => (at === 4 ? { title: 'changed' } : {}))),
+        ...[syncs(0), keyIs('[["slug"]]'), mirrorsAll, versions(1)],
+      ],
+    },
+    {
       it: 'and a row of another list that has its number is there all the same',
       steps: [
         ...[upstream([...pages(150), { slug: 's3', title: 'another' }]), syncs(0), keyIs(null)],
@@ -115,6 +125,15 @@ describe('a key is found over a whole walk', () => {
         ...[upstream(pages(150, (at) => (at === 4 ? { title: 'changed' } : {}))), syncs(0)],
         ...[after(HOUR_MS), runs('sync meme-signals --no-wait', 0)],
         finds('SELECT count(*), count(_held_since) FROM meme_signals', [350, 0]),
+      ],
+    },
+    {
+      it: 'and a row that turns out to be another one counts once: a list that is half as long is doubted',
+      steps: [
+        ...[publishes(0), upstream([...pages(150), { slug: 's3', title: 'another' }]), syncs(0), keyIs(null)],
+        ...[publishes(1), upstream(pages(80, () => ({ title: 'changed' }))), syncs(0), keyIs('[["slug"]]')],
+        finds('SELECT count(*), count(_held_since) FROM LIST', [150, 70]),
+        finds('SELECT distinct_keys FROM walks', 151, 80),
       ],
     },
     {
@@ -322,6 +341,20 @@ describe('MIRROR_KEY_…', () => {
         ...[upstream(pages(30)), syncs(0), keyIs('[["slug"]]')],
         ...[syncs(0, { settings: { MIRROR_KEY_NEWS: 'title' } }), mirrorsAll, versions(0)],
         finds(`SELECT _key FROM LIST WHERE slug = 's3'`, 'Title 3'),
+      ],
+    },
+    {
+      it: 'is kept with the rows that got it, though nothing came: taken back, both agree',
+      steps: [
+        ...[upstream(pages(30)), syncs(0), answers(() => ({ status: 503 }))],
+        ...[
+          syncs(75, { settings: { MIRROR_KEY_NEWS: 'title' } }),
+          answers(),
+          syncs(0),
+          mirrorsAll,
+          versions(0),
+        ],
+        ...[keyIs('[["title"]]'), finds(`SELECT _key FROM LIST WHERE slug = 's3'`, 'Title 3')],
       ],
     },
     {

@@ -224,6 +224,18 @@ describe('an offset at which the API fails', () => {
       ],
     },
     {
+      it: 'is tried in turn with a glance at the head where the quota has one call for both',
+      settings: { MARKET_API_QUOTA: '1/1h' },
+      steps: [
+        ...[upstream(list(400)), failing],
+        ...[75, 75, 69, 75, 69, 75, 75].flatMap((code) => [after(60 * 60_000), syncs(code)]),
+        ...[
+          asks('0', '99', '198', '0', '198', '0', '198'),
+          finds('SELECT verdict FROM walks WHERE id = 1', 'union'),
+        ],
+      ],
+    },
+    {
       it: 'keeps no glance from the head meanwhile',
       steps: [
         ...[upstream(list(400)), failing, syncs(69), atHead('new'), syncs(69)],

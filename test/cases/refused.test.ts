@@ -114,6 +114,25 @@ describe('a row that does not fit', () => {
   ]);
 });
 
+describe('a refused row that has changed in the snapshot that takes the place of the one being read', () => {
+  runCases([
+    {
+      it: 'is the row that it was, not another one under its key',
+      job: 'ai-signals',
+      steps: [
+        ...[publishes(0), upstream(signals(250)), change(5, { confidence: 'high' })],
+        (bench) => {
+          bench.state.before = ({ nth }) => {
+            if (nth === 2) for (const step of [publishes(1), change(5, { confidence: 'low' })]) step(bench);
+          };
+        },
+        ...[syncs(0), finds('SELECT verdict, restarts FROM walks', ['snapshot', 1])],
+        finds(`SELECT body ->> '$.confidence', times FROM quarantine WHERE resolved_at IS NULL`, ['low', 2]),
+      ],
+    },
+  ]);
+});
+
 describe('a row that lost its key', () => {
   runCases([
     {

@@ -42,7 +42,7 @@ describe('where all is well', () => {
     const { code, stdout, stderr } = await run(['doctor']);
     expect([code, stderr]).toEqual([
       0,
-      'every endpoint is asked once, at most 5 calls; --offline makes none\n',
+      'each endpoint is called once, at most 5 calls; --offline makes none\n',
     ]);
     expect(stdout).toMatch(/^\d+ checks ok, \d skipped \(--all lists them\); next: market-mirror sync\n$/);
     const all = await run(['doctor', '--offline', '--all']);

@@ -129,7 +129,7 @@ describe('whoever goes on from a seq after a restore', () => {
       clock.advance(ms);
       await put(bench);
       expect(exportSince(bench, backedUp)).toBe(0);
-      expect(exportSince(bench, lastSeq(backup, 'order_seq') + 1)).toBe('usage');
+      expect(exportSince(bench, lastSeq(backup, 'reordered_seq') + 1)).toBe('usage');
       expect(exportSince(bench, latest)).toBe('usage');
       await sync('ai-signals');
       expect(lastSeq(file)).toBeGreaterThan(latest);

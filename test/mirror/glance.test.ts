@@ -131,6 +131,18 @@ describe('a glance that is interrupted', () => {
     expect(missingKeys(bench, job)).toEqual([]);
   });
 
+  it('by an offset that the API refuses is given up, and the next one reads what it had yet to read', async () => {
+    const bench = await setupKnown();
+    edit(bench, insert(0, 240));
+    bench.model.faults = [when({ offset: 99 }, faults.status(400))];
+    await expect(bench.glance(job)).rejects.toMatchObject({ kind: 'unreachable' });
+    expect(walksOf(bench)).toMatchObject([{}, { kind: 'glance', status: 'failed', verdict: null }]);
+    expect(freshness(bench)).toMatchObject([{ verdict: 'verified', status: 'complete', last_error: null }]);
+    bench.model.faults = [];
+    expect(await bench.glance(job)).toMatchObject({ id: 3, inserted: 240 - 100 });
+    expect(missingKeys(bench, job)).toEqual([]);
+  });
+
   it.each([
     ['an error', faults.status(500), { kind: 'unreachable' }],
     ['a page that breaks the contract', faults.members({ rows: 'none' }), { kind: 'contract' }],

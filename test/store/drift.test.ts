@@ -67,6 +67,15 @@ describe('a field of a dataset whose shape is not specified', () => {
     expect(driftsOf(bench)).toEqual([]);
   });
 
+  it('has not vanished with rows that a walk could not read', async () => {
+    const bench = await setup({ rows: 350 });
+    change(349, { rare: 1 })(bench.upstream('news'));
+    await bench.mirror('news');
+    bench.model.faults = [when({ offset: 99 }, faults.status(400))];
+    expect(await bench.mirror('news')).toMatchObject({ id: 2, verdict: 'union' });
+    expect(driftsOf(bench)).toEqual([]);
+  });
+
   it('has not vanished because a glance beside the walk met it last', async () => {
     const bench = await setup({ rows: 350 });
     change(150, { rare: 1 })(bench.upstream('news'));

@@ -1,13 +1,13 @@
 /** Attacks on the database and the disk that it is on. */
 
 import assert from 'node:assert/strict';
-import { copyFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitCodes } from '../../../src/base/errors.ts';
+import type { Restored } from '../../../src/commands/restore.ts';
 import { Database } from '../../../src/store/sqlite.ts';
 import type { Attack, End } from '../attacks.ts';
-import type { World } from '../world.ts';
 
 const lock = (name: string, about: string, lasts: Attack['lasts']): Attack => ({
   name,
@@ -30,7 +30,6 @@ export const fileAttacks: readonly Attack[] = [
     },
   },
   lock('write-lock', 'another program holds the write lock of the database', [1_000, 8_000]),
-  lock('write-lock-45s', 'the same for 45 seconds', [45_000, 45_000]),
   {
     name: 'long-read',
     about: 'a reader keeps a transaction open, so that the write-ahead log cannot be emptied',
@@ -45,30 +44,29 @@ export const fileAttacks: readonly Attack[] = [
   },
   {
     name: 'restore',
-    about: 'a backup made beside the daemon is put in place of the database, and gone on with',
+    about: 'a backup made beside the daemon is put in place of the database by `restore`, and gone on with',
     lasts: [2_000, 4_000],
     kills: false,
-    async begin(world, _random, consumer) {
-      const backup = join(world.scratch, 'backup.db');
-      const { code, stderr } = await world.cli('backup', backup, '--force');
-      assert.ok(code === exitCodes.done, `a backup beside the daemon is made: ${stderr.slice(-300)}`);
+    async begin({ scratch, cli, daemon, serve }) {
+      const folder = join(scratch, 'backup');
+      mkdirSync(folder);
+      const backup = join(folder, 'mirror.db');
+      const run = async (...args: string[]) => {
+        const { code, stdout, stderr } = await cli(...args);
+        assert.ok(code === exitCodes.done, `${args[0]} ended with ${code}: ${stderr.slice(-300)}`);
+        return stdout;
+      };
+      await run('backup', backup);
       // What comes until then is lost with the database, and comes again.
       await delay(2_000);
-      await world.daemon.end();
-      for (const file of databaseFiles(world)) rmSync(join(world.mirrorDir, file));
-      copyFileSync(backup, world.database);
-      rmSync(backup);
-      consumer.startOver();
-      world.daemon.start();
+      await Promise.all([daemon.end(), serve.end()]);
+      const { kept } = JSON.parse(await run('restore', backup, '--json')) as Restored;
+      if (kept) rmSync(kept, { recursive: true });
+      rmSync(folder, { recursive: true });
+      daemon.start();
+      serve.start();
       return () => undefined;
     },
-  },
-  {
-    name: 'file-gone',
-    about: 'the database is moved away under the daemon, which has to notice, and comes back',
-    lasts: [0, 0],
-    kills: false,
-    begin: takeAway,
   },
 ];
 
@@ -82,27 +80,4 @@ async function holdLock(file: string): Promise<End> {
       if (tries > 2_000) throw thrown;
       await delay(5);
     }
-}
-
-const databaseFiles = ({ mirrorDir }: World) =>
-  readdirSync(mirrorDir).filter((name) => /^mirror\.db(-wal|-shm)?$/.test(name));
-
-async function takeAway(world: World): Promise<End> {
-  const { daemon, mirrorDir } = world;
-  await daemon.walked(10_000);
-  const pid = daemon.pid();
-  const before = daemon.ends.get(`exit ${exitCodes.disk}`) ?? 0;
-  const taken = databaseFiles(world);
-  for (const file of taken) renameSync(join(mirrorDir, file), join(mirrorDir, `${file}.away`));
-  for (let waited = 0; waited < 20_000 && daemon.pid() === pid; waited += 50) await delay(50);
-  const noticed = (daemon.ends.get(`exit ${exitCodes.disk}`) ?? 0) > before;
-  // A service manager would not start it again.
-  await daemon.end();
-  const made = databaseFiles(world);
-  for (const file of taken) renameSync(join(mirrorDir, `${file}.away`), join(mirrorDir, file));
-  daemon.start();
-  return () => {
-    assert.ok(noticed, 'a daemon whose database is gone ends with 74');
-    assert.ok(made.length === 0, `nothing is made in place of a database that is gone, but ${made}`);
-  };
 }

@@ -15,8 +15,8 @@ const FULL_WALKS = "SELECT count(*) AS walks FROM walks WHERE job = 'news' AND v
 export const processAttacks: readonly Attack[] = [
   {
     name: 'kill',
-    about: 'kill -9 of daemon, Redis, or both, and nothing else',
-    lasts: [5_000, 10_000],
+    about: 'kill -9 of daemon, Redis, both, or `serve`, and nothing else',
+    lasts: [2_000, 6_000],
     kills: true,
     begin: async () => () => undefined,
   },
@@ -40,58 +40,6 @@ export const processAttacks: readonly Attack[] = [
       const pid = daemon.redisPid();
       signal(pid, 'SIGSTOP');
       return () => void signal(pid, 'SIGCONT');
-    },
-  },
-  {
-    name: 'pause-redis-60s',
-    about: 'the same for a minute, with the daemon alive',
-    lasts: [60_000, 60_000],
-    kills: false,
-    async begin({ daemon }) {
-      const pid = daemon.redisPid();
-      assert.ok(signal(pid, 'SIGSTOP'), 'the daemon runs a Redis');
-      return () => void signal(pid, 'SIGCONT');
-    },
-  },
-  {
-    name: 'end',
-    about: 'SIGTERM: the daemon ends well, within 10 seconds',
-    lasts: [0, 0],
-    kills: false,
-    async begin({ daemon }) {
-      await daemon.walked(10_000);
-      const began = performance.now();
-      const code = await daemon.end();
-      daemon.start();
-      assert.ok(code === exitCodes.done, `SIGTERM ends the daemon with 0, not ${code}`);
-      assert.ok(performance.now() - began < 10_000, 'SIGTERM ends the daemon within 10 seconds');
-      return () => undefined;
-    },
-  },
-  {
-    name: 'abort',
-    about: 'SIGABRT, which would dump core: forbidden by ulimit, so that no file holds the key',
-    lasts: [500, 1_500],
-    kills: false,
-    async begin({ daemon, work }) {
-      await daemon.walked(10_000);
-      daemon.kill('SIGABRT');
-      return () => {
-        const dumped = readdirSync(work).filter((name) => name.startsWith('core'));
-        assert.ok(dumped.length === 0, `no core is dumped, but ${dumped}`);
-      };
-    },
-  },
-  {
-    name: 'second-daemon',
-    about: 'another `start` on the same folder',
-    lasts: [0, 0],
-    kills: false,
-    async begin({ daemon, cli }) {
-      await daemon.walked(10_000);
-      const { code } = await cli('start');
-      assert.ok(code === exitCodes.incomplete, `a second daemon ends with 75, not ${code}`);
-      return () => undefined;
     },
   },
   {
@@ -191,17 +139,11 @@ function sweep(before: ReadonlySet<string>): void {
     rmSync(join('/dev/shm', name), { force: true });
 }
 
-const answers = (
-  name: string,
-  about: string,
-  faults: string,
-  lasts: Attack['lasts'],
-  kills = true,
-): Attack => ({
+const answers = (name: string, about: string, faults: string, lasts: Attack['lasts']): Attack => ({
   name,
   about,
   lasts,
-  kills,
+  kills: true,
   async begin({ upstream }) {
     await upstream.faults(faults);
     return () => upstream.faults('');
@@ -216,16 +158,11 @@ export const apiAttacks: readonly Attack[] = [
     [2_000, 6_000],
   ),
   answers('slow-answers', 'every answer takes half a second', 'slow(500ms)', [3_000, 6_000]),
-  // Longer than the minute after which a call is given up.
-  answers('drip', 'bodies that come a kilobyte a second', 'drip(1s)', [65_000, 70_000], false),
   {
     name: 'pause-api',
-    about: 'SIGSTOP of the API: connections open, no answer',
+    about: 'the API takes connections, and answers none',
     lasts: [1_000, 6_000],
     kills: true,
-    async begin({ upstream }) {
-      signal(upstream.pid, 'SIGSTOP');
-      return () => void signal(upstream.pid, 'SIGCONT');
-    },
+    begin: async ({ upstream }) => upstream.pause(),
   },
 ];

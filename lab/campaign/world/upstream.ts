@@ -1,16 +1,21 @@
-/** The API as the campaign knows it: a process to give orders to, and a journal of all that it ever showed. */
+/** The model API, edited all the time, and a journal of all that it ever showed. */
 
 import { createHash } from 'node:crypto';
-import type { Row } from '../../../model-api/index.ts';
+import {
+  type Dataset,
+  liveEdit,
+  parseFaults,
+  type Row,
+  sampleKey,
+  seededRandom,
+  startModelApi,
+} from '../../../model-api/index.ts';
 import type { Job } from '../../../src/job.ts';
 import { datasetOf } from '../../../test/helpers/mirror-bench.ts';
 import { mirroredForm, upstreamForm } from '../../../test/helpers/truth.ts';
-import { startOrdered } from './processes.ts';
 
 /** `row` is null where it goes; `at` in epoch milliseconds. */
 export type Edit = { job: string; at: number; key: string; row: Row | null };
-/** `faults` as `model-api --faults` takes them. */
-export type Order = { edit: boolean; faults: string };
 
 /** A row in the columns of its table, digested: two rows are alike where these are. */
 export type Form = string;
@@ -18,42 +23,87 @@ export type Forms = ReadonlyMap<string, Form>;
 
 export type Upstream = Awaited<ReturnType<typeof startUpstream>>;
 
-/** @param mark the file that values try to create, by any shell that they reach. */
-export async function startUpstream(
-  jobs: readonly Job[],
-  { key, mark, seed }: { key: string; mark: string; seed: number },
-) {
-  const lists = jobs.filter(({ name }) => name in datasetOf);
-  const journal = createJournal(lists);
+const EDITS_EVERY_MS = 40;
+const ROWS = { aiSignals: 230, news: 130, smartWallets: 60, memeSignals: 30 };
+
+export async function startUpstream(jobs: readonly Job[], { key, seed }: { key: string; seed: number }) {
+  const random = seededRandom(seed);
+  const model = await startModelApi({
+    rows: ROWS,
+    seed,
+    epoch: Date.now(),
+    keys: [{ ...sampleKey, key }],
+    keepCalls: 1_000,
+  });
+  const lists = jobs.flatMap((job) => {
+    const name = datasetOf[job.name];
+    return name ? [{ job, dataset: model.data[name] }] : [];
+  });
+  const journal = createJournal(lists.map(({ job }) => job));
   let edits = 0;
-  const api = await startOrdered<string, Order, Edit>(
-    'upstream-process.ts',
-    [key, mark, String(seed)],
-    (edit) => {
-      edits += 1;
-      journal.hear(edit);
-    },
-  );
-  let now: Order = { edit: true, faults: '' };
-  const order = async (wanted: Partial<Order>) => {
-    now = { ...now, ...wanted };
-    await api.order(now);
+  let latest = Date.now();
+  const note = (edit: Edit) => {
+    edits += 1;
+    journal.hear(edit);
   };
+  const noteRow = ({ name }: Job, { idField }: Dataset, row: Row) =>
+    note({ job: name, at: Date.now(), key: String(row[idField]), row });
+
+  function edit(): void {
+    const { job, dataset } = lists[Math.floor(random() * lists.length)] ?? noList();
+    // No two states of a list bear the same time.
+    latest = Math.max(Date.now(), latest + 1);
+    const before = new Map(dataset.rows.map((row) => [row[dataset.idField], row]));
+    liveEdit(dataset, random, latest);
+    if (dataset.generatedAt !== undefined) dataset.generatedAt = new Date(latest).toISOString();
+    for (const row of dataset.rows) {
+      const id = row[dataset.idField];
+      if (before.get(id) !== row) noteRow(job, dataset, row);
+      before.delete(id);
+    }
+    for (const gone of before.keys()) note({ job: job.name, at: latest, key: String(gone), row: null });
+  }
+
+  for (const { job, dataset } of lists) {
+    for (const row of dataset.rows) noteRow(job, dataset, row);
+  }
+  let editing = setInterval(edit, EDITS_EVERY_MS);
   return {
-    url: api.ready,
-    pid: api.pid,
+    url: model.url,
     /** The jobs that mirror its lists. */
-    lists,
-    /** Stops the edits; resolves when all are in the journal. */
-    rest: () => order({ edit: false }),
-    edit: () => order({ edit: true }),
-    faults: (faults: string) => order({ faults }),
+    lists: lists.map(({ job }) => job),
     journal,
-    /** Resolves when the journal has all edits that were made until now. */
-    heard: () => order({}),
+    rest: () => clearInterval(editing),
+    edit() {
+      clearInterval(editing);
+      editing = setInterval(edit, EDITS_EVERY_MS);
+    },
+    /** @param faults as `model-api --faults` takes them. */
+    faults(faults: string) {
+      model.faults = parseFaults(faults);
+    },
+    /** Connections stay open, but no call is answered. @returns what answers them again. */
+    pause(): () => void {
+      let goOn = () => {};
+      const paused = new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      model.beforeAnswer = () => paused;
+      return () => {
+        model.beforeAnswer = undefined;
+        goOn();
+      };
+    },
     edits: () => edits,
-    close: api.close,
+    async close() {
+      clearInterval(editing);
+      await model.close();
+    },
   };
+}
+
+function noList(): never {
+  throw new Error('there is no list');
 }
 
 export type Journal = ReturnType<typeof createJournal>;
@@ -110,7 +160,7 @@ export function createJournal(lists: readonly Job[]) {
 /** The form of a row that the mirror shows, whatever way it was read. */
 export const formOf = (job: Job, row: Record<string, unknown>): Form => digest(mirroredForm(job, row));
 
-function digest(columns: Record<string, unknown>): Form {
+export function digest(columns: Record<string, unknown>): Form {
   const entries = Object.entries(columns).sort(([one], [other]) => (one < other ? -1 : 1));
   return createHash('sha1').update(JSON.stringify(entries)).digest('base64');
 }

@@ -2,7 +2,7 @@
 
 import { DAY_MS, isoTime } from '../../base/clock.ts';
 import type { Dataset } from '../../job/list.ts';
-import { agesOf, type Connection, quoted, readList } from '../../store/read.ts';
+import { agesOf, type Connection, quoted, readFindings } from '../../store/read.ts';
 import { type DriftKind, describeKey, type FieldPath } from '../../validate/checked.ts';
 import { isRestless } from '../../validate/motion.ts';
 
@@ -39,8 +39,8 @@ export function readNotes(
   lastWalkAt: string | null,
   now: number,
 ): ListNotes {
-  const list = readList(connection, job);
-  const { shape, motions } = list;
+  const findings = readFindings(connection, job);
+  const { shape, motions } = findings;
   const { told } = shape;
   const notes = connection
     .prepare<[string], Note>(
@@ -64,7 +64,7 @@ export function readNotes(
     newKey: before && !told.key ? { key, before, why: ofKey(before)?.detail ?? null } : null,
     doubtedKey: isDoubted && key ? { key, isTold: told.key !== undefined, why: doubted.detail } : null,
     movedRows: moved && !told.place ? { before: moved.path, now: moved.detail } : null,
-    ages: told.volatile ? [] : agesOf(list).map(nameOf),
+    ages: told.volatile ? [] : agesOf(findings).map(nameOf),
     restless:
       restless.length === 0
         ? null

@@ -92,7 +92,8 @@ function ownTables(connection: Connection, job: string): Record<'walks' | 'field
 
 /** What only the program reads. */
 const forTheProgram: ReadonlySet<string> = new Set([
-  ...['memory', 'shape', 'motions', 'order_seq', 'pages_of', 'last_number', 'orders_from'],
+  ...['memory', 'shape', 'motions', 'reordered_seq', 'orders_from'],
+  ...['order_seq', 'pages_of', 'last_number'],
 ]);
 
 type MadeTable = {

@@ -101,10 +101,10 @@ export function refusePosition(
   connection: Connection,
   datasets: readonly Pick<FeedDataset, 'name'>[],
   states: readonly DatasetState[],
-  { seq, key }: Position,
+  { seq, dataset: ofInserts, key }: Position,
 ): void {
-  // A position within a commit needs the rest of that commit, too.
-  const from = key === null ? seq : seq - 1;
+  // A position within a commit needs the rest of that commit, too. One among the inserts needs only what follows their `seq`.
+  const from = key === null || ofInserts !== null ? seq : seq - 1;
   for (const [at, dataset] of datasets.entries()) {
     const gap = gapAfter(connection, dataset, from);
     if (gap) throw gone(lost[gap](states[at]?.historyFrom ?? ''));
