@@ -1,13 +1,11 @@
 /** What `npm run build` makes of the sources: few files, and one of each module, for whoever imports it. */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { transformSync } from 'esbuild';
 import { expect, test } from 'vitest';
 import { built } from './helpers/built.ts';
-import { copyProject } from './helpers/project-copy.ts';
 
 const dist = dirname(dirname(fileURLToPath(built('src/cli.js'))));
 const filesIn = (folder: string, ending: string) =>
@@ -49,34 +47,6 @@ test('the licences of what is put into the program go with it', () => {
     'undici',
     'zod',
   ]);
-});
-
-test('a job that was compiled elsewhere is put beside those that were built', async () => {
-  const [, source = ''] =
-    /Write `jobs\/funding-rates\.ts`:\n\n```ts\n(.*?)```/s.exec(readFileSync('CONTRIBUTING.md', 'utf8')) ??
-    [];
-  const project = copyProject('dist');
-  const { code } = transformSync(source.replace('../src/job.ts', '../src/job.js'), { loader: 'ts' });
-  writeFileSync(join(project.folder, 'dist/jobs/funding-rates.js'), code);
-  const run = (file: string, ...args: string[]) => project.run(process.execPath, join('dist', file), ...args);
-
-  const asked = await run('src/cli.js', 'sync', 'nothing');
-  expect([asked.code, asked.stderr]).toEqual([64, expect.stringContaining(' funding-rates,')]);
-  const list = join(project.folder, 'dist/jobs.json');
-  rmSync(list);
-  expect((await run('src/job/write-list.js')).stderr).toBe('');
-  expect(JSON.parse(readFileSync(list, 'utf8'))).toContainEqual(
-    expect.objectContaining({
-      name: 'funding-rates',
-      schemas: expect.objectContaining({
-        row: expect.objectContaining({
-          properties: expect.objectContaining({
-            rate: expect.objectContaining({ description: 'per eight hours' }),
-          }),
-        }),
-      }),
-    }),
-  );
 });
 
 test('where a bug was is told by the lines of the sources', () => {

@@ -27,44 +27,42 @@ async function setupAhead() {
   return { ...bench, status };
 }
 
-describe('after a clock that was ahead was corrected, nothing claims to be fresh:', () => {
-  it('status ends with 75 and names the clock, --max-age refuses, receipts give no time, until a walk mends it', async () => {
-    const { cwd, run, sync, status } = await setupAhead();
-    const { code, stdout } = await run(['status']);
-    expect(code).toBe(75);
-    // Once, though the times differ.
-    expect(stdout.match(/^[✗!→ ].*clock.*$/gm)).toEqual([
-      expect.stringMatching(
-        /^✗ ai-signals, meme-signals, news, smart-wallets, usage: the clock was ahead at the last walk \(complete as of 2026-11-24 12/,
-      ),
-      '  → keep the clock by NTP, such as timedatectl set-ntp true; then run market-mirror sync',
-    ]);
-    expect(stdout).toMatch(/news +5 +unknown +– +verified/);
-    const { problems, datasets } = await status();
-    expect(new Set(problems.map(({ code }) => code))).toEqual(new Set(['clock-ahead']));
-    expect(problems).toHaveLength(5);
-    for (const dataset of datasets) expect(dataset).toMatchObject({ ageSeconds: null, fresh: false });
+it('after a clock that was ahead was corrected, nothing claims to be fresh: status ends with 75 and names the clock, --max-age refuses, receipts give no time, until a walk mends it', async () => {
+  const { cwd, run, sync, status } = await setupAhead();
+  const { code, stdout } = await run(['status']);
+  expect(code).toBe(75);
+  // Once, though the times differ.
+  expect(stdout.match(/^[✗!→ ].*clock.*$/gm)).toEqual([
+    expect.stringMatching(
+      /^✗ ai-signals, meme-signals, news, smart-wallets, usage: the clock was ahead at the last walk \(complete as of 2026-11-24 12/,
+    ),
+    '  → keep the clock by NTP, such as timedatectl set-ntp true; then run market-mirror sync',
+  ]);
+  expect(stdout).toMatch(/news +5 +unknown +– +verified/);
+  const { problems, datasets } = await status();
+  expect(new Set(problems.map(({ code }) => code))).toEqual(new Set(['clock-ahead']));
+  expect(problems).toHaveLength(5);
+  for (const dataset of datasets) expect(dataset).toMatchObject({ ageSeconds: null, fresh: false });
 
-    const sql = 'SELECT count(*) AS n FROM news';
-    const refused = await run(['query', '--max-age', '30d', sql]);
-    expect(refused).toMatchObject({ code: 75, stdout: '' });
-    expect(refused.stderr).toContain('older than 30d: news: the clock was ahead at the last walk');
-    expect((await run(['export', '--max-age', '30d', 'news'])).code).toBe(75);
-    const answered = await run(['query', sql]);
-    expect(answered.code).toBe(0);
-    expect(answered.stderr).toContain('note: news: the clock was ahead at the last walk');
+  const sql = 'SELECT count(*) AS n FROM news';
+  const refused = await run(['query', '--max-age', '30d', sql]);
+  expect(refused).toMatchObject({ code: 75, stdout: '' });
+  expect(refused.stderr).toContain('older than 30d: news: the clock was ahead at the last walk');
+  expect((await run(['export', '--max-age', '30d', 'news'])).code).toBe(75);
+  const answered = await run(['query', sql]);
+  expect(answered.code).toBe(0);
+  expect(answered.stderr).toContain('note: news: the clock was ahead at the last walk');
 
-    await run(['export', 'news', '-o', join(cwd, 'news.csv')]);
-    const receipt = JSON.parse(readFileSync(join(cwd, 'news.csv.meta.json'), 'utf8')) as Receipt;
-    const proof = expect.objectContaining({ startedAt: expect.stringMatching(/^2026-11-24/) });
-    expect(receipt.sources).toMatchObject([{ job: 'news', completeAsOf: null, proof }]);
-    const backup = await run(['backup', join(cwd, 'copy.db'), '--json']);
-    const copied = (JSON.parse(backup.stdout) as BackupReceipt).datasets;
-    expect(copied.map(({ completeAsOf }) => completeAsOf)).toEqual([null, null, null, null, null]);
+  await run(['export', 'news', '-o', join(cwd, 'news.csv')]);
+  const receipt = JSON.parse(readFileSync(join(cwd, 'news.csv.meta.json'), 'utf8')) as Receipt;
+  const proof = expect.objectContaining({ startedAt: expect.stringMatching(/^2026-11-24/) });
+  expect(receipt.sources).toMatchObject([{ job: 'news', completeAsOf: null, proof }]);
+  const backup = await run(['backup', join(cwd, 'copy.db'), '--json']);
+  const copied = (JSON.parse(backup.stdout) as BackupReceipt).datasets;
+  expect(copied.map(({ completeAsOf }) => completeAsOf)).toEqual([null, null, null, null, null]);
 
-    expect((await sync()).code).toBe(0);
-    expect(await status()).toMatchObject({ exitCode: 0, problems: [] });
-  });
+  expect((await sync()).code).toBe(0);
+  expect(await status()).toMatchObject({ exitCode: 0, problems: [] });
 });
 
 it.each([

@@ -31,15 +31,6 @@ describe('the unit', () => {
     expect(environment.get('MARKET_API_KEY_FILE')).toBe(`%d/${credential.split(':')[0]}`);
   });
 
-  test('shows how the service is handed a certificate', () => {
-    const { Service: shown = {} } = unitOf(read('market-mirror.service').replaceAll(/^#(?=[A-Z]\w+=)/gm, ''));
-    const given = new Map(shown['Environment']?.map((line) => line.split('=', 2) as [string, string]));
-    expect(settings).toEqual(expect.arrayContaining([...given.keys()]));
-    const credentials = shown['LoadCredential']?.map((line) => `%d/${line.split(':')[0]}`);
-    const files = ['MIRROR_SERVE_TLS_CERT', 'MIRROR_SERVE_TLS_KEY'].map((name) => given.get(name));
-    expect(credentials).toEqual(expect.arrayContaining(files));
-  });
-
   test('keeps the mirror in its own folder, which it may write to as its only one', () => {
     expect(environment.get('MIRROR_DIR')).toBe(`%S/${Service['StateDirectory']}`);
     expect(Service).toMatchObject({
@@ -76,17 +67,6 @@ describe('the composition', () => {
     expect(Object.keys(secrets)).toEqual([key]);
     expect(environment['REDIS_URL']).toMatch(/^redis:\/\/redis:6379\b/);
     expect(existsSync(join('deploy', build.context, build.dockerfile))).toBe(true);
-  });
-
-  test('shows how the service is handed a certificate', () => {
-    const shown = parse(
-      read('compose.yaml').replaceAll(/^( *)# (?=[\w.-]+:| {2}file| {2}- |- )/gm, '$1'),
-    ) as Composition;
-    const { environment = {}, secrets: given = [] } = shown.services.mirror;
-    expect(settings).toEqual(expect.arrayContaining(Object.keys(environment)));
-    expect(Object.keys(shown.secrets)).toEqual(given);
-    for (const name of ['MIRROR_SERVE_TLS_CERT', 'MIRROR_SERVE_TLS_KEY'])
-      expect(given.map((secret) => `/run/secrets/${secret}`)).toContain(environment[name]);
   });
 
   test('brings a Redis that evicts nothing, and keeps nothing that could be lost', () => {

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readDotEnv } from '../src/config/dot-env.ts';
 import { allSettings } from '../src/config/settings.ts';
-import { runCli } from './helpers/cli.ts';
 import { temporaryFolder } from './helpers/folder.ts';
 
 function fileWith(text: string, mode = 0o600): string {
@@ -50,14 +49,6 @@ describe('in another encoding than UTF-8 it is refused, and told in which', () =
     ['letters beyond ASCII', 'LOG_LEVEL=info # Ключ №\n'],
   ])('but not %s', (_, written) => {
     expect(() => readDotEnv(fileWith(written))).not.toThrow();
-  });
-
-  test('by the program, in one line: 78', async () => {
-    const cwd = temporaryFolder();
-    writeFileSync(join(cwd, '.env'), little(`\uFEFF${text}`), { mode: 0o600 });
-    const { code, stdout, stderr } = await runCli(['sync'], {}, cwd);
-    expect([code, stdout]).toEqual([78, '']);
-    expect(stderr).toMatch(/^market-mirror: \.env is written in UTF-16 \(little-endian\): .+\n$/);
   });
 });
 

@@ -28,8 +28,6 @@ afterAll(async () => {
 
 const versioned = ['_key', '_first_seen_at', '_changed_at', '_walk_id'];
 const bookkeeping = [...versioned, '_held_since', '_held_reason'];
-const validity = ['_valid_from', '_valid_to', '_ended_by'];
-
 test('the files of jobs/ are the jobs, each in a place of its own', () => {
   const files = readdirSync(new URL('../jobs', import.meta.url)).map((file) => file.replace('.ts', ''));
   expect(jobs.map(({ name }) => name)).toEqual(files.sort());
@@ -43,13 +41,6 @@ test('every endpoint of the specification has its job', () => {
 describe.each(jobs)('$name', (job) => {
   const { name, contract, columns: own } = job;
   const { rows, volatile, versions } = job.tables;
-  /** Those that begin with `_` last. */
-  const shown = (...ours: string[]) => [
-    ...own.filter((column) => !column.startsWith('_')),
-    ...ours,
-    ...own.filter((column) => column.startsWith('_')),
-  ];
-
   test('has its table named after it, says in whole sentences what it mirrors, and asks for the scope that the specification names', () => {
     expect(job.table).toBe(name.replaceAll('-', '_'));
     expect(job.about).toMatch(/^[A-Z].{10,}\.$/s);
@@ -69,23 +60,6 @@ describe.each(jobs)('$name', (job) => {
   test('has its tables in the migrations, just as declared', () => {
     for (const table of [rows, ...(volatile ? [volatile] : []), ...(versions ? [versions] : [])])
       expect(columnsInDatabase(getTableConfig(table).name)).toEqual(declaredColumns(table));
-  });
-
-  test('shows all of its columns under its name, in the order in which they are declared, with their types', () => {
-    const present = columnsInDatabase(job.table).map(({ name, type }) => ({ name, type }));
-    const declared = [rows, ...(volatile ? [volatile] : [])].flatMap(declaredColumns);
-    const typeOf = (name: string) => declared.find((column) => column.name === name)?.type;
-    expect(present).toEqual(shown(...bookkeeping).map((name) => ({ name, type: typeOf(name) })));
-  });
-
-  test('keeps a history of the same columns, where rows can change', () => {
-    expect(versions !== undefined).toBe(job.reading === 'list');
-    if (versions) {
-      const present = columnsInDatabase(`${job.table}_history`).map(({ name }) => name);
-      expect(present).toEqual(shown(...versioned, ...validity));
-      expect(Object.keys(getTableColumns(versions)).sort()).toEqual([...present, 'number', '_row'].sort());
-      expect(primaryKey(getTableConfig(versions).name)).toEqual(['number']);
-    }
   });
 });
 

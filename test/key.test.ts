@@ -121,10 +121,6 @@ test.each([
   }
 });
 
-test('a key given as a value stays what it is', () => {
-  expect(keyFromValue('k-1234').reload()).toBe(false);
-});
-
 describe('a secret', () => {
   const value = 'canary-7c1f';
   const wrapped = secret(value);

@@ -86,12 +86,6 @@ test('no files import each other in a circle, not even for their types', () => {
   expect(files.filter((file) => reach(file).has(file))).toEqual([]);
 });
 
-test('CONTRIBUTING.md draws every room that is a folder', () => {
-  const [house = ''] = read('CONTRIBUTING.md').split('## Living here');
-  const folders = new Set(files.filter((file) => /^src\/.*\//.test(file)).map(roomOf));
-  expect([...folders].filter((room) => !new RegExp(`\\b${room}\\b`).test(house))).toEqual([]);
-});
-
 test.each(Object.entries(packages))('%s is used only in %s, and is used there', (name, rooms) => {
   const users = imports
     .filter(({ to }) => to === name || to.startsWith(`${name}/`))

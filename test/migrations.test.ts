@@ -10,7 +10,7 @@ import { openConnection, openReadOnly } from '../src/store/connection.ts';
 import { isLock, openStore, tryLock } from '../src/store.ts';
 import { temporaryFolder } from './helpers/folder.ts';
 import { runMain } from './helpers/main.ts';
-import { copyProgram, copyProject, type ProjectCopy } from './helpers/project-copy.ts';
+import { copyProgram, type ProjectCopy } from './helpers/project-copy.ts';
 
 const jobs = await loadJobs();
 const settings = { MARKET_API_URL: 'http://127.0.0.1:9', MARKET_API_KEY: 'k-1234' };
@@ -57,70 +57,59 @@ const addColumn = 'ALTER TABLE `_datasets` ADD `remark` text;';
 const noteOf = 'SELECT job, next_due_at FROM _datasets';
 const note = [['news', '2026-11-21T00:00:00.000Z']];
 
-describe('the migrations', () => {
-  test('are all that the schema asks for', async () => {
-    const project = copyProject();
-    const { code, stdout } = await project.run('drizzle-kit', 'generate');
-    expect([code, stdout]).toEqual([0, expect.stringContaining('No schema changes, nothing to migrate')]);
-    expect(project.changes()).toEqual([]);
-  });
-
-  test('are in the journal, in the order of their time', () => {
-    const journal = JSON.parse(readFileSync('drizzle/meta/_journal.json', 'utf8')) as Journal;
-    const files = readdirSync('drizzle').filter((file) => file.endsWith('.sql'));
-    expect(journal.entries.map(({ tag }) => `${tag}.sql`).sort()).toEqual(files.sort());
-    // A migration older than the one before it would be skipped in silence.
-    const times = journal.entries.map(({ when }) => when);
-    expect(times).toEqual([...new Set(times)].sort((one, other) => one - other));
-  });
+test('the migrations are in the journal, in the order of their time', () => {
+  const journal = JSON.parse(readFileSync('drizzle/meta/_journal.json', 'utf8')) as Journal;
+  const files = readdirSync('drizzle').filter((file) => file.endsWith('.sql'));
+  expect(journal.entries.map(({ tag }) => `${tag}.sql`).sort()).toEqual(files.sort());
+  // A migration older than the one before it would be skipped in silence.
+  const times = journal.entries.map(({ when }) => when);
+  expect(times).toEqual([...new Set(times)].sort((one, other) => one - other));
 });
 
-describe('a database of an earlier version', () => {
-  test('stays as it was where a migration fails; once that is mended it is copied page by page, migrated, and has lost nothing; the earlier version refuses it then, and does not touch it', async () => {
-    const { dir, file } = mirrorInTemporaryFolder();
-    const writer = openConnection(file);
-    writer.exec('CREATE TABLE big (text); INSERT INTO big VALUES (zeroblob(100000)); DROP TABLE big');
-    writer.close();
-    const pages = 'SELECT page_count, freelist_count FROM pragma_page_count, pragma_freelist_count';
-    const before = query(file, pages);
-    const [[applied]] = query(file, 'SELECT count(*) FROM __drizzle_migrations') as [[number]];
-    const project = copyProgram();
-    addMigration(project, `${addColumn}\n--> statement-breakpoint\nINSERT INTO nowhere VALUES (1);`);
-    const failed = await open(project, dir);
-    expect([failed.code, failed.stderr]).toEqual([70, expect.stringContaining('nowhere')]);
-    expect(query(file, noteOf)).toEqual(note);
-    expect(() => query(file, 'SELECT remark FROM _datasets')).toThrow('no such column');
+test('a database of an earlier version stays as it was where a migration fails; once that is mended it is copied page by page, migrated, and has lost nothing; the earlier version refuses it then, and does not touch it', async () => {
+  const { dir, file } = mirrorInTemporaryFolder();
+  const writer = openConnection(file);
+  writer.exec('CREATE TABLE big (text); INSERT INTO big VALUES (zeroblob(100000)); DROP TABLE big');
+  writer.close();
+  const pages = 'SELECT page_count, freelist_count FROM pragma_page_count, pragma_freelist_count';
+  const before = query(file, pages);
+  const [[applied]] = query(file, 'SELECT count(*) FROM __drizzle_migrations') as [[number]];
+  const project = copyProgram();
+  addMigration(project, `${addColumn}\n--> statement-breakpoint\nINSERT INTO nowhere VALUES (1);`);
+  const failed = await open(project, dir);
+  expect([failed.code, failed.stderr]).toEqual([70, expect.stringContaining('nowhere')]);
+  expect(query(file, noteOf)).toEqual(note);
+  expect(() => query(file, 'SELECT remark FROM _datasets')).toThrow('no such column');
 
-    addMigration(project, addColumn);
-    // Under a process of the earlier version, which may write at any time, nothing is migrated.
-    const lock = tryLock(dir, 'news');
-    expect(await open(project, dir)).toMatchObject({
-      code: 75,
-      stderr: expect.stringContaining(`a run of news (process ${process.pid}) is at work there`),
-    });
-    if (isLock(lock)) lock.release();
-    expect(() => query(file, 'SELECT remark FROM _datasets')).toThrow('no such column');
-
-    // Of the migration before: one way back is enough.
-    writeFileSync(join(dir, `mirror.before-migration-${applied}.db`), '');
-    await open(project, dir);
-    expect(query(file, noteOf)).toEqual(note);
-    expect(query(file, 'SELECT remark FROM _datasets')).toEqual([[null]]);
-    const copy = join(dir, `mirror.before-migration-${applied + 1}.db`);
-    expect(query(copy, noteOf)).toEqual(note);
-    expect((statSync(copy).mode & 0o777).toString(8)).toBe('600');
-    expect(() => query(copy, 'SELECT remark FROM _datasets')).toThrow('no such column');
-    expect(query(copy, pages)).toEqual(before);
-    expect(readdirSync(dir).filter((name) => name.startsWith('mirror.before'))).toEqual([basename(copy)]);
-
-    const migrated = digest(file);
-    for (const command of ['sync', 'status'])
-      expect(await runMain([command], { ...settings, MIRROR_DIR: dir }, systemClock)).toMatchObject({
-        code: 78,
-        stderr: `market-mirror: ${file}: written by a newer market-mirror (it is ahead by 1); upgrade this one\n`,
-      });
-    expect(digest(file)).toBe(migrated);
+  addMigration(project, addColumn);
+  // Under a process of the earlier version, which may write at any time, nothing is migrated.
+  const lock = tryLock(dir, 'news');
+  expect(await open(project, dir)).toMatchObject({
+    code: 75,
+    stderr: expect.stringContaining(`a run of news (process ${process.pid}) is at work there`),
   });
+  if (isLock(lock)) lock.release();
+  expect(() => query(file, 'SELECT remark FROM _datasets')).toThrow('no such column');
+
+  // Of the migration before: one way back is enough.
+  writeFileSync(join(dir, `mirror.before-migration-${applied}.db`), '');
+  await open(project, dir);
+  expect(query(file, noteOf)).toEqual(note);
+  expect(query(file, 'SELECT remark FROM _datasets')).toEqual([[null]]);
+  const copy = join(dir, `mirror.before-migration-${applied + 1}.db`);
+  expect(query(copy, noteOf)).toEqual(note);
+  expect((statSync(copy).mode & 0o777).toString(8)).toBe('600');
+  expect(() => query(copy, 'SELECT remark FROM _datasets')).toThrow('no such column');
+  expect(query(copy, pages)).toEqual(before);
+  expect(readdirSync(dir).filter((name) => name.startsWith('mirror.before'))).toEqual([basename(copy)]);
+
+  const migrated = digest(file);
+  for (const command of ['sync', 'status'])
+    expect(await runMain([command], { ...settings, MIRROR_DIR: dir }, systemClock)).toMatchObject({
+      code: 78,
+      stderr: `market-mirror: ${file}: written by a newer market-mirror (it is ahead by 1); upgrade this one\n`,
+    });
+  expect(digest(file)).toBe(migrated);
 });
 
 describe('a database of no release', () => {

@@ -11,10 +11,6 @@ import { expect, test } from 'vitest';
 import type { Row } from '../model-api/index.ts';
 import { isoTime } from '../src/base/clock.ts';
 import { loadJobs } from '../src/job/load.ts';
-import { listed } from '../src/job.ts';
-import { sqlOf } from '../src/serve/page/ask.ts';
-import { Database } from '../src/store/sqlite.ts';
-import { anyContains, askOf, condition } from '../web/question.ts';
 import { changesIn, duckdb, presentIn } from './helpers/lake.ts';
 import { postgres } from './helpers/postgres.ts';
 import { serveMirror } from './helpers/serve-bench.ts';
@@ -32,7 +28,7 @@ type List = (typeof lists)[number];
 const HOUR = 3_600_000;
 
 async function setup() {
-  const [bench, there] = [await setupSync({ rows: 7 }), await postgres()];
+  const [bench, there] = [await setupSync({ rows: 5 }), await postgres()];
   const lake = join(bench.cwd, 'lake');
   const run = async (...args: string[]) => {
     const settings = { MIRROR_SHIP: there.url, MIRROR_LAKE: lake, ...keysOf(bench) };
@@ -267,43 +263,6 @@ async function expectExported({ run, file, cwd }: Bench, { job, table }: List): 
   expectBrought(await parquetReadObjects({ file: parquet }), here, 'parquet');
 }
 
-/** What the page asks of a dataset, run by the database that runs it. */
-async function expectSeenOnPage(bench: Bench, list: List): Promise<void> {
-  const { table } = list;
-  const jobs = (await loadJobs()).map(listed);
-  const database = new Database(bench.file, { readonly: true });
-  const ask = (asked: string, facets: readonly string[] | null = null) => {
-    const { sql, params, whole } = sqlOf(database, jobs, asked, facets, bench.clock.now());
-    database.prepare<[typeof whole.params], Row>(whole.sql).all(whole.params);
-    return database.prepare<[typeof params], Row>(sql).all(params);
-  };
-  const all = shown(bench, table);
-  const names = Object.keys(all[0] ?? {});
-  const columns = [...columnsOf(bench, list).values()];
-  const rows = all.length;
-  const texts = columns
-    .filter((name) => all.every((row) => typeof row[name] === 'string'))
-    .slice(0, 90)
-    .map((name) => [name, 'text'] as const);
-  const order = [{ column: columns[0] ?? '', descending: true }];
-  const found = { table, where: [anyContains(texts)], order, select: names, limit: 100 };
-  expect(ask(askOf(found))).toHaveLength(rows);
-  // A fourth of them, whatever their names.
-  for (const column of columns.filter((_, at) => at % 4 === 0)) {
-    const where = [condition(column, 'not null')];
-    const [counted, ...values] = ask(askOf({ table, where }), [column]);
-    const known = all.filter((row) => row[column] !== null);
-    expect([column, counted?.['rows']]).toEqual([column, known.length]);
-    expect(values.every(({ facet }) => facet === undefined || facet === column)).toBe(true);
-  }
-  const [key = ''] = upstream(bench, list).keys();
-  const where = [condition('_key', 'eq', key)];
-  expect(ask(askOf({ table, where }))).toMatchObject([{ _key: key }]);
-  expect(ask(askOf({ table: `${table}_history`, where })).length).toBeGreaterThan(0);
-  expect(ask(askOf({ table: `${table}_changes`, where })).length).toBeGreaterThan(0);
-  database.close();
-}
-
 /** What the service answers is what the API answers. */
 async function expectServed(bench: Bench): Promise<void> {
   const { url, key, close } = await serveMirror(join(bench.cwd, 'data'), await loadJobs(), bench.clock);
@@ -372,7 +331,6 @@ test('fields named like columns of ours, words of SQL, and what is hardly a name
   for (const list of lists) {
     const past = await run('query', `SELECT * FROM ${list.table}`, '--as-of', then, '--format', 'json');
     expectMirrored(bench, list, JSON.parse(past).map(asInSql), before.get(list));
-    await expectSeenOnPage(bench, list);
   }
   await expectExported(bench, lists[0]);
   await run('export', 'news', '--since', then, '-o', join(bench.cwd, 'since.parquet'));

@@ -88,16 +88,6 @@ describe('the command of MIRROR_ON_CHANGE', () => {
     expect(Math.max(...said.map(([, , text]) => text.length))).toBeLessThan(600);
   });
 
-  it('that fails is warned of, once', async () => {
-    const { start, idle, said } = setup('echo sorry; exit 3');
-    start(change);
-    await idle();
-    expect(said).toEqual([
-      ['info', 'news', 'sorry'],
-      ['warn', 'news', 'MIRROR_ON_CHANGE failed with exit code 3'],
-    ]);
-  });
-
   it('that takes too long is ended, with whatever it started', async () => {
     const { start, idle, said, written } = setup('(sleep 60 & echo $! > child; wait); echo on', {
       most: 1_000,

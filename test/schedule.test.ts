@@ -4,16 +4,14 @@ import { intervalOf, nextDue, parseSchedule, runsWithin } from '../src/base/sche
 const minute = 60_000;
 const noon = Date.UTC(2026, 10, 20, 12); // a Friday
 
-describe('a schedule is', () => {
-  test.each([
-    ['every 2m', { every: 2 * minute }],
-    ['  every   1.5h ', { every: 90 * minute }],
-    ['every 1 day', { every: 24 * 60 * minute }],
-    ['*/5 * * * *', { cron: '*/5 * * * *' }],
-    ['off', 'off'],
-  ])('%s', (text, schedule) => {
-    expect(parseSchedule(text)).toEqual(schedule);
-  });
+test.each([
+  ['every 2m', { every: 2 * minute }],
+  ['  every   1.5h ', { every: 90 * minute }],
+  ['every 1 day', { every: 24 * 60 * minute }],
+  ['*/5 * * * *', { cron: '*/5 * * * *' }],
+  ['off', 'off'],
+])('a schedule is %s', (text, schedule) => {
+  expect(parseSchedule(text)).toEqual(schedule);
 });
 
 test('what is no schedule is refused with an example of one', () => {

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { temporaryFolder } from './helpers/folder.ts';
 import { libfaketime, needs } from './helpers/tools.ts';
 
@@ -126,46 +126,37 @@ test('a checkout is set up once, and again where something has changed', async (
   }
 });
 
-describe('what is missing is installed, all at once, and nothing the second time:', () => {
-  test.each([
-    ['redis alone without --tests', [], [], 'apk', ['apk add --no-cache redis']],
+test.each([
+  ['redis alone without --tests', [], [], 'apk', ['apk add --no-cache redis']],
+  [
+    'with apt-get, of whose package prometheus only promtool is taken, so that no service starts',
+    ['--tests'],
+    [],
+    'apt-get',
     [
-      'with dnf',
-      ['--tests'],
-      [],
-      'dnf',
-      [
-        'dnf install -y valkey',
-        'dnf install -y python3 sqlite openssl procps-ng util-linux-script systemd libfaketime golang-github-prometheus chromium postgresql-server',
-      ],
+      'apt-get update',
+      'apt-get install -y redis-server',
+      'apt-get download prometheus',
+      'dpkg-deb --extract prometheus_1.deb .',
+      'install -D -m 755 usr/bin/promtool /usr/local/bin/promtool',
+      'rm -rf made',
+      'install -D -m 644 /dev/stdin /etc/postgresql-common/createcluster.conf',
+      'apt-get install -y --no-install-recommends -o Dpkg::Options::=--force-confold python3 sqlite3 openssl procps bsdutils systemd libfaketime chromium-headless-shell postgresql',
     ],
+  ],
+  [
+    'one tool, with sudo where the user is not root',
+    ['--tests'],
+    files.filter((file) => file !== 'sqlite3'),
+    'apk',
     [
-      'with apt-get, of whose package prometheus only promtool is taken, so that no service starts',
-      ['--tests'],
-      [],
-      'apt-get',
-      [
-        'apt-get update',
-        'apt-get install -y redis-server',
-        'apt-get download prometheus',
-        'dpkg-deb --extract prometheus_1.deb .',
-        'install -D -m 755 usr/bin/promtool /usr/local/bin/promtool',
-        'rm -rf made',
-        'install -D -m 644 /dev/stdin /etc/postgresql-common/createcluster.conf',
-        'apt-get install -y --no-install-recommends -o Dpkg::Options::=--force-confold python3 sqlite3 openssl procps bsdutils systemd libfaketime chromium-headless-shell postgresql',
-      ],
+      ...['sudo apk add --no-cache redis', 'apk add --no-cache redis'],
+      ...['sudo apk add --no-cache sqlite', 'apk add --no-cache sqlite'],
     ],
-    [
-      'one tool, with sudo where the user is not root',
-      ['--tests'],
-      files.filter((file) => file !== 'sqlite3'),
-      'apk',
-      [
-        ...['sudo apk add --no-cache redis', 'apk add --no-cache redis'],
-        ...['sudo apk add --no-cache sqlite', 'apk add --no-cache sqlite'],
-      ],
-    ],
-  ])('%s', async (_, options, present, manager, calls) => {
+  ],
+])(
+  'what is missing is installed, all at once, and nothing the second time: %s',
+  async (_, options, present, manager, calls) => {
     if (present.length > 0) {
       quietProgram('id', 'echo 1000');
       program('sudo', '"$@"');
@@ -180,11 +171,10 @@ describe('what is missing is installed, all at once, and nothing the second time
     program(
       manager,
       `case "$*" in
-        *download*) : > prometheus_1.deb ;;
-        *valkey*) ${puts('valkey-server')} ;;
-        *redis*) ${puts('redis-server')} ;;
-        *install*|*add*) ${puts(...tools)} ;;
-      esac`,
+      *download*) : > prometheus_1.deb ;;
+      *redis*) ${puts('redis-server')} ;;
+      *install*|*add*) ${puts(...tools)} ;;
+    esac`,
     );
     const { code, said, called } = await setUp(...options);
     expect([code, called.map((call) => call.replace(`${folder}/`, ''))]).toEqual([0, [...calls, INSTALL]]);
@@ -194,53 +184,43 @@ describe('what is missing is installed, all at once, and nothing the second time
       expect(said).toContain(`installing what only the tests use: ${missing.join(', ')}`);
     if (present.length > 0) expect(said).toContain('running as root: apk add --no-cache redis');
     if (manager === 'apt-get') expect((await setUp(...options)).called).toEqual([]);
-  });
-});
+  },
+);
 
-describe('what it cannot do it says in one line', () => {
-  const again = 'install redis-server or valkey-server, then run this again';
-
-  test.each<[string, string[], () => void, string]>([
-    [
-      'an option that is none',
-      ['--test'],
-      () => undefined,
-      'unknown option --test: there is only --tests, for what only the tests use',
-    ],
-    [
-      'with a Node.js that is too old',
-      [],
-      () => quietProgram('node', '[ "$1" = --version ] && echo v18.20.8 && exit; exit 1'),
-      'Node.js v18.20.8 is too old: install version 20.19 or newer, then run this again',
-    ],
-    [
-      'without Redis and a way to install it',
-      [],
-      () => undefined,
-      `found no redis-server and no apt-get, dnf, apk or brew to install it with: ${again}`,
-    ],
-    [
-      'where npm fails',
-      [],
-      () => {
-        program('redis-server');
-        program('npm', 'exit 1');
-      },
-      'npm ci failed (see above); to compile SQLite it needs python3, make and a C++ compiler',
-    ],
-    [
-      'where a tool of the tests cannot be installed',
-      ['--tests'],
-      () => {
-        program('redis-server');
-        program('dnf', `${puts(...files.filter((file) => file !== 'faketime'))}; exit 1`);
-      },
-      'still missing: libfaketime; install what you can, for the tests that use it fail without it',
-    ],
-  ])('%s', async (_, options, lack, line) => {
-    lack();
-    expect(await setUp(...options)).toMatchObject({ code: 1, complained: [`setup: ${line}`] });
-  });
+test.each<[string, string[], () => void, string]>([
+  [
+    'an option that is none',
+    ['--test'],
+    () => undefined,
+    'unknown option --test: there is only --tests, for what only the tests use',
+  ],
+  [
+    'with a Node.js that is too old',
+    [],
+    () => quietProgram('node', '[ "$1" = --version ] && echo v18.20.8 && exit; exit 1'),
+    'Node.js v18.20.8 is too old: install version 20.19 or newer, then run this again',
+  ],
+  [
+    'where npm fails',
+    [],
+    () => {
+      program('redis-server');
+      program('npm', 'exit 1');
+    },
+    'npm ci failed (see above); to compile SQLite it needs python3, make and a C++ compiler',
+  ],
+  [
+    'where a tool of the tests cannot be installed',
+    ['--tests'],
+    () => {
+      program('redis-server');
+      program('dnf', `${puts(...files.filter((file) => file !== 'faketime'))}; exit 1`);
+    },
+    'still missing: libfaketime; install what you can, for the tests that use it fail without it',
+  ],
+])('what it cannot do it says in one line %s', async (_, options, lack, line) => {
+  lack();
+  expect(await setUp(...options)).toMatchObject({ code: 1, complained: [`setup: ${line}`] });
 });
 
 test('it is a script for any POSIX shell, asks for the version that the package asks for, and may be run', () => {

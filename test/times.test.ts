@@ -108,19 +108,6 @@ describe('is refused with one line that says why', () => {
   });
 });
 
-test.each(['2026-11-21T11:59:59.999', '2020-01-01'])(
-  'before the copy begins, at %s, each says when it does',
-  async (time) => {
-    const line =
-      /The copy of news begins at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC\. Choose that time or later\.$/;
-    for (const [face, answer] of await answers(time)) {
-      const [, beginning = ''] = line.exec(String(answer)) ?? [];
-      expect([face, answer]).toEqual([face, expect.stringMatching(line)]);
-      expect([face, await faces[face]?.(beginning)]).toEqual([face, expect.any(Number)]);
-    }
-  },
-);
-
 test.each([
   ['2026-03-01', '2026-03-01T00:00:00.000Z'],
   ['2026-03-01T12:30', '2026-03-01T12:30:00.000Z'],

@@ -8,10 +8,15 @@ import { promisify } from 'node:util';
 import { toError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 
-type Parts = { environment: Record<string, string | undefined>; log: Log };
+type Parts = {
+  environment: Record<string, string | undefined>;
+  log: Log;
+  /** How long the program may take: a daemon that stops has ten seconds for all of it. */
+  answerMs?: number;
+};
 
 /** Notifies nobody where the daemon does not run under systemd, or not with Type=notify. */
-export function systemdNotifier({ environment, log }: Parts) {
+export function systemdNotifier({ environment, log, answerMs = 2_000 }: Parts) {
   const { NOTIFY_SOCKET, PATH, WATCHDOG_USEC, WATCHDOG_PID = process.pid } = environment;
   const watchdogMs = Number(WATCHDOG_PID) === process.pid ? Number(WATCHDOG_USEC) / 1_000 : 0;
   let watchdog: NodeJS.Timeout | undefined;
@@ -26,8 +31,8 @@ export function systemdNotifier({ environment, log }: Parts) {
   async function send(facts: string[]): Promise<void> {
     if (!NOTIFY_SOCKET) return;
     try {
-      // Nothing else of our environment: the API key may be in it. A daemon that stops has ten seconds for all of it.
-      await promisify(execFile)('systemd-notify', facts, { env: { NOTIFY_SOCKET, PATH }, timeout: 2_000 });
+      // Nothing else of our environment: the API key may be in it.
+      await promisify(execFile)('systemd-notify', facts, { env: { NOTIFY_SOCKET, PATH }, timeout: answerMs });
     } catch (thrown) {
       log.warn({ err: toError(thrown).message }, 'systemd could not be told how the daemon is');
     }

@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
-  createLimits,
   type FaultScript,
   faults,
   type ModelApi,
@@ -88,12 +87,6 @@ describe('a page that comes', () => {
     expect(records).toEqual([]);
   });
 
-  test('reports the quota that its headers tell', async () => {
-    const { get, model } = await setup();
-    model.limits = createLimits({ quota: { limit: 50, periodMs: 60_000 } });
-    expect((await get()).call).toMatchObject({ rateLimit: 50, rateRemaining: 49 });
-  });
-
   test('is asked for with the key, as JSON, and by name', async () => {
     const seen: Record<string, unknown>[] = [];
     const server = createServer((request, response) => {
@@ -168,12 +161,6 @@ describe('an answer that is not a page', () => {
     const { get, records } = await setup(always(fault), fast);
     expect((await failureOf(get())).message).toMatch(/^ai-signals: the API answers badly \(\w+\)/);
     expect(records.map(({ errorCode }) => errorCode?.split(' ')[0])).toEqual(Array(3).fill('BROKEN:'));
-  });
-
-  test('keeps the error code for the record', async () => {
-    const { get, records } = await setup(always(faults.refuse(401)));
-    await failureOf(get());
-    expect(records[0]).toMatchObject({ status: 401, errorCode: 'invalid_api_key' });
   });
 });
 

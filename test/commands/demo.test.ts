@@ -79,16 +79,6 @@ test('at a terminal it makes a past, and stays with a key, a curl line and a lin
   await expect.poll(() => pids.filter((pid) => pid !== null && isAlive(pid))).toEqual([]);
 });
 
-test('told to end while it makes its past, it ends, says so and leaves no folder', async () => {
-  const { said, stop, ended, left } = demo(true);
-  await expect.poll(said).toContain('sample history');
-  expect(left()).toHaveLength(1);
-  stop();
-  expect(await ended).toBe(75);
-  expect(said()).toMatch(/\nStopped\. Nothing is left of it; demo --keep keeps its database\.\n$/);
-  expect(left()).toEqual([]);
-});
-
 test('elsewhere it ends by itself and shows no key; what --keep keeps is enough for every example of a report, and an alert fires', async () => {
   const { said, ended, left } = demo(false, '--keep');
   expect(await ended).toBe(0);

@@ -1,12 +1,40 @@
 import { chmodSync, chownSync, closeSync, existsSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { faults, when } from '../../model-api/index.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { faults, type ModelOptions, when } from '../../model-api/index.ts';
+import type { Diagnosis } from '../../src/commands/doctor.ts';
 import { Database } from '../../src/store/sqlite.ts';
-import { endpoints, setupDoctor as setup } from '../helpers/doctor-bench.ts';
 import { runMain } from '../helpers/main.ts';
-import { CANARY, read } from '../helpers/sync-bench.ts';
+import { CANARY, read, setupSync } from '../helpers/sync-bench.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
 import { redisServer } from '../queue/setup.ts';
+
+/** By their jobs, as the doctor asks them. */
+const endpoints = ['usage', 'ai-signals', 'meme-signals', 'news', 'smart-wallets'];
+
+/** In a working folder of its own. @param aheadMs what the clock of this machine is ahead of the API's. */
+async function setup(options: ModelOptions = {}, aheadMs = 0) {
+  // The model's answers are dated by the real clock, which goes on while a busy machine keeps the doctor waiting.
+  const passed = virtualClock(0);
+  const clock = { ...passed, now: () => Date.now() + aheadMs + passed.now() };
+  const bench = await setupSync({ rows: 20, ...options }, clock);
+  const home = process.cwd();
+  process.chdir(bench.cwd);
+  onTestFinished(() => process.chdir(home));
+  const doctor = async (args: string[] = [], changes: Record<string, string> = {}) => {
+    const ended = await bench.run(['doctor', '--json', ...args], changes);
+    expect(ended.stdout + ended.stderr).not.toContain(CANARY);
+    const { checks, ...diagnosis } = JSON.parse(ended.stdout) as Diagnosis;
+    expect(diagnosis).toEqual({ version: 1, at: expect.stringMatching(/Z$/), exitCode: ended.code });
+    const wrong = checks.filter(({ level }) => level === 'warning' || level === 'problem');
+    // What to do stands beside what is wrong, or in the same sentence.
+    for (const { advice, message } of wrong)
+      expect(advice ?? message).toMatch(advice ? /./ : /[:;] \w|of the form/);
+    const check = (name: string) => checks.find((found) => found.name === name);
+    return { ...ended, check, troubles: wrong.map(({ name, level }) => `${level} ${name}`) };
+  };
+  return { ...bench, doctor };
+}
 
 describe('where all is well', () => {
   test('says so in a line, or with --all in a line for each thing, and asks every endpoint once, for one row', async () => {
@@ -86,11 +114,12 @@ describe('settings', () => {
   });
 });
 
-describe('a database', () => {
-  test.each<[string, (file: string) => void, number, string]>([
-    ['damaged', damage, 74, 'damaged'],
-    ['newer', (file) => alter(file, 'UPDATE __drizzle_migrations SET created_at = 9e15'), 78, 'newer'],
-  ])('that is %s is named and left as it is, and no call is made', async (_, spoil, exitCode, words) => {
+test.each<[string, (file: string) => void, number, string]>([
+  ['damaged', damage, 74, 'damaged'],
+  ['newer', (file) => alter(file, 'UPDATE __drizzle_migrations SET created_at = 9e15'), 78, 'newer'],
+])(
+  'a database that is %s is named and left as it is, and no call is made',
+  async (_, spoil, exitCode, words) => {
     const { doctor, sync, file, model } = await setup();
     await sync('news');
     const before = model.calls.length;
@@ -99,8 +128,8 @@ describe('a database', () => {
     const message = expect.stringContaining(words);
     expect([code, check('database')]).toMatchObject([exitCode, { level: 'problem', message }]);
     expect([check('api')?.level, model.calls.length]).toEqual(['skipped', before]);
-  });
-});
+  },
+);
 
 describe('files', () => {
   test('that others may read: a warning, and for a key in .env a problem: 78', async () => {
@@ -182,44 +211,68 @@ describe('a Redis of the user', () => {
   });
 });
 
+/** What is wrong, settings, exit code, troubles, calls, and what is said of one endpoint. */
+type Case = [
+  title: string,
+  spoil: (bench: Awaited<ReturnType<typeof setup>>) => unknown,
+  changes: Record<string, string>,
+  outcome: [code: number, troubles: string[], calls: number],
+  of: string,
+  said: RegExp,
+];
+
+const answering = (fault: Parameters<typeof when>[1]) => (bench: Awaited<ReturnType<typeof setup>>) =>
+  bench.model.faults.push(when({}, fault));
+const gone = { MARKET_API_URL: 'http://127.0.0.1:1' };
+
 describe('an API', () => {
-  test('that refuses the key is asked once, and again when the key is mended: 77', async () => {
-    const { doctor, model, key } = await setup();
-    key.active = false;
-    const { code, check, troubles } = await doctor();
-    expect([code, troubles, model.calls.length]).toEqual([77, ['problem usage'], 1]);
-    expect(check('usage')?.message).toMatch(/refused the key.*X-Request-ID/);
-    expect(check('news')).toMatchObject({ level: 'skipped', message: 'not asked, since the key is refused' });
-    key.active = true;
-    expect((await doctor()).code).toBe(0);
-  });
-
-  test('that wants a scope is named with the scope and the ways out: 77', async () => {
-    const { doctor, model, key } = await setup();
-    key.scopes = ['news:read', 'ai-signals:read', 'smart-wallets:read'];
-    const { code, check, troubles } = await doctor();
-    expect([code, troubles, model.calls.length]).toEqual([77, ['problem meme-signals'], 5]);
-    expect(check('meme-signals')?.advice).toMatch(/scope meme:read.*MIRROR_SCHEDULE_MEME_SIGNALS=off/);
-  });
-
-  test('that is at a limit is asked no further, which is no failure: 0', async () => {
-    const { doctor, model } = await setup({ faults: [when({}, faults.refuse(429, { retryAfter: '60' }))] });
-    const { code, troubles, check } = await doctor();
-    expect([code, troubles, model.calls.length]).toEqual([0, ['warning usage'], 1]);
-    expect(check('news')?.message).toMatch(/^not asked: waiting until .*Z: the API asks to wait$/);
-  });
-
-  test('that is not there is tried once: 69', async () => {
-    const { doctor } = await setup();
-    const { code, check, troubles } = await doctor([], { MARKET_API_URL: 'http://127.0.0.1:1' });
-    expect([code, troubles]).toEqual([69, ['problem usage']]);
-    expect(check('clock')?.level).toBe('skipped');
-  });
-
-  test('that answers with something else has each endpoint told: 65', async () => {
-    const { doctor, model } = await setup({ faults: [when({}, faults.html())] });
-    const { code, troubles } = await doctor();
-    expect([code, troubles, model.calls.length]).toEqual([65, endpoints.map((job) => `problem ${job}`), 5]);
+  test.each<Case>([
+    [
+      'that refuses the key is asked once: 77',
+      ({ key }) => Object.assign(key, { active: false }),
+      {},
+      [77, ['problem usage'], 1],
+      'usage',
+      /refused the key.*X-Request-ID/,
+    ],
+    [
+      'that wants a scope is named with the scope and the ways out: 77',
+      ({ key }) => Object.assign(key, { scopes: ['news:read', 'ai-signals:read', 'smart-wallets:read'] }),
+      {},
+      [77, ['problem meme-signals'], 5],
+      'meme-signals',
+      /scope meme:read.*MIRROR_SCHEDULE_MEME_SIGNALS=off/,
+    ],
+    [
+      'that is at a limit is asked no further, which is no failure: 0',
+      answering(faults.refuse(429, { retryAfter: '60' })),
+      {},
+      [0, ['warning usage'], 1],
+      'news',
+      /not asked: waiting until .*Z: the API asks to wait$/,
+    ],
+    [
+      'that is not there is tried once: 69',
+      () => undefined,
+      gone,
+      [69, ['problem usage'], 0],
+      'news',
+      /not asked/,
+    ],
+    [
+      'that answers with something else has each endpoint told: 65',
+      answering(faults.html()),
+      {},
+      [65, endpoints.map((job) => `problem ${job}`), 5],
+      'news',
+      /./,
+    ],
+  ])('%s', async (_, spoil, changes, outcome, of, said) => {
+    const bench = await setup();
+    spoil(bench);
+    const { code, troubles, check } = await bench.doctor([], changes);
+    expect([code, troubles, bench.model.calls.length]).toEqual(outcome);
+    expect(`${check(of)?.advice ?? ''} ${check(of)?.message}`).toMatch(said);
   });
 
   test.each([

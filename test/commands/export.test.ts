@@ -96,37 +96,35 @@ describe('a dataset', () => {
   });
 });
 
-describe('the receipt', () => {
-  it('proves what the file was made of, and is printed with --json', async () => {
-    const { run, place, receiptOf, signals, walk } = await ready(30);
-    await walk(() => void Object.assign(signals.rows[4] ?? {}, { confidence: 'high' }));
-    const sql = 'SELECT id, confidence AS c, 1 FROM ai_signals WHERE asset <> :none';
-    const { stdout } = await run(sql, '--param', 'none=x', '-o', place('r.csv'), '--json');
-    const text = readFileSync(place('r.csv'));
-    const now = '2026-11-21T12:01:00.000Z';
-    expect(receiptOf('r.csv')).toEqual(JSON.parse(stdout));
-    expect(receiptOf('r.csv')).toEqual({
-      ...{ version: 1, file: 'r.csv', format: 'csv', by: expect.stringMatching(/^market-mirror \d/) },
-      ...{ sql, params: { none: 'x' }, job: null, asOf: null, since: null, exportedAt: now },
-      ...{ bytes: text.length, sha256: createHash('sha256').update(text).digest('hex'), rows: 30 },
-      columns: [
-        { name: 'id', type: 'TEXT' },
-        { name: 'c', type: 'REAL' },
-        { name: '1', type: null },
-      ],
-      sources: [
-        {
-          ...{ job: 'ai-signals', table: 'ai_signals', past: 'ai_signals_history', completeAsOf: now },
-          ...{ firstWalkAt: '2026-11-21T12:00:00.000Z', historyFrom: null, quarantined: 1, held: 0 },
-          proof: expect.objectContaining({
-            ...{ walkId: 2, verdict: 'snapshot', rows: 30, total: 30, renewalOf: null },
-          }),
-          ...{ seenAsOf: now, lastLook: { walkId: 2, kind: 'walk', startedAt: now, finishedAt: now } },
-        },
-      ],
-      seq: Date.parse('2026-11-21T12:00:00Z'),
-      csv: { exact: false, defused: 0 },
-    });
+it('the receipt proves what the file was made of, and is printed with --json', async () => {
+  const { run, place, receiptOf, signals, walk } = await ready(30);
+  await walk(() => void Object.assign(signals.rows[4] ?? {}, { confidence: 'high' }));
+  const sql = 'SELECT id, confidence AS c, 1 FROM ai_signals WHERE asset <> :none';
+  const { stdout } = await run(sql, '--param', 'none=x', '-o', place('r.csv'), '--json');
+  const text = readFileSync(place('r.csv'));
+  const now = '2026-11-21T12:01:00.000Z';
+  expect(receiptOf('r.csv')).toEqual(JSON.parse(stdout));
+  expect(receiptOf('r.csv')).toEqual({
+    ...{ version: 1, file: 'r.csv', format: 'csv', by: expect.stringMatching(/^market-mirror \d/) },
+    ...{ sql, params: { none: 'x' }, job: null, asOf: null, since: null, exportedAt: now },
+    ...{ bytes: text.length, sha256: createHash('sha256').update(text).digest('hex'), rows: 30 },
+    columns: [
+      { name: 'id', type: 'TEXT' },
+      { name: 'c', type: 'REAL' },
+      { name: '1', type: null },
+    ],
+    sources: [
+      {
+        ...{ job: 'ai-signals', table: 'ai_signals', past: 'ai_signals_history', completeAsOf: now },
+        ...{ firstWalkAt: '2026-11-21T12:00:00.000Z', historyFrom: null, quarantined: 1, held: 0 },
+        proof: expect.objectContaining({
+          ...{ walkId: 2, verdict: 'snapshot', rows: 30, total: 30, renewalOf: null },
+        }),
+        ...{ seenAsOf: now, lastLook: { walkId: 2, kind: 'walk', startedAt: now, finishedAt: now } },
+      },
+    ],
+    seq: Date.parse('2026-11-21T12:00:00Z'),
+    csv: { exact: false, defused: 0 },
   });
 });
 

@@ -1,10 +1,9 @@
 /** An API that is gone is said to be gone: by `sync`, by `status` and in SQL, whatever was known of the quota before. */
 
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { faults, startModelApi, when } from '../../model-api/index.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { startModelApi } from '../../model-api/index.ts';
 import type { Status } from '../../src/reading/status.ts';
-import { runMain } from '../helpers/main.ts';
-import { read, setupSync, setupSynced } from '../helpers/sync-bench.ts';
+import { read, setupSync } from '../helpers/sync-bench.ts';
 
 /** A sync has used up the quota, or most of it; then the API goes. */
 async function gone() {
@@ -67,40 +66,4 @@ test('status ends with 69 and says since when, until the API answers again', asy
   clock.advance(3_600_000);
   expect((await sync()).code).toBe(0);
   expect((await status()).problems.map(({ code }) => code)).not.toContain('unreachable');
-});
-
-describe('a fresh dataset', () => {
-  test.each([
-    ['breaks its contract', [when({}, faults.html())], 65],
-    ['sends nothing but resets', [when({}, faults.resetBeforeHeaders())], 69],
-    ['refuses the key', [when({}, faults.refuse(401))], 77],
-  ])(
-    'whose last walk failed since the API %s makes status end as sync did',
-    async (_name, broken, exitCode) => {
-      const { sync, model, run, clock } = await setupSynced(5);
-      expect((await run(['status'])).code).toBe(0);
-      model.faults = broken;
-      expect((await sync('news')).code).toBe(exitCode);
-      const { code, stdout } = await run(['status']);
-      expect(stdout).toMatch(/^✗ /);
-      expect(code).toBe(exitCode);
-      model.faults = [];
-      clock.advance(2 * 3_600_000);
-      await sync();
-      expect((await sync()).code).toBe(0);
-      expect((await run(['status'])).stdout).not.toMatch(/failed|cannot be reached/);
-    },
-  );
-});
-
-test('a call that we stopped is no sign that the API is gone', async () => {
-  const { model, run, environment, clock } = await setupSynced(5);
-  const calls = model.calls.length;
-  model.faults = [when({}, faults.hang())];
-  const stop = new AbortController();
-  const stopped = runMain(['sync', 'news'], environment, clock, stop.signal);
-  await expect.poll(() => model.calls.length).toBe(calls + 1);
-  stop.abort();
-  expect((await stopped).code).toBe(75);
-  expect((await run(['status'])).code).toBe(0);
 });

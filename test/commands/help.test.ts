@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startedAs } from '../../src/commands.ts';
 import { runMain } from '../helpers/main.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
@@ -40,37 +40,28 @@ test.each(commands)(
   },
 );
 
-describe('hints name the program', () => {
-  test.each([
-    ['by npm or npx', '/x/node_modules/.bin/market-mirror', { npm_command: 'exec' }, 'npx market-mirror'],
-    ['from the PATH', '/opt/bin/market-mirror', { PATH: '/bin:/opt/bin' }, 'market-mirror'],
-    ['by its path', '/opt/bin/market-mirror', { PATH: '/bin' }, '/opt/bin/market-mirror'],
-    ['by a path below this folder', '/home/me/bin/market-mirror', {}, './bin/market-mirror'],
-    ['by node', '/home/me/dist/src/cli.js', {}, 'node dist/src/cli.js'],
-    ['by node, elsewhere', '/srv/my mirror/dist/src/cli.js', {}, "node '/srv/my mirror/dist/src/cli.js'"],
-  ])('as it was started: %s', (_, file, environment, expected) => {
-    expect(startedAs(file, '/home/me', environment)).toBe(expected);
-  });
+test.each([
+  ['by npm or npx', '/x/node_modules/.bin/market-mirror', { npm_command: 'exec' }, 'npx market-mirror'],
+  ['from the PATH', '/opt/bin/market-mirror', { PATH: '/bin:/opt/bin' }, 'market-mirror'],
+  ['by its path', '/opt/bin/market-mirror', { PATH: '/bin' }, '/opt/bin/market-mirror'],
+  ['by a path below this folder', '/home/me/bin/market-mirror', {}, './bin/market-mirror'],
+  ['by node', '/home/me/dist/src/cli.js', {}, 'node dist/src/cli.js'],
+  ['by node, elsewhere', '/srv/my mirror/dist/src/cli.js', {}, "node '/srv/my mirror/dist/src/cli.js'"],
+])('hints name the program as it was started: %s', (_, file, environment, expected) => {
+  expect(startedAs(file, '/home/me', environment)).toBe(expected);
 });
 
-describe('a slip ends with exit code 64, and with the name that was meant', () => {
-  test.each([
-    [['snyc'], "unknown command 'snyc' (did you mean sync?); see market-mirror --help"],
-    [['sync', '--jsno'], "unknown option '--jsno' (did you mean --json?); see market-mirror sync "],
-    [['sync', 'signals'], "there is no job 'signals' (did you mean ai-signals?); known are ai-signals, "],
-    [
-      ['query', '--format', 'josn'],
-      "--format is one of table, json, ndjson, csv, md, not 'josn' (did you mean json?)",
-    ],
-  ] as const)('%j', async (args, line) => {
-    const { code, stdout, stderr } = await run(...args);
-    expect([code, stdout]).toEqual([64, '']);
-    expect(stderr).toMatch(/^market-mirror: [^\n]+\n$/);
-    expect(stderr).toContain(line);
-  });
-});
-
-test('help tells of a command as its own --help does', async () => {
-  expect(await run('help', 'sync')).toEqual(await run('sync', '--help'));
-  expect(await run('help')).toEqual(await run('--help'));
+test.each([
+  [['snyc'], "unknown command 'snyc' (did you mean sync?); see market-mirror --help"],
+  [['sync', '--jsno'], "unknown option '--jsno' (did you mean --json?); see market-mirror sync "],
+  [['sync', 'signals'], "there is no job 'signals' (did you mean ai-signals?); known are ai-signals, "],
+  [
+    ['query', '--format', 'josn'],
+    "--format is one of table, json, ndjson, csv, md, not 'josn' (did you mean json?)",
+  ],
+] as const)('a slip ends with exit code 64, and with the name that was meant %j', async (args, line) => {
+  const { code, stdout, stderr } = await run(...args);
+  expect([code, stdout]).toEqual([64, '']);
+  expect(stderr).toMatch(/^market-mirror: [^\n]+\n$/);
+  expect(stderr).toContain(line);
 });

@@ -8,7 +8,6 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Failure } from '../../src/base/errors.ts';
 import { initCommand, renderEnvFile } from '../../src/commands/init.ts';
-import { allSettings, scheduleSetting } from '../../src/config/settings.ts';
 import { loadJobs } from '../../src/job/load.ts';
 import { cliFile } from '../helpers/cli.ts';
 import { runMain } from '../helpers/main.ts';
@@ -214,16 +213,6 @@ describe('at a terminal', () => {
     expect(readdirSync('.')).toEqual([]);
   });
 
-  test.each([['both lines of it', [[address, `${url}\r${CANARY}\r`]]]] as [string, [string, string][]][])(
-    'shows no key that is pasted with the address, %s',
-    async (_, typed) => {
-      inFolder();
-      const { shown } = await initAtTerminal([...typed, ...learnt]);
-      expect(shown).toContain(url);
-      expect(written()).toEqual({ MARKET_API_URL: url, MARKET_API_KEY: CANARY });
-    },
-  );
-
   test('of this machine, too, the key is not shown while it is typed', async () => {
     const cwd = inFolder();
     const env = {
@@ -257,43 +246,23 @@ describe('at a terminal', () => {
 
 const jobs = await loadJobs();
 
-describe('the .env file', () => {
-  test('explains every setting there is, sets none by itself, and shows what holds: every line may be uncommented', () => {
-    const text = renderEnvFile({}, jobs);
-    for (const { name, meaning } of allSettings) {
-      expect(text).toContain(`# ${meaning}`);
-      expect(text).toMatch(new RegExp(`^#${name}=`, 'm'));
-    }
-    expect(text).toContain(`# ${scheduleSetting.meaning}`);
-    expect(parseEnv(text)).toEqual({});
-    const schedules = jobs.map(({ name, schedule }) => [
-      scheduleSetting.name.replace(/<.*/, '') + name,
-      schedule,
-    ]);
-    const shown = parseEnv(text.replaceAll(/^#(?=\w+=.)/gm, ''));
-    expect(shown).toMatchObject({ MIRROR_DIR: './data', LOG_LEVEL: 'info' });
-    for (const [name = '', schedule] of schedules)
-      expect(shown[name.replaceAll('-', '_').toUpperCase()]).toBe(schedule);
-  });
-
-  test('is read back with every value as it was given, or refuses it', () => {
-    const character = fc.constantFrom(...'aZ09#$\\\'"`=;& !{}%-');
-    const value = fc
-      .string({ unit: character, minLength: 1, maxLength: 12 })
-      .filter((text) => text.trim() === text);
-    fc.assert(
-      fc.property(value, value, (key, dir) => {
-        try {
-          const text = renderEnvFile({ MARKET_API_KEY: key, MIRROR_DIR: dir }, jobs);
-          expect(parseEnv(text)).toEqual({ MARKET_API_KEY: key, MIRROR_DIR: dir });
-        } catch (thrown) {
-          if (!(thrown instanceof Failure)) throw thrown;
-          expect(thrown.message).toMatch(
-            /^(MARKET_API_KEY|MIRROR_DIR) cannot be written into \.env: set it in/,
-          );
-          expect([...'\'"`'].filter((quote) => `${key} ${dir}`.includes(quote))).toHaveLength(3);
-        }
-      }),
-    );
-  });
+test('the .env file is read back with every value as it was given, or refuses it', () => {
+  const character = fc.constantFrom(...'aZ09#$\\\'"`=;& !{}%-');
+  const value = fc
+    .string({ unit: character, minLength: 1, maxLength: 12 })
+    .filter((text) => text.trim() === text);
+  fc.assert(
+    fc.property(value, value, (key, dir) => {
+      try {
+        const text = renderEnvFile({ MARKET_API_KEY: key, MIRROR_DIR: dir }, jobs);
+        expect(parseEnv(text)).toEqual({ MARKET_API_KEY: key, MIRROR_DIR: dir });
+      } catch (thrown) {
+        if (!(thrown instanceof Failure)) throw thrown;
+        expect(thrown.message).toMatch(
+          /^(MARKET_API_KEY|MIRROR_DIR) cannot be written into \.env: set it in/,
+        );
+        expect([...'\'"`'].filter((quote) => `${key} ${dir}`.includes(quote))).toHaveLength(3);
+      }
+    }),
+  );
 });

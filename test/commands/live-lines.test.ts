@@ -1,13 +1,9 @@
 /** Lines of progress: how much, how fast, how long still; on a terminal after two seconds, and gone at the end. */
 
-import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { progressLines } from '../../src/commands/live-lines.ts';
-import { main } from '../../src/commands.ts';
 import type { Progress } from '../../src/mirror.ts';
-import { change } from '../helpers/edits.ts';
-import { copyMirror, type MirrorCopy, setupCopy, setupSync } from '../helpers/sync-bench.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 
 /** What was written on it, without what moves and clears. */
@@ -45,43 +41,4 @@ describe('a sync shows', () => {
       'quota: 1,005 calls left\n',
     ]);
   });
-});
-
-let copy: MirrorCopy | undefined;
-
-/** Of two lists, and a row that was refused. */
-async function mirrorOnce(): Promise<MirrorCopy> {
-  const bench = await setupSync({ rows: 1_040 });
-  change(1, { confidence: 'high' })(bench.model.data.aiSignals);
-  await bench.sync('ai-signals', 'news');
-  return copyMirror(bench, 1_040);
-}
-
-test.each([
-  ['backup', ['copy.db'], 'copying: '],
-  ['export', ['news', '-o', 'news.csv'], 'news: 1,040'],
-  ['quarantine', ['retry'], 'ai-signals: 1 of 1 rows'],
-])('%s has one on a terminal, and nothing of it elsewhere', async (command, args, expected) => {
-  copy ??= await mirrorOnce();
-  const bench = await setupCopy(copy);
-  const changes = { MIRROR_LAKE: join(bench.cwd, 'lake') };
-  const inFolder = args.map((arg) => (arg.includes('.') ? join(bench.cwd, arg) : arg));
-  // Each look at the clock finds it much later.
-  let looks = 0;
-  const monotonic = () => {
-    looks += 1;
-    return looks * 3_000;
-  };
-  const clock = { ...bench.clock, monotonic };
-  const stderr = terminal();
-  const signal = new AbortController().signal;
-  const stdout = { write: () => undefined };
-  const environment = { ...bench.environment, ...changes };
-  const random = Math.random;
-  await main([command, ...inFolder], { environment, clock, random, stdout, stderr, signal });
-  expect(stderr.written.find((text) => text.startsWith(expected))).toBeDefined();
-  expect(stderr.written).toContain('');
-  if (command === 'quarantine') return;
-  const piped = await bench.run([command, ...inFolder, ...(command === 'lake' ? [] : ['--force'])], changes);
-  expect([piped.code, piped.stderr]).toEqual([0, expect.not.stringContaining(expected)]);
 });

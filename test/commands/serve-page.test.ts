@@ -6,8 +6,7 @@ import { expect, test } from 'vitest';
 import { loadJobs } from '../../src/job/load.ts';
 import { openStore } from '../../src/store.ts';
 import { memoryFolder } from '../helpers/folder.ts';
-import { runMain, startMain } from '../helpers/main.ts';
-import { virtualClock } from '../helpers/virtual-clock.ts';
+import { startMain } from '../helpers/main.ts';
 
 const serveAtTerminal = (
   dir: string,
@@ -33,23 +32,6 @@ test('a person at a terminal gets a link that works', async () => {
   ]);
 });
 
-test.each([{ MIRROR_SERVE_TRUST: '10.0.0.7' }, { MIRROR_SERVE_HOSTS: 'mirror.example.com' }])(
-  'where a proxy may pass on the calls of everybody, the page opens by a key, and no link is printed: %j',
-  async (settings) => {
-    const dir = await emptyMirror();
-    const { output: said } = serveAtTerminal(dir, settings);
-    const page = () => runMain(['keys', 'page'], { MIRROR_DIR: dir }, virtualClock());
-    // 75 until it serves.
-    await expect.poll(async () => (await page()).code).toBe(64);
-    const { stdout, stderr } = await page();
-    expect(stdout).toBe('');
-    expect(stderr).toMatch(
-      /MIRROR_SERVE_TRUST or MIRROR_SERVE_HOSTS.*keys create --name me --scope page:read/,
-    );
-    expect(said()).not.toContain('token=');
-  },
-);
-
 test('one that the daemon started prints none, nor one without a page', async () => {
   let word: unknown;
   const sendToParent = (told: unknown) => {
@@ -58,22 +40,6 @@ test('one that the daemon started prints none, nor one without a page', async ()
   const { output: said } = serveAtTerminal(await emptyMirror(), {}, { sendToParent });
   await expect.poll(() => word).toBeDefined();
   expect(said()).not.toContain('token');
-});
-
-test.each([
-  ['open', '0.0.0.0:4020', 'MIRROR_SERVE_PAGE is open'],
-  ['yes', '127.0.0.1:4020', 'MIRROR_SERVE_PAGE is none of token, open and off'],
-])('a page that is %s at %s is refused', async (MIRROR_SERVE_PAGE, MIRROR_SERVE, line) => {
-  const settings = {
-    MIRROR_DIR: memoryFolder(),
-    MIRROR_SERVE,
-    MIRROR_SERVE_PAGE,
-    MIRROR_SERVE_TRUST: '10.0.0.7',
-  };
-  expect(await runMain(['serve'], settings, virtualClock())).toMatchObject({
-    code: 78,
-    stderr: expect.stringContaining(line),
-  });
 });
 
 test('at a terminal it refuses a folder without a mirror, and makes nothing there', async () => {

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { jobListFile } from '../../src/job/list.ts';
 import { loadJobs } from '../../src/job/load.ts';
 import { listed } from '../../src/job.ts';
@@ -106,21 +106,19 @@ function packagesIn(file: string): string[] {
   return [...marks].flatMap(([, module = '']) => folderOf.exec(module)?.[1] ?? []);
 }
 
-describe('reads without what writing takes:', () => {
-  test.each([
-    ['status', ['better-sqlite3']],
-    ['query --format table SELECT', ['commander']],
-    ['--help', ['commander']],
-  ])('%s', async (line, needed) => {
-    const { packages, programs, status, stderr } = await loadedBy(
-      ...line.split(' ').map((word) => (word === 'SELECT' ? 'SELECT 1' : word)),
-    );
-    expect([status, stderr]).not.toEqual([70, expect.anything()]);
-    expect([...packages]).toEqual(expect.arrayContaining(needed));
-    expect(HEAVY.filter((name) => packages.has(name))).toEqual([]);
-    // Parts that are always loaded together are in one file.
-    if (line === 'status') expect(programs.length).toBeLessThan(8);
-  });
+test.each([
+  ['status', ['better-sqlite3']],
+  ['query --format table SELECT', ['commander']],
+  ['--help', ['commander']],
+])('reads without what writing takes: %s', async (line, needed) => {
+  const { packages, programs, status, stderr } = await loadedBy(
+    ...line.split(' ').map((word) => (word === 'SELECT' ? 'SELECT 1' : word)),
+  );
+  expect([status, stderr]).not.toEqual([70, expect.anything()]);
+  expect([...packages]).toEqual(expect.arrayContaining(needed));
+  expect(HEAVY.filter((name) => packages.has(name))).toEqual([]);
+  // Parts that are always loaded together are in one file.
+  if (line === 'status') expect(programs.length).toBeLessThan(8);
 });
 
 test('so does the process of a query', async () => {

@@ -7,7 +7,6 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/base/clock.ts';
 import { statusCommand } from '../../src/commands/status.ts';
-import type { PlanJson } from '../../src/plan.ts';
 import { readStatus, type Status } from '../../src/reading/status.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import { insert, remove } from '../helpers/edits.ts';
@@ -16,7 +15,7 @@ import { runMain } from '../helpers/main.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
-import { live, othersOff } from '../helpers/virtual-life.ts';
+import { othersOff } from '../helpers/virtual-life.ts';
 import { digestOf, onTerminal } from '../reading/support.ts';
 
 const MINUTE = 60_000;
@@ -135,23 +134,21 @@ describe('a dataset that is behind', () => {
   });
 });
 
-describe('of the account it tells', () => {
-  it('what is left of the quota, what is reserved, and what each job called in the last hour and day', async () => {
-    const bench = await setupSync({ quota: { limit: 100, periodMs: HOUR } });
-    await bench.sync('ai-signals');
-    const made = bench.model.calls.length;
-    const { quota, rate, waits } = await statusOf(bench);
-    expect(quota).toMatchObject({ limit: 100, remaining: 100 - made, resets: { known: 'no' } });
-    expect(quota.reserve).toBeGreaterThan(0);
-    expect([rate, waits]).toEqual([expect.objectContaining({ perSecond: null, source: null }), []]);
-    bench.clock.advance(2 * HOUR);
-    await bench.sync('usage');
-    const { calls } = await statusOf(bench);
-    expect(calls).toMatchObject({ lastHour: 1, lastDay: made + 1 });
-    expect(calls.byJob).toEqual({
-      'ai-signals': { lastHour: 0, lastDay: made },
-      usage: { lastHour: 1, lastDay: 1 },
-    });
+it('of the account it tells what is left of the quota, what is reserved, and what each job called in the last hour and day', async () => {
+  const bench = await setupSync({ quota: { limit: 100, periodMs: HOUR } });
+  await bench.sync('ai-signals');
+  const made = bench.model.calls.length;
+  const { quota, rate, waits } = await statusOf(bench);
+  expect(quota).toMatchObject({ limit: 100, remaining: 100 - made, resets: { known: 'no' } });
+  expect(quota.reserve).toBeGreaterThan(0);
+  expect([rate, waits]).toEqual([expect.objectContaining({ perSecond: null, source: null }), []]);
+  bench.clock.advance(2 * HOUR);
+  await bench.sync('usage');
+  const { calls } = await statusOf(bench);
+  expect(calls).toMatchObject({ lastHour: 1, lastDay: made + 1 });
+  expect(calls.byJob).toEqual({
+    'ai-signals': { lastHour: 0, lastDay: made },
+    usage: { lastHour: 1, lastDay: 1 },
   });
 });
 
@@ -290,46 +287,16 @@ describe('looks at the head', () => {
     });
   });
 
-  describe('what a look at the head tells', () => {
-    it('of rows that are gone upstream is a hint, which starts nothing', async () => {
-      remove(200, 3)(bench.upstream('news'));
-      await bench.glance('news');
-      const { news, problems } = await status();
-      expect(news).toMatchObject({ rows: 250, goneUpstream: 3, fresh: true, held: 0 });
-      expect(problems).toEqual([]);
-      expect((await run('status', '-v')).stdout).toMatch(/^news: at least 3 rows are gone upstream$/m);
-      expect(bench.sql('SELECT * FROM news WHERE _held_since IS NOT NULL')).toEqual([]);
-      for (let walk = 0; walk < 2; walk += 1) await bench.mirror('news');
-      expect((await status()).news).toMatchObject({ rows: 247, goneUpstream: 0 });
-      expect((await run('status', '-v')).stdout).not.toContain('gone upstream');
-    });
-  });
-});
-
-describe('where calls are scarce', () => {
-  it('a dataset is stale when it is older than twice the interval that the plan holds for it', async () => {
-    const bench = await setupSync({ rows: 220, quota: { limit: 60, periodMs: 60 * MINUTE } });
-    const changes = {
-      ...settings,
-      MIRROR_SCHEDULE_NEWS: 'every 1m',
-      MIRROR_SCHEDULE_AI_SIGNALS: 'every 20m',
-      MARKET_API_QUOTA: '60/1h@00:00',
-    };
-    await live(bench, changes, 100 * MINUTE);
-    const json = async <T>(command: string) =>
-      JSON.parse((await bench.run([command, '--json'], changes)).stdout) as T;
-    const news = async () => {
-      const planned = (await json<PlanJson>('plan')).datasets.find(({ job }) => job === 'news');
-      const found = (await json<Status>('status')).datasets.find(({ job }) => job === 'news');
-      expect(found?.staleAfterSeconds).toBe(2 * (planned?.everySeconds ?? 0));
-      expect(found?.fresh).toBe((found?.ageSeconds ?? 0) <= (found?.staleAfterSeconds ?? 0));
-      return found;
-    };
-    const found = await news();
-    expect(found?.fresh).toBe(true);
-    expect(found?.staleAfterSeconds).toBeGreaterThan(2 * 60);
-    // What is left until the reset makes the interval.
-    bench.clock.advance(12 * 60 * MINUTE);
-    expect(await news()).toMatchObject({ fresh: false });
+  it('what a look at the head tells of rows that are gone upstream is a hint, which starts nothing', async () => {
+    remove(200, 3)(bench.upstream('news'));
+    await bench.glance('news');
+    const { news, problems } = await status();
+    expect(news).toMatchObject({ rows: 250, goneUpstream: 3, fresh: true, held: 0 });
+    expect(problems).toEqual([]);
+    expect((await run('status', '-v')).stdout).toMatch(/^news: at least 3 rows are gone upstream$/m);
+    expect(bench.sql('SELECT * FROM news WHERE _held_since IS NOT NULL')).toEqual([]);
+    for (let walk = 0; walk < 2; walk += 1) await bench.mirror('news');
+    expect((await status()).news).toMatchObject({ rows: 247, goneUpstream: 0 });
+    expect((await run('status', '-v')).stdout).not.toContain('gone upstream');
   });
 });

@@ -1,7 +1,4 @@
-/**
- * The tables of the specification as data, written from its text alone and without the code of any implementation.
- * `tables.test.ts` holds them against that text.
- */
+/** The tables of the specification as data, written from its text alone and without the code of any implementation. */
 
 import { z } from 'zod';
 

@@ -44,15 +44,3 @@ it('changes are announced though nobody can tell when the dataset is due next', 
   await expect.poll(async () => (await queue.getJobs()).map(({ name }) => name)).toEqual(['news']);
   expect(lines.map(({ msg }) => msg)).not.toContain('failed');
 });
-
-it('what is mirrored, and where, is said before the first walk is told of, and once', async () => {
-  const { environment } = await setupSync({ rows: 5 }, sharedClock());
-  const { lines } = daemonHere({ PATH: process.env['PATH'], ...environment }, { random: () => 0.5 });
-  const said = () =>
-    lines.map(({ msg }) => String(msg)).filter((msg) => /^mirroring|^walk complete/.test(msg));
-  await expect.poll(() => said().length).toBe(6);
-  expect(said()).toEqual([
-    `mirroring ${environment.MARKET_API_URL} into ${join(environment.MIRROR_DIR, 'mirror.db')}`,
-    ...Array(5).fill('walk complete'),
-  ]);
-});

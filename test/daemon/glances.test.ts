@@ -56,7 +56,7 @@ const rowsOf = (looks: readonly Look[]) => looks.reduce((sum, { inserted }) => s
 
 it('scarce calls bring new rows by glances between walks, until those show that they stand elsewhere', async () => {
   const bench = await setup(40);
-  await bench.liveFor(4 * HOUR);
+  await bench.liveFor(3 * HOUR);
   const plan = await bench.planned();
   expect(plan).toMatchObject({
     callsIfChanged: 11,
@@ -77,7 +77,7 @@ it('scarce calls bring new rows by glances between walks, until those show that 
   expect(life.longestMs).toBeLessThan((plan?.everySeconds ?? 0) * 1_000);
 
   bench.turnOrder();
-  await bench.liveFor(12 * HOUR);
+  await bench.liveFor(6 * HOUR);
   expect(await bench.planned()).toMatchObject({
     glances: 0,
     glanceEverySeconds: null,

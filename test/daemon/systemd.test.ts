@@ -11,7 +11,7 @@ import { virtualClock } from '../helpers/virtual-clock.ts';
 const KEY = 'canary-key-51d0aa';
 
 /** A stand-in for systemd's program, which notes what it is told and with what environment. */
-function standIn(settings: Record<string, string>) {
+function standIn(settings: Record<string, string>, answerMs = 10_000) {
   const folder = temporaryFolder();
   const notes = join(folder, 'notes');
   writeFileSync(notes, '');
@@ -24,7 +24,7 @@ exit 0
 `;
   writeFileSync(join(folder, 'systemd-notify'), script, { mode: 0o755 });
   const environment = { PATH: `${folder}:${process.env['PATH']}`, MARKET_API_KEY: KEY, ...settings };
-  const manager = systemdNotifier({ environment, log: createLog('silent', false) });
+  const manager = systemdNotifier({ environment, log: createLog('silent', false), answerMs });
   onTestFinished(async () => {
     rmSync(`${notes}.hang`, { force: true });
     await manager.stopping();
@@ -37,7 +37,7 @@ exit 0
   };
 }
 
-const underSystemd = { NOTIFY_SOCKET: '/run/systemd/notify', WATCHDOG_USEC: '40000' };
+const underSystemd = { NOTIFY_SOCKET: '/run/systemd/notify', WATCHDOG_USEC: '200000' };
 
 describe('systemd', () => {
   it('is told that the daemon is ready, that it is well time and again, and that it stops', async () => {
@@ -57,20 +57,19 @@ describe('systemd', () => {
       asked += 1;
       return false;
     });
-    await expect.poll(() => asked).toBeGreaterThan(3);
+    await expect.poll(() => asked).toBeGreaterThan(1);
     await expect.poll(told).toEqual(['READY=1|STATUS=mirroring|']);
     await manager.stopping();
     expect(told()).toEqual(['READY=1|STATUS=mirroring|', 'STOPPING=1|']);
   });
 
   it('that does not take what it is told holds up nobody who stops', async () => {
-    const { manager, told, hang } = standIn(underSystemd);
+    const { manager, told, hang } = standIn({ NOTIFY_SOCKET: '/run/n' }, 300);
     hang();
     manager.ready('mirroring', () => true);
     await expect.poll(() => told().length).toBeGreaterThan(0);
-    const began = Date.now();
+    // What hangs is ended: else this would take a minute.
     await manager.stopping();
-    expect(Date.now() - began).toBeLessThan(20_000);
   });
 
   it.each([

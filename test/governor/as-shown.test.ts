@@ -53,16 +53,3 @@ it('a 429 in spite of them is said once, and the sync goes on behind its pause',
   expect(stderr.match(/refused \(429\) in spite of/g)).toHaveLength(1);
   expect((await run(['status'], set)).stdout.match(/refused \(429\) in spite of/g)).toHaveLength(1);
 });
-
-it.each([
-  ['MARKET_API_QUOTA', '1k/1d'],
-  ['MARKET_API_QUOTA', '1000/1d@25:00'],
-  ['MARKET_API_RATE', '5/0s'],
-  ['MARKET_API_CONCURRENCY', '1.5'],
-])('%s=%s is one clear line and exit code 78, before any call', async (name, value) => {
-  const { run, model } = await setupSync(given);
-  const { code, stderr } = await run(['sync'], { [name]: value });
-  expect(code).toBe(78);
-  expect(stderr.trim()).toMatch(new RegExp(`^\\S+ ${name} is no [^\n]*such as [^\n]*$`));
-  expect(model.calls).toEqual([]);
-});

@@ -2,18 +2,9 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Failure, Snooze } from '../../src/base/errors.ts';
-import { callFine, callOnce, DAY, fine, HOUR, MINUTE, never, SECOND, setup } from './bench.ts';
+import { callFine, callOnce, fine, HOUR, MINUTE, never, SECOND, setup } from './bench.ts';
 
 describe('the governor', () => {
-  it('lets a first sync of 30 calls through with at most 3 s of waiting, and 1,000 with at most 10 s', async () => {
-    const { clock, governor } = setup();
-    const begin = clock.now();
-    for (let call = 0; call < 30; call += 1) await callFine(governor);
-    expect(clock.now() - begin).toBeLessThan(3_000);
-    for (let call = 30; call < 1_000; call += 1) await callFine(governor);
-    expect(clock.now() - begin).toBeLessThan(10_000);
-  });
-
   it('waits out a pause of three seconds, and snoozes a call at a longer one', async () => {
     // The jitter adds a twentieth.
     for (const [retryAfterMs, isWaitedFor] of [
@@ -56,29 +47,6 @@ describe('the governor', () => {
     });
     await Promise.all(waiting);
     expect(order[0]).toBe('late');
-  });
-
-  it('writes the state twice a call, and not while a call waits', async () => {
-    const { governor, shared, clock } = setup();
-    for (let call = 0; call < 10; call += 1) await callFine(governor);
-    expect(shared.writes).toBe(20);
-    await callOnce(governor, { ...fine, status: 429, retryAfterMs: MINUTE });
-    for (let call = 0; call < 5; call += 1) {
-      await expect(governor.acquire('news', never)).rejects.toBeInstanceOf(Snooze);
-      await clock.sleep(SECOND);
-    }
-    expect(shared.writes).toBe(22);
-  });
-
-  it('says what contradicts the settings to the log, once', async () => {
-    const said: string[] = [];
-    const limits = { quota: { calls: 1_000, periodMs: DAY, startMs: 0 }, rate: null, concurrency: null };
-    const { governor } = setup({ limits, say: (job, text) => said.push(`${job}: ${text}`) });
-    for (let remaining = 499; remaining > 490; remaining -= 1)
-      await callOnce(governor, { ...fine, limit: 500, remaining });
-    expect(said).toEqual([
-      expect.stringMatching(/^news: .*header names a quota of 500 calls, MARKET_API_QUOTA 1000/),
-    ]);
   });
 });
 

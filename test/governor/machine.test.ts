@@ -235,20 +235,18 @@ describe('a refused key or scope', () => {
   });
 });
 
-describe('a failing endpoint', () => {
-  it('is left alone twice as long each time, a quarter of an hour or twice that at most, and Retry-After in full', () => {
-    const machine = drive();
-    machine.call({ status: 503 });
-    const waits = Array.from({ length: 14 }, () => machine.call({ status: 503 }));
-    for (const [at, waited] of waits.entries()) {
-      expect(waited).toBeGreaterThanOrEqual(Math.min(15 * MINUTE, SECOND * 2 ** at));
-      expect(waited).toBeLessThanOrEqual(30 * MINUTE);
-    }
-    machine.call({ status: 503, retryAfterMs: 2 * HOUR });
-    machine.on({ type: 'again' });
-    expect(machine.call(), 'even where a person asks').toBeGreaterThanOrEqual(2 * HOUR);
-    expect(machine.state.outages).toEqual({});
-  });
+it('a failing endpoint is left alone twice as long each time, a quarter of an hour or twice that at most, and Retry-After in full', () => {
+  const machine = drive();
+  machine.call({ status: 503 });
+  const waits = Array.from({ length: 14 }, () => machine.call({ status: 503 }));
+  for (const [at, waited] of waits.entries()) {
+    expect(waited).toBeGreaterThanOrEqual(Math.min(15 * MINUTE, SECOND * 2 ** at));
+    expect(waited).toBeLessThanOrEqual(30 * MINUTE);
+  }
+  machine.call({ status: 503, retryAfterMs: 2 * HOUR });
+  machine.on({ type: 'again' });
+  expect(machine.call(), 'even where a person asks').toBeGreaterThanOrEqual(2 * HOUR);
+  expect(machine.state.outages).toEqual({});
 });
 
 describe('the quota', () => {

@@ -30,16 +30,3 @@ export async function get<Body = Page>(
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: (text && JSON.parse(text)) as Body };
 }
-
-export const idsIn = (page: Page, name = 'id') => page.rows.map((row) => row[name]);
-
-/** A clock that stands still until it is moved. */
-export function virtualClock(start = Date.UTC(2025, 10, 3, 12)) {
-  let time = start;
-  return {
-    now: () => time,
-    advance(ms: number) {
-      time += ms;
-    },
-  };
-}

@@ -164,15 +164,6 @@ describe('a run that ends', () => {
     const { runs } = await running({ lastRun: () => null }, first.server);
     await until('it to be resumed', () => runs.length === 1);
   });
-
-  test('in a failure while it is being stopped has failed', async () => {
-    const full = new Failure('disk', 'the disk is full');
-    const run = (_: string, signal: AbortSignal) => untilAborted(signal).catch(() => Promise.reject(full));
-    const { runs, close, said } = await running({ lastRun: () => null, run });
-    await until('a run', () => runs.length === 1);
-    await close();
-    expect(said(/^failed$/)).toMatchObject([{ reason: 'disk', err: 'the disk is full' }]);
-  });
 });
 
 describe('what a dashboard sees', () => {
@@ -205,15 +196,6 @@ describe('what a dashboard sees', () => {
     expect(runs).toEqual([]);
     const lengths = said(/dropped/).map(({ job = '' }) => job.length);
     expect(lengths.sort((one, other) => one - other)).toEqual([5, 11, 16, 100]);
-  });
-
-  test('is separate for mirrors with different prefixes', async () => {
-    const server = await redisServer();
-    const open = (name: string) => running({ prefix: name, schedules: { [name]: { every: 100 } } }, server);
-    const [one, two] = [await open('first'), await open('second')];
-    await until('runs of both', () => one.runs.length >= 2 && two.runs.length >= 2);
-    expect([new Set(one.runs), new Set(two.runs)]).toEqual([new Set(['first']), new Set(['second'])]);
-    expect((await server.client.keys('*')).filter((key) => !/^(first|second):/.test(key))).toEqual([]);
   });
 });
 

@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startModelApi } from '../../model-api/index.ts';
 import type { Failure } from '../../src/base/errors.ts';
 import {
   type Charge,
@@ -55,32 +54,6 @@ test('403 without the scope, or from another address than those that are allowed
   expect(identify(create({ scopes: [] }).key, { scope: null })).toMatchObject({ scopes: [] });
   keyring.revoke(record.id, 0);
   expect(identify(key, { address: '192.0.2.1', scope: 'meme:read' })).toEqual(unknown);
-});
-
-test('statuses, codes and texts are those of the model API', async () => {
-  const model = await startModelApi({
-    keys: [{ id: 'k', key: 'k', scopes: [] }],
-    rate: { perSecond: 0.001, burst: 1 },
-  });
-  const ask = async (path: string, key: string) => {
-    const answer = await fetch(`${model.url}/api/v1/${path}`, {
-      headers: { authorization: `Bearer ${key}` },
-    });
-    return { status: answer.status, body: await answer.json() };
-  };
-  const answers = [
-    await ask('news', 'other'),
-    await ask('news', 'k'),
-    await ask('usage', 'k'),
-    await ask('usage', 'k'),
-  ];
-  await model.close();
-  const ours = [refusal('key'), refusal('forbidden'), refusal('quota')].map(({ status, body }) => ({
-    status,
-    // Ours says which limit it was.
-    body: status === 429 ? { ...body, message: expect.any(String) } : body,
-  }));
-  expect(answers.filter(({ status }) => status !== 200)).toEqual(ours);
 });
 
 test('when a key was last used is written behind, and once a minute', () => {

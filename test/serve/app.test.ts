@@ -125,26 +125,6 @@ describe('the address of a client', () => {
     ))
       expect([name, await statusWith(name)]).toEqual([name, 401]);
   });
-
-  test.each([{ trusted: ['127.0.0.1'] }, { trusted: ['10.0.0.7'] }, { hosts: ['mirror.example'] }])(
-    'behind a proxy that adds no header, nobody is taken for this machine: %j',
-    async (settings) => {
-      const { url, issue } = await setupServe({
-        rows: 5,
-        walked: [],
-        settings: { page: 'token', ...settings },
-      });
-      const watcher = issue({ name: 'watcher', scopes: ['metrics:read'] }).key;
-      expect((await getter(url)('/metrics')).status).toBe(401);
-      expect((await getter(url, watcher)('/metrics')).status).toBe(200);
-      const signIn = await getter(url)('/');
-      expect([signIn.status, String(signIn.bytes)]).toEqual([
-        401,
-        expect.stringContaining('From here it opens by a key'),
-      ]);
-      expect((await getter(url)('/healthz')).status).toBe(200);
-    },
-  );
 });
 
 /** A client that has asked and takes nothing until it is told to, and how its answer ended. */

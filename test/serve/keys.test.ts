@@ -12,7 +12,6 @@ import {
   renderRate,
   unlimited,
 } from '../../src/serve/access/limits.ts';
-import { memoryFolder } from '../helpers/folder.ts';
 import { limitsOf, setupKeys } from './support.ts';
 
 const DAY = 86_400_000;
@@ -81,13 +80,6 @@ test('a key that was rotated, was revoked or has expired is not rotated', () => 
   clock.advance(2 * DAY);
   expect(() => rotate(expired)).toThrow(usage(/is expired: create another/));
   expect(keyring.list()).toHaveLength(4);
-});
-
-test('two who manage keys at once see what the other did', () => {
-  const dir = memoryFolder();
-  const [one, other] = [setupKeys(dir), setupKeys(dir)];
-  other.keyring.revoke(one.create().record.id, 0);
-  expect(one.keyring.list()[0]?.revokedAt).not.toBe(null);
 });
 
 test('a key has a prefix that scanners find; a slip of the fingers makes none of it, and is recognised all the same', () => {

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
-import { request, type ServerResponse } from 'node:http';
+import { request } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
-import { abortSignalOf } from '../../src/serve/http/response.ts';
 import { boundsOf, mayConnectWithoutTls } from '../../src/serve/http/server.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
 import { answerTo, get, getLast, hello, listening, refusalIn, speak, waiting } from './listen/support.ts';
@@ -111,16 +110,6 @@ test('a place where it cannot listen: in use is 75, and how to find who holds it
       kind,
       message: expect.stringContaining(message),
     });
-});
-
-test('a call whose client has gone is over for who asks only then', async () => {
-  const { responses, ask } = await waiting();
-  const { socket } = await ask();
-  const [outgoing] = responses as [ServerResponse];
-  const { req: incoming } = outgoing;
-  socket.destroy();
-  await expect.poll(() => incoming.socket.destroyed).toBe(true);
-  expect(abortSignalOf({ incoming, outgoing }).aborted).toBe(true);
 });
 
 const here = '192.0.2.2';

@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { declaredMetrics } from '../../scripts/docs/pages.ts';
 import { initialState } from '../../src/governor/state.ts';
 import { METRICS_SCOPE } from '../../src/serve/access/keys.ts';
@@ -83,17 +82,6 @@ test('Prometheus is told of each dataset as status tells it, in its text format'
       .sort(),
   );
   await expect(shownOf(text)).toMatchFileSnapshot('metrics.txt');
-});
-
-test('an idle service sleeps: nothing samples the event loop, whose lag is measured when it is asked for', async () => {
-  const hooks = createRequire(import.meta.url)('node:perf_hooks') as typeof import('node:perf_hooks');
-  const sampling = vi.spyOn(hooks, 'monitorEventLoopDelay');
-  onTestFinished(() => void sampling.mockRestore());
-  const { scrape } = await setupWatched({ walked: [] });
-  const names = [...(await scrape()).keys()].filter((name) => name.startsWith('nodejs_eventloop_lag'));
-  expect(names).toEqual(['nodejs_eventloop_lag_seconds']);
-  const everyMs = sampling.mock.calls.map(([options]) => options?.resolution ?? 10);
-  expect(Math.min(...everyMs)).toBeGreaterThan(86_400_000);
 });
 
 test('without a mirror that can be read the process goes on telling of itself, and of nothing else', async () => {

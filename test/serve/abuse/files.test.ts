@@ -126,28 +126,26 @@ const readiness = async ({ get }: Abused) => {
   return { status: ready.status, keys: JSON.parse(ready.body).keys, keysUp };
 };
 
-describe('serve.db', () => {
-  test.each(Object.entries(attacks))(
-    '%s: 503 from then on, the service is not ready before anybody comes with a key, and ends to begin anew',
-    async (_, put) => {
-      const lost: Failure[] = [];
-      const abused = await setupAbuse({ settings: { schedules: {} }, onLost: (why) => lost.push(why) });
-      const { dir, clock } = abused.serve.bench;
-      expect((await abused.get(NEWS)).status).toBe(200);
-      expect(await readiness(abused)).toEqual({ status: 200, keys: 'readable', keysUp: '1' });
-      const bringBack = takeAway(dir, 'serve.db');
-      put(join(dir, 'serve.db'));
-      clock.advance(A_LOOK);
-      expect(await readiness(abused)).toEqual({ status: 503, keys: 'unreadable', keysUp: '0' });
-      for (const _ of ['at first', 'and again']) await expectUnavailable(abused);
-      bringBack();
-      clock.advance(A_LOOK);
-      await expectUnavailable(abused);
-      expect(lost).toMatchObject([{ kind: 'disk', message: expect.stringContaining('serve.db') }]);
-      expectNothingKept(abused);
-    },
-  );
-});
+test.each(Object.entries(attacks))(
+  'serve.db %s: 503 from then on, the service is not ready before anybody comes with a key, and ends to begin anew',
+  async (_, put) => {
+    const lost: Failure[] = [];
+    const abused = await setupAbuse({ settings: { schedules: {} }, onLost: (why) => lost.push(why) });
+    const { dir, clock } = abused.serve.bench;
+    expect((await abused.get(NEWS)).status).toBe(200);
+    expect(await readiness(abused)).toEqual({ status: 200, keys: 'readable', keysUp: '1' });
+    const bringBack = takeAway(dir, 'serve.db');
+    put(join(dir, 'serve.db'));
+    clock.advance(A_LOOK);
+    expect(await readiness(abused)).toEqual({ status: 503, keys: 'unreadable', keysUp: '0' });
+    for (const _ of ['at first', 'and again']) await expectUnavailable(abused);
+    bringBack();
+    clock.advance(A_LOOK);
+    await expectUnavailable(abused);
+    expect(lost).toMatchObject([{ kind: 'disk', message: expect.stringContaining('serve.db') }]);
+    expectNothingKept(abused);
+  },
+);
 
 describe.each(['mirror.db', 'serve.db'] as const)('%s with damaged pages', (file) => {
   test('answers what it still can, else 503, and pages again once it is mended', async () => {

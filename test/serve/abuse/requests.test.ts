@@ -1,9 +1,8 @@
 /** Requests that are none of ours, in every odd form: each gets one clear answer, and tells nothing of keys or of this machine. */
 
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { newKey } from '../../../src/serve/access/keys.ts';
-import { type Abused, errorIn, expectNothingKept, NEWS, type Raw, sharedAbuse } from './support.ts';
+import { type Abused, errorIn, expectNothingKept, NEWS, sharedAbuse } from './support.ts';
 
 const shared = sharedAbuse({ walked: ['news', 'ai-signals'] });
 
@@ -208,12 +207,6 @@ test('the word Bearer may be written in any case, and spaces may follow the key'
     expect((await get(NEWS, [`Host: ${host}`, `Authorization: ${header}`])).status).toBe(200);
 });
 
-test('a method is not another by a header', async () => {
-  const abused = shared();
-  const headers = [...known(abused), 'X-HTTP-Method-Override: DELETE'];
-  expect((await abused.get(NEWS, headers)).status).toBe(200);
-});
-
 const MOST = Number.MAX_SAFE_INTEGER;
 
 /** By the query: offset, limit, and how many of five rows come. */
@@ -273,13 +266,6 @@ test('offset and limit are brought into range, and are the default where they ar
   }
 });
 
-test('of two seqs the first counts', async () => {
-  const { get } = shared();
-  const seq = /^x-mirror-seq: (\d+)/im.exec((await get(NEWS)).head)?.[1];
-  expect((await get(`${NEWS}?seq=${seq}&seq=x`)).status).toBe(200);
-  expect((await get(`${NEWS}?seq=x&seq=${seq}`)).status).toBe(400);
-});
-
 test('in a filter nothing of SQL, of patterns or of paths means more than its letters', async () => {
   const { get, serve } = shared();
   const letters = words(String.raw`' "; %25 * _ [a-z] $.id \ %00 %FF`);
@@ -288,62 +274,3 @@ test('in a filter nothing of SQL, of patterns or of paths means more than its le
       expect([name, text, (await get(`${NEWS}?${name}=${text}`)).status]).toEqual([name, text, 200]);
   expect(serve.bench.sql('SELECT count(*) AS rows FROM news')).toEqual([{ rows: 5 }]);
 });
-
-const odd = fc.constantFrom(
-  ...words('% %00 %2e%2e %2F .. . // ; \\ \0 \x7f \xff \t ? # & = []'),
-  ...words(`' " < { $ * : @ - + 0`),
-  ...['9'.repeat(30), '1e9', 'NaN', '__proto__', 'é', 'a'.repeat(300)],
-);
-const listOf = (...texts: string[]) => fc.constantFrom(...texts);
-const path = fc.oneof(
-  { weight: 3, arbitrary: listOf(NEWS, '/api/v1/ai-signals', '/api/v1/usage', '/healthz', '/openapi.json') },
-  fc.array(fc.oneof(odd, listOf('/', 'api', 'v1', 'news')), { maxLength: 8 }).map((parts) => parts.join('')),
-);
-const query = fc
-  .array(fc.tuple(listOf('offset', 'limit', 'seq', 'q', 'kind', 'x'), listOf('=', '', '[]='), odd), {
-    maxLength: 5,
-  })
-  .map((parts) => parts.map((part) => part.join('')).join('&'));
-const method = fc.oneof({ weight: 4, arbitrary: listOf('GET') }, listOf('HEAD', 'POST', 'TRACE', 'X', ''));
-const header = fc.oneof(
-  fc.tuple(
-    listOf(...words('Host Authorization If-None-Match Accept-Encoding X-Forwarded-For Range Origin')),
-    fc.oneof(odd, listOf('Bearer x', 'W/"*"', '*', 'br;q=9, *;q=0', 'bytes=0-1', '::1, 192.0.2.1', 'null')),
-  ),
-  fc.tuple(listOf('Expect', 'Upgrade', 'Cookie', 'Accept', 'X-Request-ID'), odd),
-);
-const anyRequest = fc.record({
-  method,
-  path,
-  query,
-  headers: fc.array(header, { maxLength: 4 }),
-  /** What an honest client sends as well. */
-  honest: listOf('both', 'both', 'host', 'none'),
-});
-
-test('a request of any pieces gets a clear answer, and leaves no trace of a key', async () => {
-  const abused = shared();
-  const statuses = new Set<number>();
-  await fc.assert(
-    fc.asyncProperty(anyRequest, async ({ method, path, query, headers, honest }) => {
-      const own = known(abused).slice(0, { both: 2, host: 1 }[honest] ?? 0);
-      const others = headers.map(([name, value]) => `${name}: ${value}`);
-      const answer = await abused.send(`${method} ${path}?${query} HTTP/1.1`, [...own, ...others]);
-      statuses.add(answer.status);
-      expectAnswer(abused, method, answer);
-    }),
-    { numRuns: 150 },
-  );
-  for (const status of [200, 400, 401, 404, 405, 421]) expect([...statuses]).toContain(status);
-  expect((await abused.get(NEWS)).status).toBe(200);
-  expectNothingKept(abused);
-});
-
-function expectAnswer(abused: Abused, method: string, answer: Raw): void {
-  const { status, head, body } = answer;
-  expect([200, 304, 400, 401, 403, 404, 405, 410, 414, 417, 421, 429, 431, 503]).toContain(status);
-  expect(head).not.toMatch(/^(access-control|location|set-cookie|x-powered-by|server):/im);
-  // Of a request that cannot be read it is not known that it was HEAD.
-  if (status === 304 || (method === 'HEAD' && body === '')) expect(body).toBe('');
-  else if (status >= 400) errorIn(abused, answer);
-}

@@ -27,14 +27,6 @@ test('over TLS a request is answered, nothing older than 1.2 is spoken, and who 
   await Promise.all(silent.map(({ closed }) => closed));
 });
 
-test('at the end, those who have not agreed on TLS are closed as well', async () => {
-  const { tls } = pairOf('first');
-  const { port, end } = await listening(hello, { graceMs: 300 }, { tls });
-  const { closed } = await speak(port);
-  await end();
-  expect(await closed).toBe('');
-});
-
 test('a certificate that is of another key, that every user may read, or that is none, ends the start with 78', async () => {
   const { tls, install } = pairOf('first');
   const refused = (message: RegExp) =>

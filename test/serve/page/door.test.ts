@@ -3,7 +3,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { getter } from '../client.ts';
 import { cookieIn, DOCUMENT, SCRIPT, SCRIPT_NAME, setupPage, sharedPage } from './support.ts';
 
 const openedPage = sharedPage({ walked: [] });
@@ -242,12 +241,6 @@ describe('other pages', () => {
     const typed = { 'sec-fetch-site': 'none' };
     expect((await get(SCHEMA, typed)).status).toBe(200);
     expect((await post('/page/query', QUESTION, typed)).status).toBe(403);
-  });
-
-  test('get nothing at a host that is not ours', async () => {
-    const { url, cookie } = await openedPage();
-    for (const path of ['/', SCHEMA])
-      expect(await getter(url)(path, { host: 'evil.example', cookie })).toMatchObject({ status: 421 });
   });
 });
 

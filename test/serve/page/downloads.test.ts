@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { parquetReadObjects } from 'hyparquet';
 import { expect, test } from 'vitest';
 import type { Receipt } from '../../../src/reading/export.ts';
 import { sharedPage } from './support.ts';
@@ -56,20 +55,6 @@ test('a download is the whole answer, with the receipt that export writes', asyn
     sources: [{ job: 'news', proof: { walkId: 1 } }],
     csv: { exact: false, defused: 0 },
   });
-});
-
-test('it comes as ndjson and as parquet, too', async () => {
-  const { addressOf, get } = await setup();
-  const lines = await (await get(addressOf({ ...question, format: 'ndjson' }).path)).text();
-  const rows = lines
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  expect(rows).toHaveLength(20);
-  const answer = await get(addressOf({ ...question, format: 'parquet' }).path);
-  expect(answer.headers.get('content-type')).toBe('application/vnd.apache.parquet');
-  const inParquet = await parquetReadObjects({ file: await answer.arrayBuffer() });
-  expect(inParquet.map(({ _key, _walk_id }) => ({ _key, _walk_id: Number(_walk_id) }))).toEqual(rows);
 });
 
 test('one that breaks in the middle is cut off, not ended, and its receipt says why', async () => {

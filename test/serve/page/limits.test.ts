@@ -1,9 +1,9 @@
 /** Questions of the page are calls of the account whose key opened it. */
 
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Limits } from '../../../src/serve/access/limits.ts';
 import { limitsOf } from '../support.ts';
-import { ENDLESS, linesIn, rowsIn, setupPage } from './support.ts';
+import { linesIn, rowsIn, setupPage } from './support.ts';
 
 async function setup(limits: Partial<Limits>) {
   const page = await setupPage({ walked: [] });
@@ -59,15 +59,4 @@ test('above a rate it waits until it may, and whoever leaves meanwhile is no mis
   bench.clock.advance(5_000);
   expect(rowsIn((await second).lines)).toEqual([[1]]);
   expect(log()).not.toContain('AbortError');
-});
-
-test('above a concurrency it waits for the one before', async () => {
-  const { question, expectWaiting } = await setup(limitsOf(null, undefined, 1));
-  const leaving = new AbortController();
-  onTestFinished(() => leaving.abort());
-  question(ENDLESS, leaving.signal).catch(() => undefined);
-  const second = question();
-  await expectWaiting(second);
-  leaving.abort();
-  expect(rowsIn((await second).lines)).toEqual([[1]]);
 });

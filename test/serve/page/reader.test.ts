@@ -56,17 +56,6 @@ describe('the overview', () => {
     expect(changes.at(-3)?.inserted).toBe(20);
     expect(changes.at(-2)).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
   });
-
-  test('is read anew as soon as something is committed', async () => {
-    const { bench, get } = await setupPage({ walked: [] });
-    const rows = async () =>
-      ((await (await get('/page/overview')).json()) as Overview).status.datasets.find(
-        ({ job }) => job === 'news',
-      )?.rows;
-    expect(await rows()).toBe(0);
-    await bench.mirror('news');
-    expect(await rows()).toBe(20);
-  });
 });
 
 test('the schema has every table and view with its columns, and how far back each dataset goes', async () => {

@@ -130,25 +130,23 @@ test('how proven a moment is, and what was held then, is said alike of the prese
   }
 });
 
-describe('the versions of a row', () => {
-  test('stand in their order, the present one last', async () => {
-    const [wanted] = sql(`SELECT _key FROM news_history WHERE _ended_by = 'update' LIMIT 1`);
-    const got = await get(
-      `/mirror/v1/news/${wanted?.['_key']}/history?select=headline,_valid_from,_valid_to,_ended_by`,
-    );
-    const versions = sql(
-      `SELECT headline, _valid_from, _valid_to, _ended_by FROM news_history WHERE _key = ?
-       UNION ALL SELECT headline, _changed_at, NULL, NULL FROM news WHERE _key = ? ORDER BY _valid_from`,
-      String(wanted?.['_key']),
-      String(wanted?.['_key']),
-    );
-    expect(versions.length).toBeGreaterThan(1);
-    expect(got.json).toEqual(versions);
-    const { json } = await get(
-      `/mirror/v1/news/${wanted?.['_key']}/history?select=_valid_to&seq=${Date.parse(String(versions[0]?.['_valid_from']))}`,
-    );
-    expect(json).toEqual([{ _valid_to: null }]);
-  });
+test('the versions of a row stand in their order, the present one last', async () => {
+  const [wanted] = sql(`SELECT _key FROM news_history WHERE _ended_by = 'update' LIMIT 1`);
+  const got = await get(
+    `/mirror/v1/news/${wanted?.['_key']}/history?select=headline,_valid_from,_valid_to,_ended_by`,
+  );
+  const versions = sql(
+    `SELECT headline, _valid_from, _valid_to, _ended_by FROM news_history WHERE _key = ?
+     UNION ALL SELECT headline, _changed_at, NULL, NULL FROM news WHERE _key = ? ORDER BY _valid_from`,
+    String(wanted?.['_key']),
+    String(wanted?.['_key']),
+  );
+  expect(versions.length).toBeGreaterThan(1);
+  expect(got.json).toEqual(versions);
+  const { json } = await get(
+    `/mirror/v1/news/${wanted?.['_key']}/history?select=_valid_to&seq=${Date.parse(String(versions[0]?.['_valid_from']))}`,
+  );
+  expect(json).toEqual([{ _valid_to: null }]);
 });
 
 /** A copy that a client keeps: applied is what the feed says, and nothing else. */

@@ -90,22 +90,6 @@ test('a key whose quota is spent is refused before its question is read: the hea
   expect(isHeld()).toBe(true);
 });
 
-test('so is one with as many requests in flight as it may have', async () => {
-  const waiting: (() => void)[] = [];
-  const bench = await setupServe({
-    rows: 5,
-    walked: ['news'],
-    settings: { query: true },
-    beforeAnswer: () => new Promise((resolve) => waiting.push(resolve)),
-  });
-  const get = getter(bench.url, bench.issue({}, { concurrency: 1 }).key);
-  const first = get('/mirror/v1/news');
-  await expect.poll(() => waiting.length).toBe(1);
-  expect((await get('/mirror/v1/news?nothing=eq.1')).status, 'its mistake is not looked for').toBe(429);
-  waiting[0]?.();
-  expect((await first).status).toBe(200);
-});
-
 test.each([
   ['values', `id=in.(${Array(1_001).fill('x')})`],
   ['values in several', `id=in.(${Array(600).fill('x')})&asset=in.(${Array(401).fill('x')})`],
@@ -119,15 +103,6 @@ test.each([
     json: { code: 'PGRST100', message: expect.stringMatching(/has 1,000 (values|columns) at most/) },
   });
   expect(await remaining()).toBe(10);
-});
-
-test('* is selected once', async () => {
-  const { get } = client(serve, 10);
-  const [once, often] = [
-    await get('/mirror/v1/news?limit=1'),
-    await get(`/mirror/v1/news?limit=1&select=${Array(3_900).fill('*')}`),
-  ];
-  expect(often.json).toEqual(once.json);
 });
 
 test('what the quota cannot pay is not computed, however often it is asked for; what it never can is refused for good', async () => {

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { faults, when } from '../../../model-api/index.ts';
 import { openServeBench, type ServeBench, setupServe } from '../../helpers/serve-bench.ts';
 import { type Get, type Got, getter } from '../client.ts';
-import { limitsOf } from '../support.ts';
 
 let serve: ServeBench;
 let get: Get;
@@ -230,24 +229,6 @@ test('by key, scope, method and host, in the same form', async () => {
     [405, 'PGRST117'],
     [421, 'MIRROR421'],
   ]);
-});
-
-test('a call costs one, and one more for each further hundred rows; a mistake and a 304 are free', async () => {
-  const asked = getter(serve.url, serve.issue({ name: 'counted' }, limitsOf('5/1d')).key);
-  const left = async (path: string, headers = {}) => {
-    const got = await asked(path, headers);
-    return [got.status, got.headers['x-ratelimit-remaining']];
-  };
-  const etag = String((await asked('/mirror/v1/news?limit=100')).headers['etag']);
-  await asked('/mirror/v1/news?nothing=eq.1');
-  expect(await left('/mirror/v1/news?limit=100', { 'if-none-match': etag })).toEqual([304, '4']);
-  expect(await left('/mirror/v1/news')).toEqual([200, '2']);
-  expect(await left('/mirror/v1/news?limit=1')).toEqual([200, '1']);
-  expect(await asked('/mirror/v1/news')).toMatchObject({
-    status: 429,
-    headers: { 'retry-after': expect.any(String), 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '1' },
-    json: { code: 'MIRROR429', message: expect.stringContaining('more calls than the quota') },
-  });
 });
 
 test('one row by its key, in each form, with its own ETag; once somebody has committed, as it is then', async () => {
