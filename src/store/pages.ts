@@ -1,12 +1,13 @@
 /**
- * The pages of walks (`_walk_pages`): which rows a walk has met, and in what order. Each row stands once, by its number, on the uppermost
- * page that showed it.
+ * The list of the rows that a walk has met, in their order: page by page in `_walk_pages`, each row once, by its number. A look at the head
+ * moves rows that were met before to the front.
  *
- * The pages of the last full proof are the order in which `serve` shows the rows. As such a walk ends, its pages are, from the top: rows that
- * only a glance beside it has met (`addGlanced`), its looks at the head (`addLook`), its pages as it read them (`add`), the held rows
- * (`addHeld`); `keepOrder` says from when on readers see them. Rows that come after the proof are shown in front of them. Where the proof
- * before had the same order, the later one keeps the pages, and the earlier points to it (`pages_of`). An order stays until another one
- * takes its place, and a day longer for who reads the past (`prune.ts`). Pages of walks that prove nothing go as they end, those of a glance with the walk beside it; a renewal has none.
+ * That of the last full proof is the order in which `serve` shows the rows. As such a walk ends, it holds, from the top: rows that only a
+ * glance beside it has met (`addGlanced`), its looks at the head (`addLook`), its pages as it read them (`add`), the held rows (`addHeld`);
+ * `keepOrder` says from when on readers see it. Rows that come after the proof are shown in front. Where the proof before had the same
+ * order, the later one keeps the list, and the earlier points to it (`pages_of`). An order stays until another one takes its place, and a
+ * day longer for who reads the past (`prune.ts`). The list of a walk that proves nothing goes as it ends, that of a glance with the walk
+ * beside it; a renewal has none.
  */
 
 import type { Job } from '../job.ts';

@@ -79,11 +79,12 @@ function pruneRecords(connection: Connection, { name: job }: Job, horizon: strin
     SELECT 1 FROM walks WHERE walks.job = :job AND ${FULL_WALK} AND walks.id > quarantine.walk_id
       AND started_at > quarantine.last_seen_at)`);
   // The walks of a dataset up to its first whole one stay, what came since its last whole one, the last proof with the full walk that it
-  // renews, and those whose pages show an order.
+  // renews, the full proof before (held rows count them), and those whose pages show an order.
   const last = (condition: string) =>
     `coalesce((SELECT max(id) FROM walks WHERE job = :job AND ${condition}), 0)`;
   remove(`DELETE FROM walks WHERE job = :job AND finished_at < :horizon AND order_seq IS NULL
-    AND id > coalesce((SELECT min(id) FROM walks WHERE job = :job AND ${FULL_WALK}), (SELECT min(id) FROM walks WHERE job = :job)) AND id NOT IN (${last(PROOF)}, ${last(FULL_PROOF)})
+    AND id > coalesce((SELECT min(id) FROM walks WHERE job = :job AND ${FULL_WALK}), (SELECT min(id) FROM walks WHERE job = :job)) AND id <> ${last(PROOF)}
+    AND id NOT IN (SELECT id FROM walks WHERE job = :job AND ${FULL_PROOF} ORDER BY id DESC LIMIT 2)
     AND id < iif(${last(FULL_WALK)} > 0, ${last(FULL_WALK)}, ${last('true')})`);
 }
 

@@ -1,24 +1,27 @@
 /**
- * A walk from its opening to its end. One transaction saves what has arrived, a page or a window. Page by page: its drift and new fields,
- * its rows, its refused rows, which rows of both kinds the walk had not met (`_walk_pages`; a look at the head moves those met before to
- * the front; a page that makes the walk restart leaves its rows, but none of them is met), and the call. Then, once: what was found out about the list (`_datasets`), and the walk's own row, with the
- * checkpoint and all else that it needs to go on (`Memory`). Where another key of the list was found, all stored rows get theirs anew
- * (`keys.ts`). The rows of a page are compared with the table as the page before it left it. Aged rows and repeated drift are staged in RAM
- * until the walk ends, restarts or is paused; a kill loses them.
+ * A walk from its opening to its end. One transaction saves what has arrived, a page or a window.
+ * - Page by page: its drift and new fields, its rows, its refused rows, which rows of both kinds the walk has met (its list of met rows,
+ *   `pages.ts`), and the call. The rows of a page are compared with the table as the page before it left it. A page that makes the walk
+ *   restart leaves its rows, but none of them is met.
+ * - Then, once: what was found out about the list (`_datasets`), and the walk's own row, with the checkpoint and all else that it needs to
+ *   go on (`Memory`). Where another key was found, all stored rows get theirs anew (`keys.ts`).
+ *
+ * Opening is a transaction of its own, in which rows get the key that the user says. Aged rows and repeated drift are staged in RAM until
+ * the walk ends, restarts or is paused; a kill loses them.
  *
  * A walk ends in one of four ways. What it has written of rows stays in each.
  * - After its last page, in the transaction of that page (`endWalk`). It learns the key and the ages of the list. If it is a proof, rows that
- *   it lacks go or are held, and its pages become the order of the rows (`pages.ts`). If it has passed over a gap, or its pages do not add
- *   up, it is a `union`, and its pages go. A renewal has the verdict of the proof that it renews, and does nothing else. A dataset that is
- *   one response ends with it: nothing goes, and there is no order.
+ *   it lacks go or are held, and its met rows become the order of the rows. If it has passed over a gap, or its pages do not add up, it is
+ *   a `union`, and the list of its met rows goes. A renewal has the verdict of the proof that it renews, and does nothing else. A dataset
+ *   that is one response ends with it: nothing goes, and there is no order.
  * - With a gap at its end (`endWithGap`), where the next page never comes, in a transaction of its own: a `union`, which learns as well.
- * - Given up (`giveUp`), where its pages lead nowhere, no row of the first page of a pass fits, or its clock was wrong. It has failed; its
- *   pages go, and the next walk is compared with what it read.
- * - Discarded (`discardWalk` in `walks.ts`) by a command. It has failed; its pages go, and the next walk is compared with nothing.
+ * - Given up (`giveUp`), where its pages lead nowhere, no row of the first page of a pass fits, or its clock was wrong. It has failed; the
+ *   list of its met rows goes. Its checkpoint stays for the next walk (`whatItLeaves`).
+ * - Discarded (`discardWalk` in `walks.ts`) by a command. It has failed; both go, and the next walk begins as if there had been none.
  *
- * A glance has no verdict, learns nothing, and no walk is compared with it; one that turns out to have read the whole list is a walk. It is given
- * up where its next page never comes, too, and discarded by a walk that opens. While an unfinished walk stands beside it, it stays a
- * glance in any case, and its pages stay for that walk.
+ * A glance has no verdict and learns nothing, and no walk begins from it; one that turns out to have read the whole list is a walk. It is
+ * given up where its next page never comes, too, and discarded by a walk that opens. While an unfinished walk stands beside it, it stays a
+ * glance in any case, and the list of its met rows stays for that walk.
  *
  * A pause or a kill ends no walk: the next run resumes it after its last transaction.
  */
@@ -65,12 +68,12 @@ import { isProof, quoted } from './sql.ts';
 import { type Counts, type PageRow, rowTaker } from './take-rows.ts';
 import { ensureAnalystViews } from './views.ts';
 import {
+  findWalkBefore,
   lastWalk,
   type OpenWalk,
   openWalk,
   pauseWalk,
   prepareWalkUpdate,
-  walkToCompare,
   writeEnd,
 } from './walks.ts';
 
@@ -86,7 +89,7 @@ export type ArrivedPage = {
 /** What was saved: how many of the pages, and whether the walk has ended. */
 export type Saved = { counts: Counts; pages: number; isEnded: boolean };
 
-/** What a walk needs to go on, beside its pages: its column `memory`, written by each transaction. */
+/** What a walk needs to go on, beside the list of its met rows: its column `memory`, written by each transaction. */
 type Memory = {
   checkpoint: Checkpoint;
   /** The greatest number of a row when the walk began: rows with greater ones were new to the mirror. */
@@ -139,8 +142,8 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const countCalls = callCounter(connection, walkRow);
   const file = connection.name;
   const atomically = connection.transaction((work: () => unknown) => work()).immediate;
-  const compared = walkToCompare(connection, job.name);
-  const previous = compared && whatItLeaves(connection, walkRow, job, compared, now());
+  const walkBefore = findWalkBefore(connection, job.name);
+  const previous = walkBefore && whatItLeaves(connection, walkRow, job, walkBefore, now());
   const memory = readMemory(walkRow) ?? newMemory(connection, job, previous);
   let keptFindings = readFindings(connection, job.name);
   let findings = keptFindings;
@@ -338,7 +341,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       ...{ kind, verdict, status: 'complete', errorKind: null },
       error: [gaps, doubts && `the pages do not add up: ${doubts}`].filter(Boolean).join('; ') || null,
       glanced: kind === 'walk' ? rowsGlanced(connection, walkRow) : 0,
-      ...(isRenewal && compared && { renewalOf: compared.id }),
+      ...(isRenewal && walkBefore && { renewalOf: walkBefore.id }),
       ...order,
     });
   }
@@ -405,7 +408,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     check();
     walkRow.memory = keptMemory(memory);
     Object.assign(walkRow, { finishedAt: endTime() }, ending);
-    writeEnd(connection, walk, { ...walkRow, ...ending }, compared);
+    writeEnd(connection, walk, { ...walkRow, ...ending }, walkBefore);
   }
 
   function writeStaged(): void {
@@ -413,7 +416,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
     driftLog.flush();
   }
 
-  /** Gives the walk up: the next run begins a new one, which is compared with what this one read. */
+  /** Gives the walk up: the next run begins a new one. */
   function giveUp(errorKind: FailureKind, error: string): void {
     writeStaged();
     end({ status: 'failed', errorKind, error });
@@ -622,7 +625,7 @@ const savedColumns = [
 /** A full walk runs once a day; an hour less, so that a late run still falls within the day. */
 export const FULL_WALK_EVERY_MS = 23 * HOUR_MS;
 
-/** What the next walk may use of the last full one. While rows are held, only a full walk can prove that they are gone. */
+/** What a walk may use of the one before it. While rows are held, only a full walk can prove that they are gone. */
 function whatItLeaves(connection: Connection, walk: WalkRow, job: Job, last: WalkRow, now: number): Previous {
   const ageMs = ageOf(Date.parse(last.startedAt), now);
   const isComplete = last.status === 'complete';

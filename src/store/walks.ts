@@ -37,8 +37,8 @@ function lastOf(
     .get(job, kind);
 }
 
-/** What a new walk is compared with: the one that ended last, or the one whose proof that renewed. A discarded one says nothing. */
-export function walkToCompare(connection: Connection, job: string): WalkRow | undefined {
+/** The walk from which a new one begins: the one that ended last, or the one whose proof that renewed. A discarded one says nothing. */
+export function findWalkBefore(connection: Connection, job: string): WalkRow | undefined {
   const last = lastWalk(connection, job, 'finished_at IS NOT NULL');
   if (!last || last.renewalOf === null) return last;
   return lastWalk(connection, job, `id = ${last.renewalOf}`) ?? last;
@@ -112,12 +112,12 @@ function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind
 }
 
 /**
- * Ends a walk or glance whose place another run or command takes: its pages and its checkpoint go, so that the next walk is compared with
- * nothing.
+ * Ends a walk or glance whose place another run or command takes: its checkpoint and the list of its met rows go, and the next walk begins
+ * as if there had been none.
  */
 function discardWalk(connection: Connection, { id, job, kind }: WalkRow, why: string, now: number): void {
-  const compared = kind === 'walk' ? walkToCompare(connection, job) : undefined;
-  if (compared) updateWalk(connection, compared.id, withoutCheckpoint);
+  const before = kind === 'walk' ? findWalkBefore(connection, job) : undefined;
+  if (before) updateWalk(connection, before.id, withoutCheckpoint);
   const ending = { status: 'failed', error: why, errorKind: 'incomplete' } as const;
   updateWalk(connection, id, { ...ending, finishedAt: isoTime(now), ...notWaiting, ...withoutCheckpoint });
   // What a glance beside a walk has met is not absent for that.
@@ -164,9 +164,9 @@ function readSinceComplete(connection: Connection, { name: job }: Job): Set<numb
 const withoutCheckpoint = { memory: '{}' };
 
 /**
- * Writes how a walk or glance has ended that is not discarded. Its row stays, with the checkpoint that the next walk is compared with; its
- * pages stay where they are the order of a proof. The pages of a glance stay until the unfinished walk beside it has ended, too.
- * @param before the walk that this one was compared with; after a renewal the next one is, too.
+ * Writes how a walk or glance has ended that is not discarded. The row of a walk stays, with the checkpoint from which the next one begins; the
+ * list of its met rows stays where it is the order of a proof. That of a glance stays until the unfinished walk beside it has ended, too.
+ * @param before the walk from which this one began; after a renewal, the next one does, too.
  */
 export function writeEnd(
   connection: Connection,
@@ -174,9 +174,9 @@ export function writeEnd(
   ending: Partial<WalkRow>,
   before: WalkRow | undefined,
 ): void {
-  const isCompared = !ending.renewalOf && (ending.kind ?? row.kind) === 'walk';
-  updateWalk(connection, row.id, { ...ending, ...notWaiting, ...(!isCompared && withoutCheckpoint) });
-  if (before && isCompared) updateWalk(connection, before.id, withoutCheckpoint);
+  const isNextBefore = !ending.renewalOf && (ending.kind ?? row.kind) === 'walk';
+  updateWalk(connection, row.id, { ...ending, ...notWaiting, ...(!isNextBefore && withoutCheckpoint) });
+  if (before && isNextBefore) updateWalk(connection, before.id, withoutCheckpoint);
   if (isBesideWalk) return;
   const isOrder = ending.orderSeq != null;
   if (!isOrder) forgetWalkPages(connection, row.id);
