@@ -3,6 +3,7 @@
 import { describe } from 'vitest';
 import { signal } from '../validate/support.ts';
 import {
+  after,
   answers,
   finds,
   mirrorsAll,
@@ -19,6 +20,8 @@ import {
   syncsUntil,
   upstream,
 } from './bench.ts';
+
+const DAY_MS = 86_400_000;
 
 const signals = (count: number) => rowsOf(count, (at) => signal({ id: `s-${at}` }));
 /** The row at a place is another one. */
@@ -165,6 +168,17 @@ describe('a row that lost its key', () => {
         ),
         ...[publishes(2), syncs(0), held('s-10'), removed()],
         ...[publishes(3), syncs(0), held(), removed('s-10'), statusLacks('readable key')],
+      ],
+    },
+    {
+      it: 'goes with the third proof, too, where the records of the first are kept no longer',
+      job: 'ai-signals',
+      settings: { MIRROR_KEEP_RECORDS: '1d' },
+      steps: [
+        ...[publishes(0), upstream(signals(20)), change(3, { id: '' }), syncs(0), after(2 * DAY_MS)],
+        ...[publishes(1), change(10, { id: '' }), goes(3), syncs(0), held('s-10'), after(2 * DAY_MS)],
+        ...[publishes(2), syncs(0), held('s-10'), after(2 * DAY_MS), answers(() => ({ status: 500 }))],
+        ...[syncs(69), after(2 * DAY_MS), answers(), publishes(3), syncs(0), held(), removed('s-10')],
       ],
     },
     {
