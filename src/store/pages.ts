@@ -4,7 +4,8 @@
  *
  * That of the last full proof is the order in which `serve` shows the rows. As such a walk ends, it holds, from the top: rows that only a
  * glance beside it has met (`addGlanced`), its looks at the head (`addLook`), its pages as it read them (`add`), the held rows (`addHeld`);
- * `keepOrder` says from when on readers see it. Rows that come after the proof are shown in front. Where the proof before had the same
+ * `keepOrder` gives the walk its `order_seq`, from which on readers see it; rows above its `last_number` have come since, and are shown in
+ * front. Where the proof before had the same
  * order, the later one keeps the list, and the earlier points to it (`pages_of`). An order stays until another one takes its place, and a
  * day longer for who reads the past (`prune.ts`). The list of a walk that proves nothing goes as it ends, that of a glance with the walk
  * beside it; a renewal has none.

@@ -6,22 +6,22 @@
  * - Then, once: what was found out about the list (`_datasets`), and the walk's own row, with the checkpoint and all else that it needs to
  *   go on (`Memory`). Where another key was found, all stored rows get theirs anew (`keys.ts`).
  *
- * Opening is a transaction of its own, in which rows get the key that the user says. Aged rows and repeated drift are staged in RAM until
+ * Opening has transactions of its own: the walk's row, and the key that the user says, which rows get at once. Aged rows and repeated drift are staged in RAM until
  * the walk ends, restarts or is paused; a kill loses them.
  *
  * A walk ends in one of four ways. What it has written of rows stays in each.
- * - After its last page, in the transaction of that page (`endWalk`). It learns the key and the ages of the list. If it is a proof, rows that
- *   it lacks go or are held, and its met rows become the order of the rows. If it has passed over a gap, or its pages do not add up, it is
- *   a `union`, and the list of its met rows goes. A renewal has the verdict of the proof that it renews, and does nothing else. A dataset
- *   that is one response ends with it: nothing goes, and there is no order.
+ * - After its last page, in the transaction of that page (`endWithVerdict`). It learns the key and the ages of the list. If it is a proof, rows
+ *   that it lacks go or are held, refused rows that it lacks are resolved, and its met rows become the order of the rows. If it has passed
+ *   over a gap, or its pages do not add up, it is a `union`, and the list of its met rows goes. A renewal has the verdict of the proof that
+ *   it renews, and does nothing else. A dataset that is one response ends with it: nothing goes, and there is no order.
  * - With a gap at its end (`endWithGap`), where the next page never comes, in a transaction of its own: a `union`, which learns as well.
  * - Given up (`giveUp`), where its pages lead nowhere, no row of the first page of a pass fits, or its clock was wrong. It has failed; the
  *   list of its met rows goes. Its checkpoint stays for the next walk (`whatItLeaves`).
  * - Discarded (`discardWalk` in `walks.ts`) by a command. It has failed; both go, and the next walk begins as if there had been none.
  *
  * A glance has no verdict and learns nothing, and no walk begins from it; one that turns out to have read the whole list is a walk. It is
- * given up where its next page never comes, too, and discarded by a walk that opens. While an unfinished walk stands beside it, it stays a
- * glance in any case, and the list of its met rows stays for that walk.
+ * given up where its next page never comes, too, and discarded by a walk that opens. One session of a dataset runs at a time (`lock.ts`): a
+ * glance is beside a walk that is paused meanwhile. Then it stays a glance in any case, and the list of its met rows stays for that walk.
  *
  * A pause or a kill ends no walk: the next run resumes it after its last transaction.
  */
@@ -322,7 +322,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
   const isNew = ({ number, isDoubled }: PageRow) => number > memory.newAbove && !isDoubled;
 
   /** Ends the walk: in the transaction of its last page or, with a gap, in one of its own. */
-  function endWalk({ verdict: found, doubts, gaps, isRenewal }: WalkEnd): void {
+  function endWithVerdict({ verdict: found, doubts, gaps, isRenewal }: WalkEnd): void {
     // Beside an unfinished walk, a glance that read everything proves nothing: only that walk may hold or remove rows.
     const verdict = walk.isBesideWalk ? null : found;
     // A glance that read everything is a walk.
@@ -438,7 +438,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
       /**
        * Saves what has arrived, in its order. A page that is not the next one, or that comes behind the end, is not saved: its call is
        * recorded.
-       * @throws Failure for a walk that no request leads on, or whose first page has no row that fits; its pages are saved.
+       * @throws Failure for a walk that no request leads on, or where no row of the first page of a pass fits; its pages are saved.
        */
       save(arrived: readonly ArrivedPage[]): Saved {
         let givenUp: Failure | undefined;
@@ -453,7 +453,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
             used += 1;
             givenUp = whyItFails(job, one.page, step);
             if (givenUp) giveUp(givenUp.kind, givenUp.message);
-            else if (step.end) endWalk(step.end);
+            else if (step.end) endWithVerdict(step.end);
           }
           // What a page looked like that breaks the contract is not believed.
           if (givenUp?.kind !== 'contract') keepFound();
@@ -472,7 +472,7 @@ function createSession(walk: OpenWalk, { connection, hints, now, check }: Sessio
         });
       },
       /** Ends a walk, no glance, as a `union`, since the next page never comes: what came is kept, nothing is proved. */
-      endWithGap: (why: string) => commit(() => endWalk(gapEnd(memory.checkpoint, why))),
+      endWithGap: (why: string) => commit(() => endWithVerdict(gapEnd(memory.checkpoint, why))),
       /** Notes that the rows are no longer where they were: missing in two runs in a row, they are looked for elsewhere. */
       missPlace(): void {
         commit(() => {
@@ -511,7 +511,8 @@ function callCounter(connection: Connection, row: WalkRow): () => void {
   return () => {
     const made = 'SELECT count(*) FROM requests WHERE id > ? AND walk_id = ?';
     const apiCalls = before.calls + (valueIn<number>(connection, made, before.id, row.id) ?? 0);
-    if (apiCalls <= row.apiCalls) return;
+    // A transaction that failed has counted its calls in memory alone.
+    if (apiCalls === row.apiCalls) return;
     row.apiCalls = apiCalls;
     prepareWalkUpdate(connection, ['apiCalls'])(row);
   };
@@ -535,9 +536,9 @@ function isOfSameSnapshot(at: Checkpoint, { generatedAt }: CheckedPage): boolean
   return at.pagesOfPass === 0 || at.generatedAt === generatedAt;
 }
 
-/** @returns the failure of a walk that no request leads on, or whose first page is of another contract. */
+/** @returns the failure of a walk that no request leads on, or where the first page of a pass is of another contract. */
 function whyItFails({ name }: Job, page: CheckedPage, { checkpoint, end }: WalkStep): Failure | undefined {
-  // No page of a look at the head is one: before those, the list was read.
+  // It is of a pass, and no look at the head: before that, the list was read.
   const breach = checkpoint.pagesOfPass === 1 ? describeBreach(page) : undefined;
   if (breach) return new Failure('contract', `${name}: ${breach}`);
   if (!end?.stuck) return undefined;
@@ -637,7 +638,7 @@ function whatItLeaves(connection: Connection, walk: WalkRow, job: Job, last: Wal
     isRecent &&
     last.pages > 1 &&
     countHeld(connection, job) === 0;
-  // No glance runs beside this session.
+  // None runs at the same time as this session.
   const brought = `SELECT sum(inserted + quarantined) FROM walks WHERE job = ? AND kind = 'glance' AND id > ?`;
   const glancedSince = valueIn<number>(connection, brought, job.name, walk.id) ?? 0;
   return {

@@ -59,7 +59,7 @@ type PageOfRefused = { isPublished: boolean; fitting: ReadonlySet<number | undef
 
 /**
  * Returns what takes in the rows of one page. Call it in a transaction.
- * @param walk `sinceComplete`: the ids of this walk and of those since the last complete one.
+ * @param walk `sinceComplete`: the ids of this walk and of those since the last complete one that are not complete.
  * @param parts `leftOut`: fields that are no part of what a row without a key is.
  */
 export function rowTaker(

@@ -37,7 +37,10 @@ function lastOf(
     .get(job, kind);
 }
 
-/** The walk from which a new one begins: the one that ended last, or the one whose proof that renewed. A discarded one says nothing. */
+/**
+ * The walk from which a new one begins: the one that ended last, or the one whose proof that renewed. A discarded one is found, too, without
+ * a checkpoint: the next one begins from nothing.
+ */
 export function findWalkBefore(connection: Connection, job: string): WalkRow | undefined {
   const last = lastWalk(connection, job, 'finished_at IS NOT NULL');
   if (!last || last.renewalOf === null) return last;
