@@ -53,7 +53,9 @@ async function campaign(): Promise<boolean> {
     // A campaign that is stopped tells what it has seen so far.
     await Promise.race([play(stage, possible(chosen, world), seed, rounds), aborted(stop.signal)]);
     await Promise.all([stage.consumer.stop(), stage.watch.stop()]);
-    await Promise.all([world.daemon.end(), world.serve.end()]);
+    // Who writes ends last: a reader cannot take the log of the database along.
+    await world.serve.end();
+    await world.daemon.end();
     const atTheEnd = stop.signal.aborted ? [] : await checkLeftovers(world);
     report(rounds, atTheEnd, stage);
     const isWell = [...rounds.flatMap(({ findings }) => findings), ...atTheEnd].length === 0;

@@ -6,8 +6,8 @@
  * - Then, once: what was found out about the list (`_datasets`), and the walk's own row, with the checkpoint and all else that it needs to
  *   go on (`Memory`). Where another key was found, all stored rows get theirs anew (`keys.ts`).
  *
- * Opening has transactions of its own: the walk's row, and the key that the user says, which rows get at once. Aged rows and repeated drift are staged in RAM until
- * the walk ends, restarts or is paused; a kill loses them.
+ * Opening has transactions of its own: the walk's row, and the key that the user says, which rows get at once. Aged rows and repeated
+ * drift are staged in RAM until the walk ends, restarts or is paused; a kill loses them.
  *
  * A walk ends in one of four ways. What it has written of rows stays in each.
  * - After its last page, in the transaction of that page (`endWithVerdict`). It learns the key and the ages of the list. If it is a proof, rows
