@@ -189,7 +189,7 @@ export function openReportState(connection: Connection, now: () => number) {
      */
     unsent: (longestPauseMs: number): Pick<ReportMessage, 'id' | 'report' | 'receiver'>[] =>
       connection
-        .prepare<[{ now: string; far: string }], ReportMessage>(
+        .prepare<[{ now: string; far: string }], Pick<ReportMessage, 'id' | 'report' | 'receiver'>>(
           `SELECT id, report, receiver FROM _report_messages
            WHERE ${UNSENT} AND (next_try_at IS NULL OR next_try_at <= :now OR next_try_at > :far) ORDER BY at, rowid`,
         )
