@@ -8,6 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
+/** Stryker takes a comma for the end of a pattern, also in braces. */
+function files(folder: string, ...names: string[]): string[] {
+  return names.map((name) => `${folder}/${name}.ts`);
+}
+
 /** Compiles what tests start in processes and threads of their own. */
 const COMPILED = 'test/helpers/compiled.ts';
 
@@ -29,10 +34,10 @@ const rooms: Record<string, { code: string[]; tests: string[]; without?: string[
   governor: {
     code: ['src/governor.ts', 'src/governor/**/*.ts'],
     tests: ['test/governor/**/*.test.ts'],
-    without: ['test/governor/{worlds,over-http}.test.ts'],
+    without: ['test/governor/over-http.test.ts'],
   },
   store: {
-    code: ['src/store/{session,matching,rows,keys,pages,retire}.ts'],
+    code: files('src/store', 'session', 'take-rows', 'matching', 'rows', 'keys', 'pages', 'retire'),
     tests: [
       'test/store/{changes,quarantine,rebuild,retire,rows,walks}.test.ts',
       'test/mirror/{previous,resume}.test.ts',
@@ -41,14 +46,14 @@ const rooms: Record<string, { code: string[]; tests: string[]; without?: string[
     setup: [COMPILED],
   },
   serve: {
-    code: ['src/serve/access/{admission,counts,keys,limits}.ts'],
+    code: files('src/serve/access', 'admission', 'counts', 'keys', 'limits'),
     tests: [
       'test/serve/{admission,counters,keys,usage}.test.ts',
       ...['test/commands/keys.test.ts', 'test/contract/limits.test.ts'],
     ],
   },
   sinks: {
-    code: ['src/sinks/follow.ts', 'src/sinks/{lake,postgres}/dataset.ts'],
+    code: files('src/sinks', 'follow', 'lake/dataset', 'postgres/dataset'),
     tests: ['test/sinks/**/*.test.ts'],
     without: ['test/sinks/*/{built,start,recipes}.test.ts'],
   },
