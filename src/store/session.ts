@@ -4,10 +4,11 @@
  *   `pages.ts`), and the call. The rows of a page are compared with the table as the page before it left it. A page that makes the walk
  *   restart leaves its rows, but none of them is met.
  * - Then, once: what was found out about the list (`_datasets`), and the walk's own row, with the checkpoint and all else that it needs to
- *   go on (`Memory`). Where another key was found, all stored rows get theirs anew (`keys.ts`).
+ *   go on (`Memory`).
  *
- * Opening has transactions of its own: the walk's row, and the key that the user says, which rows get at once. Aged rows and repeated
- * drift are staged in RAM until the walk ends, restarts or is paused; a kill loses them.
+ * Opening has transactions of its own: the walk's row, and the key that the user says, which rows get at once. Where another key is found,
+ * all stored rows get theirs anew (`keys.ts`): before the rows of the first page, or as the walk ends. Aged rows and repeated drift are
+ * staged in RAM until the walk ends, restarts or is paused; a kill loses them.
  *
  * A walk ends in one of four ways. What it has written of rows stays in each.
  * - After its last page, in the transaction of that page (`endWithVerdict`). It learns the key and the ages of the list. If it is a proof, rows
@@ -16,8 +17,10 @@
  *   it renews, and does nothing else. A dataset that is one response ends with it: nothing goes, and there is no order.
  * - With a gap at its end (`endWithGap`), where the next page never comes, in a transaction of its own: a `union`, which learns as well.
  * - Given up (`giveUp`), where its pages lead nowhere, no row of the first page of a pass fits, or its clock was wrong. It has failed; the
- *   list of its met rows goes. Its checkpoint stays for the next walk (`whatItLeaves`).
- * - Discarded (`discardWalk` in `walks.ts`) by a command. It has failed; both go, and the next walk begins as if there had been none.
+ *   list of its met rows goes. The next walk begins at the first page; the checkpoint stays, since it says how this one ended
+ *   (`whatItLeaves`).
+ * - Discarded (`discardWalk` in `walks.ts`) by a command. It has failed; the list and the checkpoint go, also that of the walk before: the
+ *   next one begins from nothing.
  *
  * A glance has no verdict and learns nothing, and no walk begins from it; one that turns out to have read the whole list is a walk. It is
  * given up where its next page never comes, too, and discarded by a walk that opens. One session of a dataset runs at a time (`lock.ts`): a

@@ -115,8 +115,8 @@ function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind
 }
 
 /**
- * Ends a walk or glance whose place another run or command takes: its checkpoint and the list of its met rows go, and the next walk begins
- * as if there had been none.
+ * Ends a walk or glance whose place another run or command takes: its checkpoint and the list of its met rows go. With a walk, the
+ * checkpoint of the one before goes, too: the next one begins from nothing.
  */
 function discardWalk(connection: Connection, { id, job, kind }: WalkRow, why: string, now: number): void {
   const before = kind === 'walk' ? findWalkBefore(connection, job) : undefined;
