@@ -105,12 +105,12 @@ function takeDetour(job: Job, session: WalkSession, failure: Error, signal: Abor
   if (next === 'wait') throw failure;
   const said = failure.message.replace(`${job.name}: `, '');
   const gap = `the rows from offset ${offset} on were not read: ${said}`;
-  if (session.row.kind === 'walk') session.endWithGap(gap);
-  else {
+  if (session.row.kind === 'glance') {
     // Its rows are not known to the mirror: the next glance reads on behind them.
     session.giveUp('incomplete', gap);
     throw failure;
   }
+  session.endWithGap(gap);
   return true;
 }
 

@@ -73,12 +73,16 @@ export async function openUpgradedStore(
  * `disk` for one that is gone or cannot be used.
  */
 export function openStore(dir: string, jobs: readonly Job[], now: () => number, lockWaitMs?: number): Store {
-  return storeOn(openFile(dir, lockWaitMs), dir, jobs, now);
+  const connection = openFile(dir, lockWaitMs);
+  closeOnError(connection, () => {
+    if (isOlder(connection)) throw outdated(connection.name);
+  });
+  return storeOn(connection, dir, jobs, now);
 }
 
+/** The store on a database that is not older than this code. */
 function storeOn(connection: Connection, dir: string, jobs: readonly Job[], now: () => number): Store {
   return closeOnError(connection, () => {
-    if (isOlder(connection)) throw outdated(connection.name);
     const lost = watchFiles(connection.name);
     createTables(connection);
     followDeclarations(connection, jobs);

@@ -31,17 +31,22 @@ export function rowsAt(
 UNION ALL SELECT ${past.join(', ')} FROM ${history} WHERE ${stoodAt(at)}`;
 }
 
-/** Until when the rows stood as a change left them, ISO 8601: just before the next one, as far as walks tell of it; null where they still do. */
-export function endOfMoment(connection: Connection, job: string, seq: number): string | null {
+/**
+ * Returns what finds until when the rows stood as a change left them, ISO 8601: just before the next one, as far as walks tell of it; null
+ * where they still do.
+ */
+export function endFinder(connection: Connection): (job: string, seq: number) => string | null {
   const next = connection
     .prepare<[{ job: string; seq: number }], number | null>(
       `SELECT min(seq) FROM (
          SELECT max(first_seq, :seq + 1) AS seq FROM walks WHERE +job = :job AND last_seq > :seq
          UNION ALL SELECT last_seq FROM _datasets WHERE job = :job AND last_seq > :seq)`,
     )
-    .pluck()
-    .get({ job, seq });
-  return next == null ? null : isoTime(next - 1);
+    .pluck();
+  return (job, seq) => {
+    const found = next.get({ job, seq });
+    return found == null ? null : isoTime(found - 1);
+  };
 }
 
 /** Of the versions of a row at most one. */

@@ -3,7 +3,7 @@
 import { isoTime } from '../base/clock.ts';
 import type { ListedJob } from '../job/list.ts';
 import { type Connection, isBeforeRestore, orderReader, PROOF, quoted, seqOf } from '../store/read.ts';
-import { endOfMoment, type Frame, openPastRows, type PastRows } from './moment.ts';
+import { endFinder, type Frame, openPastRows, type PastRows } from './moment.ts';
 
 export type { Frame } from './moment.ts';
 
@@ -148,6 +148,7 @@ function openMoments(
        FROM walks WHERE job = ? AND order_seq IS NOT NULL AND ${condition} LIMIT 1`,
     );
   const orderAt = orderWhere('order_seq <= ? ORDER BY order_seq DESC, id DESC');
+  const endOf = endFinder(connection);
   const orderAfter = orderWhere('order_seq > ? ORDER BY order_seq, id');
   const lastProof = connection.prepare<[string, number, string], Proof>(
     `SELECT verdict, started_at AS completeAsOf FROM walks
@@ -174,7 +175,7 @@ function openMoments(
     // Rows that came since are no part of a snapshot.
     const came = isSnapshot ? 0 : rows.cameAbove(top, then.at, true).length;
     // Later walks tell of proofs of the same order; unless that is of a snapshot, rows may have changed since.
-    const until = isSnapshot ? null : endOfMoment(connection, name, seq);
+    const until = isSnapshot ? null : endOf(name, seq);
     const latest = lastProof.get(name, next?.walkId ?? MAX_WALK_ID, until ?? '9999');
     const { verdict, completeAsOf } = latest ?? order;
     return {

@@ -20,6 +20,7 @@ import {
 import type { Connection } from './connection.ts';
 import { nthKey } from './matching.ts';
 import { absentFrom, type IntoOf, uniteNumbers, type WalkPages } from './pages.ts';
+import { prepareEndHold } from './rows.ts';
 import { quoted } from './sql.ts';
 
 /** What a whole walk has met, to find the key in it. */
@@ -306,9 +307,7 @@ function createUniter(
   const find = connection.prepare<[number], { changedAt: string; walkId: number }>(
     `SELECT _changed_at AS changedAt, _walk_id AS walkId FROM ${table} WHERE number = ?`,
   );
-  const endHold = connection.prepare<[number]>(
-    `UPDATE ${table} SET _held_since = NULL, _held_reason = NULL WHERE number = ?`,
-  );
+  const endHold = prepareEndHold(connection, job);
   const remove = connection.prepare<[number]>(`DELETE FROM ${table} WHERE number = ?`);
   const removal = `_row = ? AND _ended_by = 'delete'`;
   const forgetRemoval = connection.prepare<[number]>(`DELETE FROM ${history} WHERE ${removal}`);
@@ -334,7 +333,7 @@ function createUniter(
     else if (gone === later && content)
       change.run(later.body, content.changedAt, content.walkId, kept.number);
     // A row is missing only where it is so as both.
-    if (!(earlier.isHeld && later.isHeld)) endHold.run(kept.number);
+    if (!(earlier.isHeld && later.isHeld)) endHold(kept.number);
     united.set(gone.number, kept.number);
     return { ...later, number: kept.number, key: kept.key };
   };

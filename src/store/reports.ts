@@ -187,7 +187,7 @@ export function openReportState(connection: Connection, now: () => number) {
      * The messages that are to be sent, the oldest first; without their bodies, of which there may be days.
      * @param longestPauseMs a message that waits longer was put off by a clock that was ahead.
      */
-    unsent: (longestPauseMs: number): Pick<ReportMessage, 'id' | 'report' | 'receiver'>[] =>
+    unsent: (longestPauseMs: number) =>
       connection
         .prepare<[{ now: string; far: string }], Pick<ReportMessage, 'id' | 'report' | 'receiver'>>(
           `SELECT id, report, receiver FROM _report_messages

@@ -42,9 +42,7 @@ export function openTable(connection: Connection, job: Job, ages: readonly Field
   const replaceUnspecified = connection.prepare<[SqlValue, number]>(
     `UPDATE ${table} SET ${quoted(unspecifiedColumn)} = ? WHERE number = ?`,
   );
-  const endHold = connection.prepare<[number]>(
-    `UPDATE ${table} SET _held_since = NULL, _held_reason = NULL WHERE number = ?`,
-  );
+  const endHold = prepareEndHold(connection, job);
   const findNumber = connection.prepare<[string], { number: number; walkId: number; isHeld: 0 | 1 }>(
     `SELECT number, _walk_id AS walkId, _held_since IS NOT NULL AS isHeld FROM ${table} WHERE _key = ?`,
   );
@@ -98,12 +96,20 @@ export function openTable(connection: Connection, job: Job, ages: readonly Field
     },
     /** A page has shown the row. */
     endHold(number: number): void {
-      endHold.run(number);
+      endHold(number);
       note();
     },
     /** Writes the volatile values that are staged. */
     writeStaged: () => volatile?.writeStaged(),
   };
+}
+
+/** Returns what ends the hold of a row: it is there. */
+export function prepareEndHold(connection: Connection, { rows }: Job): (number: number) => void {
+  const update = connection.prepare<[number]>(
+    `UPDATE ${quoted(rows)} SET _held_since = NULL, _held_reason = NULL WHERE number = ?`,
+  );
+  return (number) => void update.run(number);
 }
 
 /**

@@ -5,7 +5,7 @@
 
 import type { Cell } from '../../../output/answer.ts';
 import { csv } from '../../../output/forms.ts';
-import { endOfMoment } from '../../../reading/moment.ts';
+import { endFinder } from '../../../reading/moment.ts';
 import { type Connection, PROOF } from '../../../store/read.ts';
 import { type Encoding, type Packed, packed } from '../../http/response.ts';
 import { inReadTransaction, prepared } from '../mirror.ts';
@@ -63,11 +63,16 @@ export const MAX_BYTES = 8_000_000;
 type StateRow = {
   keysSeq: number | null;
   lastSeq: number | null;
-  orderSeq: number | null;
+  reorderedSeq: number | null;
   volatileSeq: number | null;
   historyFrom: string | null;
   readSeq: number | null;
 };
+
+function endOf(connection: Connection, job: string, at: PointInTime | null): string | null {
+  if (at === null) return null;
+  return 'seq' in at ? endFinder(connection)(job, at.seq) : at.time;
+}
 
 /** @param rows the table in which its rows lie. @param at null for the present. */
 export function stateOf(
@@ -75,11 +80,11 @@ export function stateOf(
   { name, rows }: { name: string; rows: string },
   at: PointInTime | null,
 ): DatasetState {
-  const end = at !== null && ('seq' in at ? endOfMoment(connection, name, at.seq) : at.time);
-  const until = end || '9999';
-  const { lastSeq, orderSeq, volatileSeq, historyFrom, keysSeq, readSeq } = prepared(
+  const end = endOf(connection, name, at);
+  const until = end ?? '9999';
+  const { lastSeq, reorderedSeq, volatileSeq, historyFrom, keysSeq, readSeq } = prepared(
     connection,
-    `SELECT last_seq AS lastSeq, reordered_seq AS orderSeq, volatile_seq AS volatileSeq, history_from AS historyFrom, keys_seq AS keysSeq,
+    `SELECT last_seq AS lastSeq, reordered_seq AS reorderedSeq, volatile_seq AS volatileSeq, history_from AS historyFrom, keys_seq AS keysSeq,
        (SELECT coalesce(last_seq, 0) FROM walks
         WHERE job = :job AND kind = 'walk' AND status = 'complete' AND renewal_of IS NULL ORDER BY id LIMIT 1) AS readSeq
      FROM (SELECT 1) LEFT JOIN _datasets ON job = :job`,
@@ -97,13 +102,13 @@ export function stateOf(
   return {
     ...{
       seq,
-      lastNamed: Math.max(seq, orderSeq ?? 0),
+      lastNamed: Math.max(seq, reorderedSeq ?? 0),
       volatileSeq,
       historyFrom,
       keysSeq,
       readSeq,
       held,
-      end: end || null,
+      end,
     },
     ...(proof ?? { verdict: 'union', completeAsOf: null }),
   };
